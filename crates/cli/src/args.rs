@@ -1,0 +1,192 @@
+//! What can be typed? The command line as data; nothing is carried out here.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::help;
+use crate::screen::ColorChoice;
+
+/// Gives coding agents the right skills, and finds the next task of a plan.
+#[derive(Debug, Parser)]
+#[command(name = "maestro", version, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Globals {
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    pub(crate) color: ColorChoice,
+    /// Set a setting for this command, e.g. skills_validation=strict
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Set a project up: write its config file, copy its skill pack
+    Init(InitArgs),
+    /// Show what is wrong here, with file, line and help
+    Doctor(DirArgs),
+    /// List, read and explain skills
+    #[command(visible_alias = "skill", subcommand_required = true, arg_required_else_help = true)]
+    Skills(SkillsArgs),
+    /// Find the next task of a Markdown plan
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Plan(PlanArgs),
+    /// Show the settings in force and where they come from
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Config(ConfigArgs),
+    /// Print a completion script for your shell
+    Completions(CompletionsArgs),
+    /// Explain a command or a topic
+    Help(HelpArgs),
+}
+
+/// Options of `maestro init`.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+/// Directories that take the place of the search order.
+#[derive(Debug, Args)]
+pub(crate) struct DirArgs {
+    /// Look for skills here, and nowhere else (may be repeated)
+    #[arg(long = "dir", value_name = "PATH", global = true)]
+    pub(crate) dirs: Vec<PathBuf>,
+}
+
+/// Options of `maestro skills`.
+#[derive(Debug, Args)]
+pub(crate) struct SkillsArgs {
+    #[command(flatten)]
+    pub(crate) dirs: DirArgs,
+    #[command(subcommand)]
+    pub(crate) command: SkillsCommand,
+}
+
+/// What to do with skills.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillsCommand {
+    /// List every skill, with problems and shadowed ones
+    List,
+    /// Print a skill's full text as agents read it
+    Read {
+        /// Names, also separated by commas
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Show everything known about a skill
+    Show {
+        /// The skill's name
+        name: String,
+    },
+    /// List the skills that each role's sessions get
+    Roles {
+        /// Only this role: worker or orchestrator
+        role: Option<String>,
+    },
+}
+
+/// Options of `maestro plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(subcommand)]
+    pub(crate) command: PlanCommand,
+}
+
+/// What to do with a plan.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Print the next open task
+    Next {
+        /// The plan
+        #[arg(value_name = "PLAN.md")]
+        file: PathBuf,
+    },
+    /// List every task and its state
+    List {
+        /// The plan
+        #[arg(value_name = "PLAN.md")]
+        file: PathBuf,
+    },
+}
+
+/// Options of `maestro config`.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: ConfigCommand,
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting
+    Show {
+        /// Only this one
+        key: Option<String>,
+        /// Say where each value comes from
+        #[arg(long)]
+        origin: bool,
+    },
+}
+
+/// Options of `maestro completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Options of `maestro help`.
+#[derive(Debug, Args)]
+pub(crate) struct HelpArgs {
+    /// A command, or `agent` for what agents and programs call
+    pub(crate) topic: Vec<String>,
+}
+
+/// What came of the command line.
+pub(crate) enum Typed {
+    /// A command.
+    Command(Box<Cli>),
+    /// A wish for help or the version.
+    Help(String),
+    /// Something that cannot be understood.
+    Wrong(String),
+}
+
+impl Cli {
+    /// The command line's grammar with the grouped help.
+    pub(crate) fn grammar() -> clap::Command {
+        let grammar = Self::command();
+        let overview = help::overview(&grammar);
+        grammar.override_help(overview)
+    }
+
+    /// Reads what was typed.
+    pub(crate) fn from_command_line() -> Typed {
+        let matches = match Self::grammar().try_get_matches() {
+            Ok(matches) => matches,
+            Err(error) if error.use_stderr() => return Typed::Wrong(error.render().to_string()),
+            Err(error) => return Typed::Help(error.render().to_string()),
+        };
+        match Self::from_arg_matches(&matches) {
+            Ok(cli) => Typed::Command(Box::new(cli)),
+            Err(error) => Typed::Wrong(error.render().to_string()),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! `maestro completions`: a script that teaches a shell the command line.
+
+use crate::args::{Cli, CompletionsArgs};
+use crate::reply::Reply;
+
+pub(crate) fn run(args: &CompletionsArgs) -> Reply {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::grammar(), "maestro", &mut script);
+    Reply::bytes(script)
+}

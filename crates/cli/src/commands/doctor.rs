@@ -1,0 +1,105 @@
+//! `maestro doctor`: everything that could be mended, with file, line and help.
+
+use std::fmt::Write as _;
+
+use maestro_core::{Problem, Settings, Severity};
+use maestro_skills::{Catalogue, Root, search_order};
+use serde_json::json;
+
+use crate::args::DirArgs;
+use crate::error::{CommandError, Exit};
+use crate::reply::Reply;
+use crate::screen::{self, clean, count, pad};
+use crate::world::World;
+use crate::{agents, catalogue, config, packs};
+
+pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> {
+    let loaded = config::load(world);
+    let mut problems = loaded.problems;
+    let found = look(args, world, &loaded.settings)?;
+    problems.extend(found.problems.iter().cloned());
+    let agents = agents::installed(&world.program_dirs);
+    let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
+    let exit = if failed { Exit::Failed } else { Exit::Ok };
+    if world.json {
+        let reply = json!({
+            "ok": !failed,
+            "problems": problems,
+            "roots": found.roots,
+            "agents": agents,
+            "settings": loaded.files,
+        });
+        return Ok(Reply::json(&reply)?.ending(exit));
+    }
+    let mut text = String::new();
+    section(&mut text, world, "Settings");
+    for file in &loaded.files {
+        let state = if file.exists { "read" } else { "not there" };
+        let _ = writeln!(text, "  {} {}", pad(state, 10), clean(&world.short(&file.path)));
+    }
+    section(&mut text, world, "Agents");
+    for agent in &agents {
+        let _ = writeln!(text, "  {} {}", pad(agent.name, 12), clean(&world.short(&agent.path)));
+    }
+    if agents.is_empty() {
+        text.push_str("  none of the agents Maestro knows is on your PATH\n");
+    }
+    section(&mut text, world, "Where skills are looked for");
+    text.push_str(&roots(&found, world));
+    section(&mut text, world, "Problems");
+    for problem in &problems {
+        text.push_str(&screen::problem(problem, world.paint));
+    }
+    text.push_str(&summary(&problems));
+    Ok(Reply::text(text).ending(exit))
+}
+
+/// The catalogue even where the settings have errors: the rest may still be worth knowing.
+fn look(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue, CommandError> {
+    if !args.dirs.is_empty() {
+        return catalogue::load(world, &args.dirs);
+    }
+    let mut problems = Vec::new();
+    let mut roots = search_order(settings, &world.places);
+    if settings.skills_builtin.value {
+        roots.extend(packs::sync_builtin(settings, &mut problems).map(Root::builtin));
+    }
+    Ok(catalogue::search(world, settings, &roots, problems))
+}
+
+fn section(text: &mut String, world: &World, title: &str) {
+    let gap = if text.is_empty() { "" } else { "\n" };
+    let _ = writeln!(text, "{gap}{}", world.paint.strong(title));
+}
+
+fn roots(found: &Catalogue, world: &World) -> String {
+    let mut text = String::new();
+    let mut absent = 0;
+    for root in &found.roots {
+        let state = match (&root.same_as, root.exists) {
+            (Some(earlier), _) => format!("the same as {}", world.short(earlier)),
+            (None, true) => count(root.folders, "skill folder", "skill folders"),
+            (None, false) => {
+                absent += 1;
+                continue;
+            }
+        };
+        let _ = writeln!(text, "  {} {}", pad(&clean(&world.short(&root.path)), 40), clean(&state));
+    }
+    if absent > 0 {
+        let _ = writeln!(text, "  {}", world.paint.dim(&format!("and {absent} more that are not there")));
+    }
+    text
+}
+
+fn summary(problems: &[Problem]) -> String {
+    let of = |severity: Severity| problems.iter().filter(|problem| problem.severity == severity).count();
+    if problems.is_empty() {
+        return "  none\n".to_owned();
+    }
+    format!(
+        "\n{}, {}\n",
+        count(of(Severity::Error), "error", "errors"),
+        count(of(Severity::Warning), "warning", "warnings")
+    )
+}

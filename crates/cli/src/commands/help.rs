@@ -1,0 +1,30 @@
+//! `maestro help`: the overview, a command, or what agents call.
+
+use maestro_core::suggest;
+
+use crate::args::{Cli, HelpArgs};
+use crate::error::CommandError;
+use crate::help;
+use crate::reply::Reply;
+
+pub(crate) fn run(args: &HelpArgs) -> Result<Reply, CommandError> {
+    if let [topic] = args.topic.as_slice()
+        && matches!(topic.as_str(), "agent" | "agents")
+    {
+        return Ok(Reply::text(help::AGENT));
+    }
+    let mut grammar = Cli::grammar();
+    grammar.build();
+    let mut command = &mut grammar;
+    for word in &args.topic {
+        let known: Vec<String> = command.get_subcommands().map(|known| known.get_name().to_owned()).collect();
+        command = command.find_subcommand_mut(word).ok_or_else(|| {
+            let error = CommandError::not_found(format!("there is no command `{word}`"));
+            match suggest::closest(word, known.iter().map(String::as_str)) {
+                Some(close) => error.hint(format!("did you mean `{close}`?")),
+                None => error.hint("`maestro --help` lists the commands"),
+            }
+        })?;
+    }
+    Ok(Reply::text(command.render_long_help().to_string()))
+}

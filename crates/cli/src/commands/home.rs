@@ -1,0 +1,188 @@
+//! `maestro` alone: what is here, and what to do next. Starts nothing, writes nothing, and does not keep one waiting.
+
+use std::fmt::Write as _;
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use maestro_core::plan::select_task;
+use maestro_core::{Severity, Settings};
+use maestro_skills::{Catalogue, Pack, Root, search_order};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::agents::{self, Agent};
+use crate::config;
+use crate::error::CommandError;
+use crate::plans::{self, PlanFile};
+use crate::reply::Reply;
+use crate::screen::{clean, count, fit, pad};
+use crate::world::World;
+
+/// How long the overview waits for the skills to be counted.
+const PATIENCE: Duration = Duration::from_millis(140);
+
+/// How many plans are named.
+const MOST_PLANS: usize = 3;
+
+/// The skills in figures.
+#[derive(Debug, Serialize)]
+struct SkillFigures {
+    skills: usize,
+    not_loaded: usize,
+    warnings: usize,
+    shadowed: usize,
+}
+
+pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
+    let loaded = config::load(world);
+    let figures = count_skills(world, &loaded.settings);
+    let agents = agents::installed(&world.program_dirs);
+    let plans = plans::around(&world.places.project);
+    let config_errors = loaded.problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    let has_config = loaded.files.iter().any(|file| file.exists && file.path.starts_with(&world.places.project));
+    if world.json {
+        let plans: Vec<_> = plans
+            .iter()
+            .map(|plan| {
+                let next = select_task(&plan.plan);
+                json!({ "path": plan.path.to_string_lossy(), "done": plan.done(), "total": plan.total(), "next": next })
+            })
+            .collect();
+        return Reply::json(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "project": world.places.project.to_string_lossy(),
+            "agents": agents,
+            "skills": figures,
+            "plans": plans,
+            "server": null,
+            "waiting": [],
+            "config_errors": config_errors,
+        }));
+    }
+    let mut text = format!(
+        "{} {} in {}\n\n",
+        world.paint.strong("Maestro"),
+        env!("CARGO_PKG_VERSION"),
+        clean(&world.short(&world.places.project))
+    );
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(text, "  {} {value}", world.paint.dim(&pad(name, 8)));
+    };
+    row("agents", &agents_line(&agents));
+    row("skills", &skills_line(figures.as_ref(), world));
+    let plan_lines = plan_lines(&plans, world);
+    for (index, line) in plan_lines.iter().enumerate() {
+        row(if index == 0 { "plans" } else { "" }, line);
+    }
+    row("server", &server_line(world));
+    row("waits", "nothing waits for you");
+    if config_errors > 0 {
+        row("config", &world.paint.error(&count(config_errors, "error", "errors")));
+    }
+    text.push_str("\nNext\n");
+    let wrong = config_errors > 0 || figures.as_ref().is_some_and(|figures| figures.not_loaded > 0);
+    for (command, why) in next_commands(&plans, wrong, has_config, world) {
+        let _ = writeln!(text, "  {} {why}", world.paint.strong(&pad(&command, 34)));
+    }
+    Ok(Reply::text(text))
+}
+
+/// Counts in the background and gives up waiting before a person would notice; the process ends all the same.
+fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
+    let (settings, places) = (settings.clone(), world.places.clone());
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let mut roots = search_order(&settings, &places);
+        let mut unseen = 0;
+        if settings.skills_builtin.value {
+            let pack = Pack::builtin();
+            let directory = pack.directory(&settings.skills_sync_dir.value);
+            if directory.is_dir() {
+                roots.push(Root::builtin(directory));
+            } else {
+                // Not copied yet, and this command writes nothing.
+                unseen = pack.skill_count();
+            }
+        }
+        let catalogue = Catalogue::load(&roots, &places, settings.skills_validation.value, &AtomicUsize::new(0));
+        let warnings = catalogue.problems.iter().filter(|problem| problem.severity == Severity::Warning).count();
+        // Nobody listens any more when it took too long.
+        let _ = send.send(SkillFigures {
+            skills: catalogue.skills.len() + unseen,
+            not_loaded: catalogue.not_loaded(),
+            warnings,
+            shadowed: catalogue.shadowed.len(),
+        });
+    });
+    receive.recv_timeout(PATIENCE).ok()
+}
+
+fn agents_line(agents: &[Agent]) -> String {
+    if agents.is_empty() {
+        return "none of the agents Maestro knows is installed".to_owned();
+    }
+    agents.iter().map(|agent| agent.name).collect::<Vec<_>>().join(", ")
+}
+
+fn skills_line(figures: Option<&SkillFigures>, world: &World) -> String {
+    let Some(figures) = figures else {
+        return "many; still counting when this was printed".to_owned();
+    };
+    let mut parts = vec![figures.skills.to_string()];
+    if figures.not_loaded > 0 {
+        parts.push(world.paint.error(&format!("{} not loaded", figures.not_loaded)));
+    }
+    if figures.warnings > 0 {
+        parts.push(world.paint.warning(&count(figures.warnings, "warning", "warnings")));
+    }
+    if figures.shadowed > 0 {
+        parts.push(format!("{} shadowed", figures.shadowed));
+    }
+    parts.join(" · ")
+}
+
+fn plan_lines(plans: &[PlanFile], world: &World) -> Vec<String> {
+    if plans.is_empty() {
+        return vec!["none found".to_owned()];
+    }
+    let mut lines: Vec<String> = plans
+        .iter()
+        .take(MOST_PLANS)
+        .map(|plan| {
+            let next = match select_task(&plan.plan) {
+                Some(task) => format!("next: {} (line {})", fit(&clean(&task.label), 60), task.line_number),
+                None => "nothing left".to_owned(),
+            };
+            format!("{}  {} of {} done, {next}", clean(&world.short(&plan.path)), plan.done(), plan.total())
+        })
+        .collect();
+    if plans.len() > MOST_PLANS {
+        lines.push(format!("and {} more", plans.len() - MOST_PLANS));
+    }
+    lines
+}
+
+fn server_line(world: &World) -> String {
+    let record = world.maestro_home.join("run/server.json");
+    if record.exists() { format!("recorded in {}", world.short(&record)) } else { "not running".to_owned() }
+}
+
+fn next_commands(plans: &[PlanFile], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {
+    let mut next = Vec::new();
+    if wrong {
+        next.push(("maestro doctor".to_owned(), "what is wrong, and how to mend it"));
+    }
+    if !has_config {
+        next.push(("maestro init".to_owned(), "set this project up"));
+    }
+    if let Some(plan) = plans.iter().find(|plan| select_task(&plan.plan).is_some()) {
+        let path = world.short(&plan.path);
+        next.push((format!("maestro plan next {}", clean(&path)), "the task whose turn it is"));
+    }
+    next.push(("maestro skills list".to_owned(), "every skill here"));
+    next.push(("maestro skills read NAME".to_owned(), "a skill as an agent reads it"));
+    next.push(("maestro --help".to_owned(), "all commands"));
+    next
+}

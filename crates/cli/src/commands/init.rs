@@ -1,0 +1,66 @@
+//! `maestro init`: sets a project up. Writes its config file once, and never over another.
+
+use std::io::{self, BufRead, Write};
+
+use maestro_core::Problem;
+
+use crate::args::InitArgs;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::world::World;
+use crate::{config, files, packs, screen};
+
+/// What a fresh project's file says.
+const CONFIG: &str = "\
+# Maestro's settings for this project.
+# `maestro config show --origin` lists every setting and where it comes from.
+
+# Agents that Maestro starts here are given the skills that fit their task.
+skills_enabled = true
+";
+
+pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError> {
+    let path = config::project_file(world);
+    let shown = world.short(&path);
+    let mut text = if path.exists() {
+        format!("{shown} is there already and stays as it is.\n")
+    } else {
+        if !args.yes && !agreed(world, &shown)? {
+            return Ok(Reply::text("Nothing was written.\n"));
+        }
+        files::create(&path, CONFIG).map_err(|error| {
+            CommandError::io(format!("{shown} cannot be written"), &error)
+                .hint("check that you may write to the project's directory")
+        })?;
+        format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n")
+    };
+    let settings = config::settings(world)?;
+    let mut problems: Vec<Problem> = Vec::new();
+    if settings.skills_sync_on_start.value {
+        packs::sync_builtin(&settings, &mut problems);
+        if let Some(directory) = packs::sync_workspace(&settings, &mut problems) {
+            let pack = world.short(&settings.skills_builtin_dir.value);
+            text.push_str(&format!("Copied the skill pack {pack} to {}.\n", world.short(&directory)));
+        }
+    }
+    text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
+    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.paint)).collect();
+    Ok(Reply::text(text).with_notes(notes))
+}
+
+fn agreed(world: &World, shown: &str) -> Result<bool, CommandError> {
+    if !world.stdin_is_terminal || !world.stderr_is_terminal {
+        return Err(CommandError::invalid(format!("nobody is there to agree to writing {shown}"))
+            .hint("`maestro init --yes` writes it without asking"));
+    }
+    let ask = || -> io::Result<String> {
+        let mut terminal = io::stderr().lock();
+        write!(terminal, "Write {shown}, with skills on for this project? [Y/n] ")?;
+        terminal.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+}

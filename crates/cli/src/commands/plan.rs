@@ -1,0 +1,108 @@
+//! `maestro plan`: what a Markdown plan says, and which task is next.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use maestro_core::plan::{PlanTask, SetAside, Status, select_task};
+use serde_json::json;
+
+use crate::args::{PlanArgs, PlanCommand};
+use crate::error::CommandError;
+use crate::plans::PlanFile;
+use crate::reply::Reply;
+use crate::screen::{self, Paint, clean, count};
+use crate::world::World;
+
+pub(crate) fn run(args: &PlanArgs, world: &World) -> Result<Reply, CommandError> {
+    match &args.command {
+        PlanCommand::Next { file } => next(file, world),
+        PlanCommand::List { file } => list(file, world),
+    }
+}
+
+fn next(file: &Path, world: &World) -> Result<Reply, CommandError> {
+    let plan = PlanFile::read(file)?;
+    let task = select_task(&plan.plan);
+    let notes: String = plan.problems().iter().map(|problem| screen::problem(problem, world.paint)).collect();
+    if world.json {
+        return Reply::json(&task);
+    }
+    let Some(task) = task else {
+        return Ok(Reply::text(nothing_left(&plan)).with_notes(notes));
+    };
+    let mut text = format!("{}\n", world.paint.strong(&clean(&task.label)));
+    let _ = writeln!(text, "  {}:{}", file.display(), task.line_number);
+    if let Some(section) = &task.section {
+        let _ = writeln!(text, "  section: {}", clean(section));
+    }
+    if !task.skill_hints.is_empty() {
+        let hints: Vec<String> = task.skill_hints.iter().map(|hint| world.paint.skill(&clean(hint))).collect();
+        let _ = writeln!(text, "  skills:  {}", hints.join(", "));
+    }
+    Ok(Reply::text(text).with_notes(notes))
+}
+
+fn nothing_left(plan: &PlanFile) -> String {
+    if plan.plan.tasks.is_empty() {
+        return "There is no task in this plan. A task is a line like `- [ ] Do this`.\n".to_owned();
+    }
+    let aside = plan.plan.tasks.iter().filter(|task| task.set_aside.is_some()).count();
+    match aside {
+        0 => "Nothing is left to do.\n".to_owned(),
+        _ => format!(
+            "Nothing is left to do. {} set aside; `maestro plan list` tells why.\n",
+            count(aside, "open task is", "open tasks are")
+        ),
+    }
+}
+
+fn list(file: &Path, world: &World) -> Result<Reply, CommandError> {
+    let plan = PlanFile::read(file)?;
+    let problems = plan.problems();
+    if world.json {
+        return Reply::json(&json!({
+            "tasks": plan.plan.tasks,
+            "problems": problems,
+            "done": plan.done(),
+            "total": plan.total(),
+        }));
+    }
+    let mut text = String::new();
+    let mut section: Option<&String> = None;
+    for task in &plan.plan.tasks {
+        if task.section.as_ref() != section {
+            section = task.section.as_ref();
+            let title = section.map_or("", String::as_str);
+            let _ = writeln!(text, "{}{}", if text.is_empty() { "" } else { "\n" }, world.paint.strong(&clean(title)));
+        }
+        text.push_str(&line(task, world.paint));
+    }
+    let _ = writeln!(text, "{}{} of {} done", if text.is_empty() { "" } else { "\n" }, plan.done(), plan.total());
+    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.paint)).collect();
+    Ok(Reply::text(text).with_notes(notes))
+}
+
+fn line(task: &PlanTask, paint: Paint) -> String {
+    let state = match task.status {
+        Status::Open if task.set_aside.is_some() => paint.dim("○"),
+        Status::Open => "○".to_owned(),
+        Status::Done => paint.good("✓"),
+        Status::Reviewed => paint.good("✓✓"),
+        Status::Deferred => paint.dim("~"),
+        Status::Optional => paint.dim("?"),
+        Status::Other(mark) => paint.dim(&mark.to_string()),
+    };
+    let indent = "  ".repeat(task.depth.min(20) + 1);
+    let aside = task.set_aside.map(|reason| paint.dim(&format!("  ({})", why(reason)))).unwrap_or_default();
+    format!("{indent}{state} {:>4}  {}{aside}\n", task.line_number, clean(&task.label))
+}
+
+fn why(reason: SetAside) -> &'static str {
+    match reason {
+        SetAside::VerificationSection => "set aside: verification section",
+        SetAside::ChecklistSection => "set aside: checklist section",
+        SetAside::ManualQaSection => "set aside: manual QA section",
+        SetAside::UnderOptionalParent => "set aside: its parent is optional",
+        SetAside::UnderDeferredParent => "set aside: its parent is put off",
+    }
+}

@@ -1,0 +1,86 @@
+//! `maestro skills`: the catalogue from the command line.
+
+mod list;
+mod read;
+mod roles;
+mod show;
+
+use maestro_core::Problem;
+use maestro_skills::{Catalogue, Lookup, Skill};
+use serde::Serialize;
+
+use crate::args::{SkillsArgs, SkillsCommand};
+use crate::catalogue;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::world::World;
+
+pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandError> {
+    let catalogue = catalogue::load(world, &args.dirs.dirs)?;
+    match &args.command {
+        SkillsCommand::List => list::run(&catalogue, world),
+        SkillsCommand::Read { names } => read::run(&catalogue, names, world),
+        SkillsCommand::Show { name } => show::run(&catalogue, name, world),
+        SkillsCommand::Roles { role } => roles::run(&catalogue, role.as_deref(), world),
+    }
+}
+
+/// A skill in a list for programs.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    description: &'a str,
+    path: String,
+    location: maestro_skills::Location,
+    format: maestro_skills::Format,
+    source: maestro_skills::Source,
+    display_name: &'a str,
+    #[serde(rename = "type")]
+    kind: maestro_skills::SkillType,
+    version: &'a str,
+}
+
+impl<'a> From<&'a Skill> for Row<'a> {
+    fn from(skill: &'a Skill) -> Self {
+        Self {
+            name: skill.id.as_str(),
+            description: &skill.description,
+            path: skill.path.to_string_lossy().into_owned(),
+            location: skill.location,
+            format: skill.format,
+            source: skill.source,
+            display_name: &skill.display_name,
+            kind: skill.kind,
+            version: &skill.version,
+        }
+    }
+}
+
+/// The skill of that name, or why there is none.
+fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, CommandError> {
+    match catalogue.find(name) {
+        Lookup::Found(skill) => Ok(skill),
+        Lookup::Ambiguous(skills) => {
+            let ids: Vec<&str> = skills.iter().map(|skill| skill.id.as_str()).collect();
+            Err(CommandError::invalid(format!("several skills are called `{name}`"))
+                .hint(format!("name one of them by its id: {}", ids.join(", "))))
+        }
+        Lookup::Broken(broken) => {
+            let why = catalogue.problems_of(&broken.path).map(told).collect::<Vec<_>>().join("; ");
+            Err(CommandError::invalid(format!("the skill `{name}` is there but cannot be loaded: {why}"))
+                .hint(format!("mend {}", broken.path.display())))
+        }
+        Lookup::Missing { closest } => {
+            let error = CommandError::not_found(format!("there is no skill `{name}`"));
+            Err(match closest {
+                Some(close) => error.hint(format!("did you mean `{close}`?")),
+                None => error.hint("`maestro skills list` shows every skill"),
+            })
+        }
+    }
+}
+
+fn told(problem: &Problem) -> String {
+    let file = problem.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    format!("{file}:{}:{}: {}", problem.line, problem.column, problem.message)
+}

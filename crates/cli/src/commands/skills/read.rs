@@ -1,0 +1,50 @@
+//! `maestro skills read`: a skill's text, between the lines that other tools look for.
+
+use maestro_skills::{Catalogue, Contents, Skill, envelope, instructions};
+use serde_json::json;
+
+use super::find;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::clean_lines;
+use crate::world::World;
+
+pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
+    let names = names.iter().flat_map(|names| names.split(',')).map(str::trim).filter(|name| !name.is_empty());
+    // All or nothing: an agent that asked for two skills should not take one for both.
+    let skills: Vec<&Skill> = names.map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
+    let mut notes = String::new();
+    let mut texts: Vec<(&Skill, Contents)> = Vec::new();
+    for skill in skills {
+        let contents = instructions(skill).map_err(|error| {
+            CommandError::io(format!("the skill `{}` cannot be read", skill.id), &error)
+                .hint(format!("look at {}", skill.path.display()))
+        })?;
+        if contents.cut {
+            notes.push_str(&format!("`{}` is larger than 1 MiB; the rest is in {}\n", skill.id, skill.path.display()));
+        }
+        texts.push((skill, contents));
+    }
+    if world.json {
+        let read: Vec<_> = texts
+            .iter()
+            .map(|(skill, contents)| {
+                json!({
+                    "name": skill.id,
+                    "base_directory": skill.path.to_string_lossy(),
+                    "instructions": String::from_utf8_lossy(&contents.bytes),
+                    "cut": contents.cut,
+                })
+            })
+            .collect();
+        return Reply::json(&read);
+    }
+    let bytes: Vec<u8> = texts.iter().flat_map(|(skill, contents)| envelope(skill, &contents.bytes)).collect();
+    // Other programs get every byte; a person's terminal obeys nothing that stands in a file.
+    let reply = if world.stdout_is_terminal {
+        Reply::text(clean_lines(&String::from_utf8_lossy(&bytes)))
+    } else {
+        Reply::bytes(bytes)
+    };
+    Ok(reply.with_notes(notes))
+}

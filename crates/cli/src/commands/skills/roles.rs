@@ -1,0 +1,75 @@
+//! `maestro skills roles`: which skills the sessions of a role get, dependencies first.
+
+use std::fmt::Write as _;
+
+use maestro_core::Role;
+use maestro_skills::{Catalogue, Resolved, Skill, for_role};
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{self, clean, pad};
+use crate::world::World;
+
+/// A role's skill for programs. The id is the name shown to people, as it always was; the real one is beside it.
+#[derive(Debug, Serialize)]
+struct RoleRow<'a> {
+    id: &'a str,
+    name: &'a str,
+    description: &'a str,
+    #[serde(rename = "type")]
+    kind: maestro_skills::SkillType,
+    version: &'a str,
+    #[serde(rename = "skillId")]
+    skill_id: &'a str,
+}
+
+impl<'a> From<&'a Skill> for RoleRow<'a> {
+    fn from(skill: &'a Skill) -> Self {
+        Self {
+            id: &skill.display_name,
+            name: &skill.display_name,
+            description: &skill.description,
+            kind: skill.kind,
+            version: &skill.version,
+            skill_id: skill.id.as_str(),
+        }
+    }
+}
+
+pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> Result<Reply, CommandError> {
+    let roles = match role {
+        None => Role::ALL.to_vec(),
+        Some(word) => {
+            let role = word.parse::<Role>().map_err(|error| CommandError::invalid(error.to_string()))?;
+            vec![role]
+        }
+    };
+    let resolved: Vec<(Role, Resolved<'_>)> = roles.iter().map(|&role| (role, for_role(catalogue, role))).collect();
+    if world.json {
+        let rows = |resolved: &Resolved<'_>| json!(resolved.skills.iter().map(|&s| RoleRow::from(s)).collect::<Vec<_>>());
+        return match (role, resolved.as_slice()) {
+            (Some(_), [(_, only)]) => Reply::json(&rows(only)),
+            _ => {
+                let by_role: Map<String, Json> =
+                    resolved.iter().map(|(role, resolved)| (role.to_string(), rows(resolved))).collect();
+                Reply::json(&by_role)
+            }
+        };
+    }
+    let mut text = String::new();
+    let mut notes = String::new();
+    for (role, resolved) in &resolved {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        let _ = writeln!(text, "{gap}{}", world.paint.strong(role.as_str()));
+        for skill in &resolved.skills {
+            let name = world.paint.skill(&pad(&clean(skill.id.as_str()), 24));
+            let _ = writeln!(text, "  {name} {}", clean(&skill.description));
+        }
+        for problem in &resolved.problems {
+            notes.push_str(&screen::problem(problem, world.paint));
+        }
+    }
+    Ok(Reply::text(text).with_notes(notes))
+}

@@ -1,0 +1,78 @@
+//! `maestro skills show`: everything known about one skill.
+
+use std::fmt::Write as _;
+
+use maestro_core::Problem;
+use maestro_skills::{Catalogue, Shadowed, Skill, in_order};
+use serde_json::json;
+
+use super::find;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{self, clean, pad};
+use crate::world::World;
+
+pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<Reply, CommandError> {
+    let skill = find(catalogue, name)?;
+    let problems: Vec<&Problem> = catalogue.problems_of(&skill.path).collect();
+    let shadows: Vec<&Shadowed> = catalogue.shadowed.iter().filter(|other| other.skill.id == skill.id).collect();
+    let needs: Vec<&Skill> =
+        in_order(catalogue, [skill]).skills.into_iter().filter(|needed| needed.id != skill.id).collect();
+    if world.json {
+        let hidden: Vec<_> = shadows.iter().map(|other| other.skill.path.to_string_lossy()).collect();
+        let needs: Vec<_> = needs.iter().map(|needed| needed.id.as_str()).collect();
+        return Reply::json(&json!({
+            "skill": skill, "problems": problems, "shadows": hidden, "reads_first": needs,
+        }));
+    }
+    let mut text = format!("{}\n{}\n\n", world.paint.skill(&clean(skill.id.as_str())), clean(&skill.description));
+    let mut row = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "  {} {}", world.paint.dim(&pad(name, 13)), clean(value));
+        }
+    };
+    facts(skill, world, &mut row);
+    row("needs", &needs.iter().map(|needed| needed.id.as_str()).collect::<Vec<_>>().join(", "));
+    for other in shadows {
+        let same = if other.same_files { " (the same files)" } else { "" };
+        row("shadows", &format!("{}{same}", world.short(&other.skill.path)));
+    }
+    for command in &skill.commands {
+        row("command", &format!("{}: {}", command.name, command.description));
+    }
+    if !problems.is_empty() {
+        text.push('\n');
+    }
+    for problem in problems {
+        text.push_str(&screen::problem(problem, world.paint));
+    }
+    Ok(Reply::text(text))
+}
+
+fn facts(skill: &Skill, world: &World, row: &mut impl FnMut(&str, &str)) {
+    let invocation = match (skill.invocation.by_model, skill.invocation.by_user) {
+        (true, true) => "",
+        (false, true) => "only when a person asks for it by name",
+        (true, false) => "only by a model",
+        (false, false) => "only when a plan or workflow names it",
+    };
+    if skill.display_name != skill.id.as_str() {
+        row("called", &skill.display_name);
+    }
+    row("in", &world.short(&skill.path));
+    row("from", &format!("{} ({})", skill.source, skill.location));
+    row("format", &format!("{} ({})", skill.format, skill.file));
+    row("type", &format!("{}, version {}", skill.kind, skill.version));
+    row("when", skill.when_to_use.as_deref().unwrap_or_default());
+    row("triggers", &skill.triggers.join(", "));
+    row("tags", &skill.tags.join(", "));
+    row("roles", &skill.assign_to.join(", "));
+    row("can", &skill.capabilities.join(", "));
+    row("asks for", &skill.allowed_tools.join(", "));
+    row("invoked", invocation);
+    row("arguments", skill.argument_hint.as_deref().unwrap_or_default());
+    row("compatible", skill.compatibility.as_deref().unwrap_or_default());
+    row("author", skill.author.as_deref().unwrap_or_default());
+    row("licence", skill.license.as_deref().unwrap_or_default());
+    row("workflow", skill.workflow.as_deref().unwrap_or_default());
+}

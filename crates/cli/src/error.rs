@@ -1,0 +1,143 @@
+//! Why did a command fail, and what can be done? One shape for every error, and the exit codes.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use maestro_core::Problem;
+use serde_json::{Value as Json, json};
+
+use crate::screen::{Paint, clean, clean_path};
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went well.
+    Ok,
+    /// It failed, or was wrongly called.
+    Failed,
+    /// What was asked for is not there.
+    NotFound,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Ok => 0,
+            Exit::Failed => 1,
+            Exit::NotFound => 2,
+        })
+    }
+}
+
+/// What kind of failure it is; programs tell them apart by this word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The user asked for something that cannot be done.
+    Invalid,
+    /// What was named does not exist.
+    NotFound,
+    /// A configuration file is wrong.
+    Config,
+    /// The file system refused.
+    Io,
+    /// A fault of the program.
+    Internal,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid_request",
+            Self::NotFound => "resource_not_found",
+            Self::Config => "invalid_config",
+            Self::Io => "io_error",
+            Self::Internal => "internal_error",
+        }
+    }
+}
+
+/// A command that failed.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    kind: Kind,
+    message: String,
+    causes: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new() }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Kind::Invalid, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, message)
+    }
+
+    pub(crate) fn io(message: impl Into<String>, cause: &dyn Error) -> Self {
+        Self::new(Kind::Io, message).because(cause)
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(Kind::Internal, message)
+    }
+
+    /// Everything wrong with the configuration, at once.
+    pub(crate) fn config(problems: &[&Problem]) -> Self {
+        let mut error = Self::new(Kind::Config, "the configuration has errors");
+        for problem in problems {
+            let place = format!("{}:{}:{}", problem.path.display(), problem.line, problem.column);
+            error.causes.push(format!("{place}: {} ({})", problem.message, problem.help));
+        }
+        error.hint("`maestro doctor` shows the whole state; `maestro config show --origin` lists every setting")
+    }
+
+    /// Adds what lies beneath, with everything beneath that.
+    pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
+        let mut next = Some(cause);
+        while let Some(cause) = next {
+            self.causes.push(cause.to_string());
+            next = cause.source();
+        }
+        self
+    }
+
+    /// Adds what to do now.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self.kind {
+            Kind::NotFound => Exit::NotFound,
+            Kind::Invalid | Kind::Config | Kind::Io | Kind::Internal => Exit::Failed,
+        }
+    }
+
+    pub(crate) fn to_text(&self, paint: Paint) -> String {
+        let mut text = format!("{} {}\n", paint.error("error:"), clean_path(&self.message));
+        for cause in &self.causes {
+            let _ = writeln!(text, "  {} {}", paint.dim("because"), clean(cause));
+        }
+        for hint in &self.hints {
+            let _ = writeln!(text, "{} {}", paint.help("hint:"), clean(hint));
+        }
+        text
+    }
+
+    pub(crate) fn to_json(&self) -> Json {
+        json!({
+            "success": false,
+            "error": self.kind.word(),
+            "message": self.message,
+            "details": { "causes": self.causes },
+            "suggestion": self.hints.join("; "),
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! How are files written so that nobody ever sees half of one?
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use maestro_skills::{Edit, SyncPlan};
+
+/// Writes a new file in one step. A file that is there already is left alone, and that is an error.
+pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(dir)?;
+    let mut temporary = tempfile::Builder::new().permissions(readable()).tempfile_in(dir)?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.as_file().sync_all()?;
+    temporary.persist_noclobber(path).map(drop).map_err(|error| error.error)
+}
+
+/// Carries out what a pack needs: the new directory first, then the link, then the leftovers.
+pub(crate) fn sync(plan: &SyncPlan) -> io::Result<()> {
+    fs::create_dir_all(&plan.sync_dir)?;
+    let target = plan.sync_dir.join(&plan.target);
+    if !target.is_dir() {
+        let fresh = tempfile::Builder::new().prefix(".new-").tempdir_in(&plan.sync_dir)?;
+        for edit in &plan.files {
+            write_file(fresh.path(), edit)?;
+        }
+        allow_reading(fresh.path())?;
+        match fs::rename(fresh.path(), &target) {
+            Ok(()) => drop(fresh.keep()),
+            // Another process was faster, with the same contents under the same name.
+            Err(_) if target.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    swap_link(plan)?;
+    for name in &plan.stale {
+        // A leftover costs space and nothing else; the next sync tries again.
+        let _ = fs::remove_dir_all(plan.sync_dir.join(name));
+    }
+    Ok(())
+}
+
+fn write_file(dir: &Path, edit: &Edit) -> io::Result<()> {
+    let path: PathBuf = dir.join(&edit.path);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(&path, &edit.bytes)?;
+    if edit.executable { allow_running(&path) } else { Ok(()) }
+}
+
+#[cfg(unix)]
+fn readable() -> fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    fs::Permissions::from_mode(0o644)
+}
+
+#[cfg(unix)]
+fn allow_reading(dir: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(unix)]
+fn allow_running(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+/// Puts the link in place of the old one in a single step.
+#[cfg(unix)]
+fn swap_link(plan: &SyncPlan) -> io::Result<()> {
+    let scratch = tempfile::Builder::new().prefix(".link-").tempdir_in(&plan.sync_dir)?;
+    let fresh = scratch.path().join("link");
+    std::os::unix::fs::symlink(&plan.target, &fresh)?;
+    fs::rename(&fresh, plan.sync_dir.join(&plan.link))
+}

@@ -1,0 +1,72 @@
+//! How is the program explained? Commands in groups for people; what agents and programs call, apart.
+
+use std::fmt::Write as _;
+
+/// The groups of the overview. A test sees to it that every command is in one.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Start", &["init", "doctor"]),
+    ("Skills", &["skills"]),
+    ("Work", &["plan"]),
+    ("Watch and steer", &[]),
+    ("More", &["config", "completions", "help"]),
+];
+
+/// The overview that `maestro --help` prints.
+pub(crate) fn overview(grammar: &clap::Command) -> String {
+    let about = |name: &str| {
+        let command = grammar.get_subcommands().find(|command| command.get_name() == name)?;
+        command.get_about().map(ToString::to_string)
+    };
+    let mut text = String::from("Gives coding agents the right skills, and finds the next task of a plan.\n\n");
+    text.push_str("Usage: maestro [OPTIONS] [COMMAND]\n\n`maestro` alone shows what is here and what to do next.\n");
+    for (title, commands) in GROUPS.iter().filter(|(_, commands)| !commands.is_empty()) {
+        let _ = writeln!(text, "\n{title}");
+        for name in *commands {
+            let _ = writeln!(text, "  {name:<12} {}", about(name).unwrap_or_default());
+        }
+    }
+    text.push_str(
+        "\nOptions
+  --json             Print JSON for programs instead of text for people
+  --color WHEN       Use colour: auto, always, never
+  --set KEY=VALUE    Set a setting for this command
+  -h, --help         Print this
+  -V, --version      Print the version
+
+`maestro help COMMAND` explains a command; `maestro help agent` lists what agents and programs call.\n",
+    );
+    text
+}
+
+/// What agents and programs call, for `maestro help agent`.
+pub(crate) const AGENT: &str = "\
+What agents and programs call. Each prints data to standard output and takes --json.
+
+  maestro skills list --json       {skills, problems, shadowed}: every skill on this machine
+  maestro skills read NAME[,NAME]  a skill's full text, between `Reading:` and `Skill read:`
+  maestro skills show NAME --json  everything known about one skill
+  maestro skills roles ROLE --json the skills of a role, dependencies first
+  maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
+  maestro plan list PLAN.md --json {tasks, problems, done, total}
+  maestro config show --json       every setting with its origin
+  maestro doctor --json            {ok, problems, roots, agents, settings}
+
+With --json an error is one object on standard output: {success, error, message, details, suggestion}.
+Exit codes: 0 ok, 1 failed or wrongly called, 2 not found.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let grammar = Cli::grammar();
+        let mut typed: Vec<&str> = grammar.get_subcommands().map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, commands)| *commands).copied().collect();
+        typed.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(typed, grouped);
+    }
+}

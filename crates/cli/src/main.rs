@@ -1,0 +1,36 @@
+//! The `maestro` program: what was typed, carried out, printed.
+//!
+//! Everything that is printed, and every exit code, leaves through here.
+
+mod agents;
+mod args;
+mod catalogue;
+mod commands;
+mod config;
+mod error;
+mod files;
+mod help;
+mod packs;
+mod plans;
+mod reply;
+mod screen;
+mod world;
+
+use std::process::ExitCode;
+
+use args::{Cli, Typed};
+use reply::Reply;
+use world::World;
+
+fn main() -> ExitCode {
+    let cli = match Cli::from_command_line() {
+        Typed::Command(cli) => cli,
+        Typed::Help(text) => return reply::print(Reply::text(text)),
+        Typed::Wrong(text) => return reply::print_usage(&text),
+    };
+    let json = cli.globals.json;
+    match World::of_this_process(&cli.globals).and_then(|world| commands::run(&cli, &world)) {
+        Ok(reply) => reply::print(reply),
+        Err(error) => reply::print_error(&error, json),
+    }
+}

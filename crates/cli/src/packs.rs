@@ -1,0 +1,58 @@
+//! Are the skill packs where agents can read them? Brings them there, and says so when it cannot.
+
+use std::path::PathBuf;
+
+use maestro_core::{Code, Problem, Settings, Severity};
+use maestro_skills::{Pack, PackError};
+
+use crate::files;
+
+/// Copies the pack that comes with Maestro, unless the copy is up to date.
+///
+/// Returns where it can be read, if it can.
+pub(crate) fn sync_builtin(settings: &Settings, problems: &mut Vec<Problem>) -> Option<PathBuf> {
+    let pack = Pack::builtin();
+    let directory = pack.directory(&settings.skills_sync_dir.value);
+    bring(pack, settings, problems);
+    directory.is_dir().then_some(directory)
+}
+
+/// Copies the workspace's own pack. When that fails, the pack is still read where it is.
+pub(crate) fn sync_workspace(settings: &Settings, problems: &mut Vec<Problem>) -> Option<PathBuf> {
+    match Pack::workspace(&settings.skills_builtin_dir.value) {
+        Ok(Some(pack)) => {
+            let directory = pack.directory(&settings.skills_sync_dir.value);
+            bring(pack, settings, problems).then_some(directory)
+        }
+        Ok(None) => None,
+        Err(error) => {
+            problems.push(not_synced(settings, &error));
+            None
+        }
+    }
+}
+
+fn bring(pack: Pack, settings: &Settings, problems: &mut Vec<Problem>) -> bool {
+    let sync_dir = &settings.skills_sync_dir.value;
+    let done = pack.plan(sync_dir).and_then(|plan| match plan {
+        Some(plan) => {
+            files::sync(&plan).map_err(|source| PackError::Write { path: sync_dir.clone(), source })
+        }
+        None => Ok(()),
+    });
+    if let Err(error) = &done {
+        problems.push(not_synced(settings, error));
+    }
+    done.is_ok()
+}
+
+fn not_synced(settings: &Settings, error: &PackError) -> Problem {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Problem::new(
+        Code::PackNotSynced,
+        Severity::Warning,
+        &settings.skills_sync_dir.value,
+        format!("the skill pack was not copied: {error}{cause}"),
+        "make the directory writable, or set skills_sync_dir to another one",
+    )
+}

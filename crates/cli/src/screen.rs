@@ -1,0 +1,196 @@
+//! How does text look on a terminal, and what may reach it?
+//!
+//! Whatever comes from a file is cleaned before it is shown to a person: control characters and invisible ones
+//! become visible, so that no skill can move the cursor or hide its words.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal};
+
+use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+use maestro_core::{Problem, Severity};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// When colour is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal that wants it.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Colours text, or leaves it alone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    pub(crate) fn for_stdout(choice: ColorChoice) -> Self {
+        Self::chosen(choice, io::stdout().is_terminal())
+    }
+
+    pub(crate) fn for_stderr() -> Self {
+        Self::chosen(ColorChoice::Auto, io::stderr().is_terminal())
+    }
+
+    fn chosen(choice: ColorChoice, is_terminal: bool) -> Self {
+        let wanted = || {
+            let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+            is_terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        };
+        let on = match choice {
+            ColorChoice::Auto => wanted(),
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+        };
+        Self { on }
+    }
+
+    fn styled(self, style: Style, text: &str) -> String {
+        if self.on { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    pub(crate) fn strong(self, text: &str) -> String {
+        self.styled(Style::new().bold(), text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.styled(Style::new().dimmed(), text)
+    }
+
+    pub(crate) fn good(self, text: &str) -> String {
+        self.styled(AnsiColor::Green.on_default(), text)
+    }
+
+    pub(crate) fn error(self, text: &str) -> String {
+        self.styled(AnsiColor::Red.on_default().bold(), text)
+    }
+
+    pub(crate) fn warning(self, text: &str) -> String {
+        self.styled(AnsiColor::Yellow.on_default(), text)
+    }
+
+    pub(crate) fn help(self, text: &str) -> String {
+        self.styled(AnsiColor::Cyan.on_default(), text)
+    }
+
+    /// Skills have a colour of their own.
+    pub(crate) fn skill(self, text: &str) -> String {
+        self.styled(AnsiColor::Magenta.on_default(), text)
+    }
+
+    pub(crate) fn severity(self, severity: Severity, text: &str) -> String {
+        match severity {
+            Severity::Error => self.error(text),
+            Severity::Warning => self.warning(text),
+            Severity::Info => self.dim(text),
+        }
+    }
+}
+
+/// A problem on three lines: what, where, what now.
+pub(crate) fn problem(problem: &Problem, paint: Paint) -> String {
+    let head = paint.severity(problem.severity, &format!("{}[{}]", problem.severity, problem.code));
+    let mut text = format!("{head}: {}\n", clean(&problem.message));
+    let path = problem.path.to_string_lossy();
+    let place = format!("{}:{}:{}", clean_path(&path), problem.line, problem.column);
+    let _ = writeln!(text, "  {} {place}", paint.dim("-->"));
+    let _ = writeln!(text, "  {} {}", paint.help("help:"), clean(&problem.help));
+    text
+}
+
+/// Text from a file, safe to show and on one line.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| !needs_escape(c) && !c.is_whitespace();
+    let tidy = !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ");
+    if tidy && text.chars().all(|c| plain(c) || c == ' ') {
+        return Cow::Borrowed(text);
+    }
+    let words: Vec<String> = text.split_whitespace().map(visible).collect();
+    Cow::Owned(words.join(" "))
+}
+
+/// A path or a message with paths in it, safe to show; its blanks stay as they are.
+pub(crate) fn clean_path(text: &str) -> Cow<'_, str> {
+    if text.chars().any(needs_escape) { Cow::Owned(visible(text)) } else { Cow::Borrowed(text) }
+}
+
+/// Several lines from a file, safe to show.
+pub(crate) fn clean_lines(text: &str) -> String {
+    text.split('\n').map(|line| clean_path(line.trim_end_matches('\r')).replace("\\t", "    ")).collect::<Vec<_>>().join("\n")
+}
+
+fn visible(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        if needs_escape(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+        shown
+    })
+}
+
+fn needs_escape(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Text cut to a width, with an ellipsis where something is missing.
+pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
+    if text.width() <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut used = 1;
+    let mut cut = String::new();
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        cut.push(c);
+    }
+    let kept = cut.trim_end().len();
+    cut.truncate(kept);
+    cut.push('…');
+    Cow::Owned(cut)
+}
+
+/// Text followed by blanks up to a width.
+pub(crate) fn pad(text: &str, width: usize) -> String {
+    let mut padded = text.to_owned();
+    padded.extend(std::iter::repeat_n(' ', width.saturating_sub(text.width())));
+    padded
+}
+
+/// A number and its noun.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_a_file_can_steer_the_terminal() {
+        assert_eq!(clean("a\u{1b}[31mred\u{7}"), "a\\u{1b}[31mred\\u{7}");
+        assert_eq!(clean("line\n  two\t three "), "line two three");
+        assert_eq!(clean("abc\u{202e}fdp.exe"), "abc\\u{202e}fdp.exe");
+        assert_eq!(clean("naïve – 日本"), "naïve – 日本");
+        assert_eq!(clean_lines("a\u{1b}c\r\nb"), "a\\u{1b}c\nb");
+    }
+
+    #[test]
+    fn text_is_cut_by_what_it_takes_on_the_screen() {
+        assert_eq!(fit("日本語のテキスト", 7), "日本語…");
+        assert_eq!(fit("short", 7), "short");
+        assert_eq!(pad("日本", 6), "日本  ");
+    }
+}

@@ -1,0 +1,97 @@
+//! What does the program need to know of the process it is? Taken once, at the start, and handed on.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use maestro_core::settings::Places;
+use maestro_skills::project_of;
+
+use crate::args::Globals;
+use crate::error::CommandError;
+use crate::screen::Paint;
+
+/// The environment a command runs in.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) places: Places,
+    pub(crate) user_config: PathBuf,
+    /// Where Maestro keeps its state.
+    pub(crate) maestro_home: PathBuf,
+    /// Variables whose names are of interest to the settings.
+    pub(crate) variables: BTreeMap<String, String>,
+    /// The directories programs are looked for in.
+    pub(crate) program_dirs: Vec<PathBuf>,
+    pub(crate) flags: Vec<String>,
+    pub(crate) json: bool,
+    pub(crate) paint: Paint,
+    /// How wide the terminal is; nothing when there is none.
+    pub(crate) width: Option<usize>,
+    pub(crate) stdout_is_terminal: bool,
+    pub(crate) stderr_is_terminal: bool,
+    pub(crate) stdin_is_terminal: bool,
+}
+
+impl World {
+    pub(crate) fn of_this_process(globals: &Globals) -> Result<Self, CommandError> {
+        let working_dir = std::env::current_dir().map_err(|error| {
+            CommandError::io("the current directory cannot be found", &error).hint("change to one that exists")
+        })?;
+        let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
+            CommandError::invalid("your home directory is not known").hint("set HOME to an absolute path")
+        })?;
+        let data = xdg("XDG_DATA_HOME", &home, ".local/share").join("maestro");
+        let maestro_home = absolute("MAESTRO_HOME").unwrap_or_else(|| home.join(".maestro"));
+        let user_config = xdg("XDG_CONFIG_HOME", &home, ".config").join("maestro/config.toml");
+        let of_interest = |name: &str| name.starts_with("MAESTRO_") || name == "SKILLS_DIR";
+        // Settings are text; a value that is none cannot be one.
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| of_interest(name))
+            .collect();
+        let program_dirs =
+            std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+        let stdout_is_terminal = io::stdout().is_terminal();
+        Ok(Self {
+            places: Places { project: project_of(&working_dir), home, data, working_dir },
+            user_config,
+            maestro_home,
+            variables,
+            program_dirs,
+            flags: globals.set.clone(),
+            json: globals.json,
+            paint: Paint::for_stdout(globals.color),
+            width: stdout_is_terminal.then(terminal_width),
+            stdout_is_terminal,
+            stderr_is_terminal: io::stderr().is_terminal(),
+            stdin_is_terminal: io::stdin().is_terminal(),
+        })
+    }
+
+    /// A path as a person would write it: relative to the working directory, or with `~`.
+    pub(crate) fn short(&self, path: &Path) -> String {
+        if let Ok(relative) = path.strip_prefix(&self.places.working_dir)
+            && !relative.as_os_str().is_empty()
+        {
+            return relative.display().to_string();
+        }
+        match path.strip_prefix(&self.places.home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// An absolute path in a variable; the XDG rules say to ignore a relative one.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn xdg(variable: &str, home: &Path, default: &str) -> PathBuf {
+    absolute(variable).unwrap_or_else(|| home.join(default))
+}

@@ -1,0 +1,14 @@
+//! The vocabulary of Maestro and its pure parts.
+//!
+//! Nothing here touches the file system, reads a clock, starts a process or awaits anything; what a
+//! function needs of the world it is handed. So the core cannot fail on I/O and is tested as plain data.
+
+pub mod plan;
+pub mod problem;
+pub mod role;
+pub mod settings;
+pub mod suggest;
+
+pub use problem::{Code, Problem, Severity};
+pub use role::Role;
+pub use settings::Settings;

@@ -1,0 +1,232 @@
+//! How does Markdown become tasks? Walks the syntax tree once, in document order; it never fails
+//! and never chooses between tasks.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::checkbox::{self, Mistake, Opening};
+use super::lead::Lead;
+use super::sections::{self, Heading, Section};
+use super::source::Source;
+use super::{Finding, Plan, PlanTask, SetAside, Status};
+
+/// Reads a plan. Whatever the text, this returns what could be understood of it.
+///
+/// Code, HTML blocks, comments, block quotes and front matter hold no tasks, and headings within
+/// lists or quotes start no section.
+#[must_use]
+pub fn parse(text: &str) -> Plan {
+    let source = Source::new(text);
+    let (body, too_deep) = source.body();
+    let base = source.body_start();
+    let mut walk = Walk::new(&source);
+    for at in too_deep {
+        walk.report(Mistake::TooDeep, base.saturating_add(at));
+    }
+    // The task-list extension stays off: it knows only `[ ]` and `[x]`.
+    for (event, range) in Parser::new_ext(&body, Options::empty()).into_offset_iter() {
+        let range = base.saturating_add(range.start)..base.saturating_add(range.end);
+        walk.visit(&event, range);
+    }
+    walk.finish()
+}
+
+/// The state of the walk over the document's events.
+struct Walk<'a> {
+    source: &'a Source<'a>,
+    quotes: usize,
+    /// For each open list item, the nearest task at or above it.
+    items: Vec<Option<usize>>,
+    place: Place<'a>,
+    heading: Option<Heading>,
+    sections: Vec<Section>,
+    tasks: Vec<PlanTask>,
+    /// For each task, the number of sections begun above it.
+    sections_above: Vec<usize>,
+    findings: Vec<Finding>,
+}
+
+/// Where the walk is within an item's first paragraph.
+enum Place<'a> {
+    /// Not in one.
+    Outside,
+    /// An item has begun, and its text has not.
+    Expected,
+    /// In one that opens with a box.
+    Reading(Lead<'a>),
+}
+
+impl<'a> Walk<'a> {
+    fn new(source: &'a Source<'a>) -> Self {
+        Self {
+            source,
+            quotes: 0,
+            items: Vec::new(),
+            place: Place::Outside,
+            heading: None,
+            sections: Vec::new(),
+            tasks: Vec::new(),
+            sections_above: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn visit(&mut self, event: &Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(Tag::Item) => {
+                self.end_lead();
+                self.items.push(self.items.last().copied().flatten());
+                if self.quotes == 0 {
+                    self.place = Place::Expected;
+                }
+            }
+            Event::End(TagEnd::Item) => {
+                self.end_lead();
+                self.items.pop();
+            }
+            Event::Start(Tag::BlockQuote(_)) => {
+                self.end_lead();
+                self.quotes = self.quotes.saturating_add(1);
+            }
+            Event::End(TagEnd::BlockQuote(_)) => {
+                self.end_lead();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            Event::Start(Tag::Heading { level, .. }) if self.items.is_empty() => {
+                if self.quotes == 0 {
+                    self.heading = Some(Heading::new(*level as u8));
+                }
+            }
+            // An item's text over a line of dashes is a heading to Markdown, but still a task to
+            // its author.
+            Event::Start(Tag::Heading { .. })
+                if matches!(self.place, Place::Expected)
+                    && self.source.from(range.start).starts_with('[') => {}
+            Event::Start(Tag::Paragraph) if matches!(self.place, Place::Expected) => {}
+            Event::End(TagEnd::Heading(_)) => {
+                self.end_lead();
+                self.sections
+                    .extend(self.heading.take().map(Heading::finish));
+            }
+            Event::Text(_)
+            | Event::Code(_)
+            | Event::InlineHtml(_)
+            | Event::SoftBreak
+            | Event::HardBreak
+            | Event::Start(Tag::Emphasis | Tag::Strong | Tag::Link { .. } | Tag::Image { .. })
+            | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Link | TagEnd::Image) => {
+                self.visit_inline(event, range);
+            }
+            _ => self.end_lead(),
+        }
+    }
+
+    fn visit_inline(&mut self, event: &Event<'_>, range: Range<usize>) {
+        if let Some(heading) = &mut self.heading {
+            match event {
+                Event::Text(text) | Event::Code(text) => heading.push(text),
+                Event::SoftBreak | Event::HardBreak => heading.push(" "),
+                _ => {}
+            }
+        }
+        if matches!(self.place, Place::Expected) {
+            self.place = self.start_lead(event, range.start);
+        }
+        if let Place::Reading(lead) = &mut self.place {
+            lead.visit(event, range);
+        }
+    }
+
+    fn start_lead(&mut self, event: &Event<'_>, at: usize) -> Place<'a> {
+        if self.source.follows_backslash(at) {
+            return Place::Outside;
+        }
+        let is_link = matches!(event, Event::Start(Tag::Link { .. }));
+        match checkbox::read(self.source.from(at), is_link) {
+            Opening::Box(status, len) => {
+                Place::Reading(Lead::new(self.source, status, at, at.saturating_add(len)))
+            }
+            Opening::Mistake(mistake) => {
+                self.report(mistake, at);
+                Place::Outside
+            }
+            Opening::Text => Place::Outside,
+        }
+    }
+
+    /// Ends the current item's first paragraph, which makes it a task if it has a box.
+    fn end_lead(&mut self) {
+        let Place::Reading(lead) = std::mem::replace(&mut self.place, Place::Outside) else {
+            return;
+        };
+        let label = lead.label();
+        if label.is_empty() {
+            if matches!(lead.status, Status::Open | Status::Optional | Status::Done) {
+                self.report(Mistake::NoText, lead.box_at);
+            }
+            return;
+        }
+        let Some(item) = self.items.last_mut() else {
+            return;
+        };
+        let parent = item.replace(self.tasks.len());
+        let depth = parent
+            .and_then(|index| self.tasks.get(index))
+            .map_or(0, |task| task.depth.saturating_add(1));
+        let (line_number, column) = self.source.position(lead.box_at);
+        self.tasks.push(PlanTask {
+            label,
+            line_number,
+            column,
+            section: self
+                .sections
+                .last()
+                .and_then(|section| section.text.clone()),
+            status: lead.status,
+            depth,
+            parent,
+            skill_hints: lead.hints(),
+            set_aside: None,
+        });
+        self.sections_above.push(self.sections.len());
+    }
+
+    fn report(&mut self, mistake: Mistake, at: usize) {
+        let (line_number, column) = self.source.position(at);
+        self.findings.push(Finding {
+            line_number,
+            column,
+            message: mistake.message(),
+            help: mistake.help(),
+        });
+    }
+
+    fn finish(mut self) -> Plan {
+        self.end_lead();
+        let reasons = sections::reasons(&self.sections);
+        // For each task, why its children are set aside. Parents come first, so one pass will do.
+        let mut below: Vec<Option<SetAside>> = Vec::with_capacity(self.tasks.len());
+        for (task, sections_above) in self.tasks.iter_mut().zip(&self.sections_above) {
+            let section = sections_above
+                .checked_sub(1)
+                .and_then(|index| reasons.get(index).copied().flatten());
+            let above = task
+                .parent
+                .and_then(|index| below.get(index).copied().flatten());
+            if task.status == Status::Open {
+                task.set_aside = section.or(above);
+            }
+            below.push(match task.status {
+                Status::Optional => Some(SetAside::UnderOptionalParent),
+                Status::Deferred => Some(SetAside::UnderDeferredParent),
+                _ => above,
+            });
+        }
+        self.findings.sort_by_key(|f| (f.line_number, f.column));
+        Plan {
+            tasks: self.tasks,
+            findings: self.findings,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Does a plan mean what its author thinks it means? Holds the helpers and the tests of tasks,
+//! nesting and selection; it never tests anything outside this module.
+
+mod properties;
+mod syntax;
+
+use super::{Plan, SetAside, Status, parse, select_task};
+
+fn labels(text: &str) -> Vec<String> {
+    let tasks = parse(text).tasks;
+    tasks.into_iter().map(|task| task.label).collect()
+}
+
+fn next(text: &str) -> Option<String> {
+    select_task(&parse(text)).map(|task| task.label)
+}
+
+fn hints(label: &str) -> Vec<String> {
+    let plan = parse(&format!("- [ ] {label}\n"));
+    assert_eq!(plan.tasks.len(), 1, "one task in {label:?}");
+    plan.tasks.into_iter().flat_map(|t| t.skill_hints).collect()
+}
+
+/// The status of the only task, if there is one.
+fn status(text: &str) -> Option<Status> {
+    let plan = parse(text);
+    assert!(plan.tasks.len() <= 1, "{text:?}");
+    plan.tasks.first().map(|task| task.status)
+}
+
+fn set_aside(plan: &Plan, label: &str) -> Option<SetAside> {
+    let task = plan.tasks.iter().find(|task| task.label == label);
+    task.expect(label).set_aside
+}
+
+#[test]
+fn every_bullet_and_any_legal_spacing_makes_a_task() {
+    for line in [
+        "- [ ] a",
+        "* [ ] a",
+        "+ [ ] a",
+        "1. [ ] a",
+        "1) [ ] a",
+        "123456789. [ ] a",
+        "-   [ ] a",
+        "-\t[ ] a",
+        "   - [ ] a",
+        "- [ ]\ta",
+        "- [ ]    a",
+        "- [ ] a   ",
+        "- [ ] a\r\n",
+        "-\n  [ ] a",
+        "- [ ]\n  a",
+        "- [ ]\u{a0}a",
+        "\u{feff}- [ ] a",
+        "- - [ ] a",
+        "- [ ] a\n  ---\n",
+    ] {
+        assert_eq!(labels(line), ["a"], "{line:?}");
+        assert_eq!(status(line), Some(Status::Open), "{line:?}");
+    }
+}
+
+#[test]
+fn each_mark_has_its_status() {
+    for (mark, expected) in [
+        ("[ ]", Status::Open),
+        ("[x]", Status::Done),
+        ("[X]", Status::Done),
+        ("[R]", Status::Reviewed),
+        ("[~]", Status::Deferred),
+        ("[ ]?", Status::Optional),
+        ("[x]?", Status::Done),
+        ("[~]?", Status::Deferred),
+        ("[-]", Status::Other('-')),
+        ("[/]", Status::Other('/')),
+        ("[>]", Status::Other('>')),
+        ("[!]", Status::Other('!')),
+    ] {
+        assert_eq!(status(&format!("- {mark} a")), Some(expected), "{mark}");
+    }
+}
+
+#[test]
+fn a_mark_is_a_mark_even_when_it_is_defined_as_a_link() {
+    let plan = parse("- [x] a @pdf\n\n[x]: https://example.com\n");
+    assert_eq!(plan.tasks[0].status, Status::Done);
+    assert_eq!(plan.tasks[0].label, "a @pdf");
+    assert_eq!(plan.tasks[0].skill_hints, ["pdf"]);
+}
+
+#[test]
+fn other_brackets_are_ordinary_text_without_a_finding() {
+    for line in [
+        "- [text](url)",
+        "- [x](url)",
+        "- [](url)",
+        "- [ ](url)",
+        "- [a] reference",
+        "- [1] footnote",
+        "- [r] lower case",
+        "- [é] accent",
+        "- [text] and more",
+        "- [x]: https://example.com",
+        "- [R]eboot",
+        "- []byte is a slice",
+        "- \\[ ] escaped",
+        "- `[ ]` code",
+        "- # [ ] heading",
+        "- [ unclosed",
+        "- [\n  ] two lines",
+        "[ ] no bullet",
+        "-[ ] no space",
+        "text - [ ] not at the start",
+    ] {
+        let plan = parse(line);
+        assert_eq!(plan, Plan::default(), "{line:?}");
+    }
+}
+
+#[test]
+fn a_box_that_looks_like_a_mistake_is_reported_with_its_place() {
+    for line in [
+        "- []",
+        "- [] a",
+        "- []? a",
+        "- [  ] a",
+        "- [  ]a",
+        "- [\t] a",
+        "- [\u{a0}] a",
+        "- [ x] a",
+        "- [x ] a",
+        "- [ ]a",
+        "- [ ]?a",
+        "- [x]a",
+        "- [ ]",
+        "- [ ]   ",
+        "- [x]",
+        "- [ ]?",
+        "- [ ] <!-- nothing -->",
+        "- [ ]\n\n  a",
+    ] {
+        let plan = parse(&format!("text\n\n  {line}"));
+        assert!(plan.tasks.is_empty(), "{line:?}");
+        assert_eq!(plan.findings.len(), 1, "{line:?}");
+        let finding = &plan.findings[0];
+        assert_eq!((finding.line_number, finding.column), (3, 5), "{line:?}");
+        assert!(!finding.message.is_empty() && !finding.help.is_empty());
+    }
+}
+
+#[test]
+fn findings_do_not_hide_the_tasks_around_them() {
+    let plan = parse("- [ ] a\n- [] b\n- [ ] c\n");
+    assert_eq!(labels("- [ ] a\n- [] b\n- [ ] c\n"), ["a", "c"]);
+    assert_eq!(plan.findings[0].line_number, 2);
+}
+
+#[test]
+fn children_know_their_parent_and_depth() {
+    let plan =
+        parse("- [ ] a\n  - [x] b\n    1. [ ] c\n  - plain\n    - [ ] d\n- plain\n  - [ ] e\n");
+    let found: Vec<_> = plan
+        .tasks
+        .iter()
+        .map(|t| (t.label.as_str(), t.depth, t.parent, t.line_number, t.column))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("a", 0, None, 1, 3),
+            ("b", 1, Some(0), 2, 5),
+            ("c", 2, Some(1), 3, 8),
+            ("d", 1, Some(0), 5, 7),
+            ("e", 0, None, 7, 5),
+        ]
+    );
+}
+
+#[test]
+fn line_numbers_hold_with_a_byte_order_mark_and_windows_line_ends() {
+    let plan = parse("\u{feff}- [x] a\r\n\r\n# T\r\n\r\n- [ ] b\r\n  more\r\n- [ ] c\r\n");
+    let lines: Vec<_> = plan
+        .tasks
+        .iter()
+        .map(|t| (t.line_number, t.column))
+        .collect();
+    assert_eq!(lines, [(1, 3), (5, 3), (7, 3)]);
+    assert_eq!(plan.tasks[1].label, "b more");
+}
+
+#[test]
+fn selection_follows_document_order_and_parents_wait() {
+    for (text, expected) in [
+        ("", None),
+        ("- [x] a\n- [R] b\n- [~] c\n- [-] d\n- [ ]? e\n", None),
+        ("- [x] a\n- [ ] b\n- [ ] c\n", Some("b")),
+        ("- [ ] a\n  - [ ] b\n  - [ ] c\n", Some("b")),
+        ("- [ ] a\n  - [x] b\n  - [ ] c\n", Some("c")),
+        ("- [ ] a\n  - [x] b\n  - [R] c\n- [ ] d\n", Some("a")),
+        ("- [ ] a\n  - [ ] b\n    - [ ] c\n", Some("c")),
+        ("- [ ] a\n  - [x] b\n    - [ ] c\n  - [ ] d\n", Some("c")),
+        ("- [ ] a\n  - plain\n    - [ ] b\n", Some("b")),
+        // A done parent does not finish its children.
+        ("- [x] a\n  - [ ] b\n", Some("b")),
+        ("- [-] a\n  - [ ] b\n", Some("b")),
+        // An optional or deferred parent takes its descendants along, and nobody waits for them.
+        ("- [ ]? a\n  - [ ] b\n    - [ ] c\n- [ ] d\n", Some("d")),
+        ("- [~] a\n  - [x] b\n    - [ ] c\n", None),
+        ("- [ ] a\n  - [ ]? b\n    - [ ] c\n", Some("a")),
+    ] {
+        assert_eq!(next(text).as_deref(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn tasks_below_an_optional_or_deferred_parent_say_so() {
+    let plan = parse("- [ ]? a\n  - [ ] b\n- [~] c\n  - [x] d\n    - [ ] e\n");
+    assert_eq!(set_aside(&plan, "a"), None);
+    assert_eq!(set_aside(&plan, "b"), Some(SetAside::UnderOptionalParent));
+    assert_eq!(set_aside(&plan, "d"), None);
+    assert_eq!(set_aside(&plan, "e"), Some(SetAside::UnderDeferredParent));
+}
+
+#[test]
+fn a_selection_serializes_with_exactly_its_four_keys() {
+    let selection = select_task(&parse("## S\n- [ ] use @pdf\n")).expect("a task");
+    assert_eq!(
+        serde_json::to_string(&selection).expect("JSON"),
+        r#"{"label":"use @pdf","line_number":2,"section":"S","skill_hints":["pdf"]}"#
+    );
+}
+
+#[test]
+fn statuses_and_reasons_serialize_in_snake_case() {
+    let json = |value| serde_json::to_string(&value).expect("JSON");
+    assert_eq!(json(Status::Open), r#""open""#);
+    assert_eq!(json(Status::Other('-')), r#"{"other":"-"}"#);
+    let reason = serde_json::to_string(&SetAside::ManualQaSection).expect("JSON");
+    assert_eq!(reason, r#""manual_qa_section""#);
+}

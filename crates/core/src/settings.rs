@@ -1,0 +1,258 @@
+//! What is set, and who set it?
+//!
+//! Settings are built from layers of text: defaults, the user's file, the project's files, the environment,
+//! flags. Every value remembers where it came from. Reading the files is the caller's business.
+
+mod key;
+mod layer;
+mod value;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use crate::problem::{Code, Problem, Severity};
+
+pub use key::Key;
+pub use layer::{ConfigText, Layer};
+pub use value::expand_home;
+
+/// The most characters of a skill that a prompt may be asked to hold.
+const MOST_BODY_CHARS: i64 = 10_000_000;
+
+/// The directories that relative settings are resolved against.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The user's home.
+    pub home: PathBuf,
+    /// Where Maestro keeps data of the user, e.g. `~/.local/share/maestro`.
+    pub data: PathBuf,
+    /// The project: the repository's root, or the working directory outside one.
+    pub project: PathBuf,
+    /// The working directory.
+    pub working_dir: PathBuf,
+}
+
+/// A value and where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting<T> {
+    /// The value in force.
+    pub value: T,
+    /// Who set it.
+    pub origin: Origin,
+}
+
+/// Where a setting came from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// A line of a configuration file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// An environment variable.
+    Variable(String),
+    /// A `--set` flag.
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Variable(name) => write!(f, "${name}"),
+            Self::Flag => f.write_str("--set"),
+        }
+    }
+}
+
+/// What happens to a skill that breaks the Agent Skills rules but can be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Validation {
+    /// It is loaded and the broken rule is reported.
+    Lenient,
+    /// It is skipped.
+    Strict,
+}
+
+/// Every setting with its origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// See [`Key::SkillsEnabled`].
+    pub skills_enabled: Setting<bool>,
+    /// See [`Key::SkillsDirs`]. Entries are as written: `~` and relative paths are search patterns.
+    pub skills_dirs: Setting<Vec<String>>,
+    /// See [`Key::SkillsExtraDirs`].
+    pub skills_extra_dirs: Setting<Vec<String>>,
+    /// See [`Key::SkillsBuiltin`].
+    pub skills_builtin: Setting<bool>,
+    /// See [`Key::SkillsBuiltinDir`]. Absolute.
+    pub skills_builtin_dir: Setting<PathBuf>,
+    /// See [`Key::SkillsSyncDir`]. Absolute.
+    pub skills_sync_dir: Setting<PathBuf>,
+    /// See [`Key::SkillsSyncOnStart`].
+    pub skills_sync_on_start: Setting<bool>,
+    /// See [`Key::SkillsValidation`].
+    pub skills_validation: Setting<Validation>,
+    /// See [`Key::SkillsMaxSelectedImpl`].
+    pub skills_max_selected_impl: Setting<u8>,
+    /// See [`Key::SkillsMaxSelectedReview`].
+    pub skills_max_selected_review: Setting<u8>,
+    /// See [`Key::SkillsLoadReferences`].
+    pub skills_load_references: Setting<bool>,
+    /// See [`Key::SkillsMaxBodyChars`].
+    pub skills_max_body_chars: Setting<usize>,
+}
+
+const DIRS: [&str; 4] = [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"];
+
+const EXTRA_DIRS: [&str; 10] = [
+    ".agents/skills",
+    "~/.agents/skills",
+    ".opencode/skills",
+    "~/.config/opencode/skills",
+    ".cursor/skills",
+    ".aider/skills",
+    ".skills",
+    ".maestro/skills",
+    "~/.skills",
+    "~/.maestro/skills",
+];
+
+/// The last extra directory, unless the environment names another with `SKILLS_DIR`.
+const SHARED_DIR: &str = "~/.agents-ui/maestro-skills";
+
+impl Settings {
+    /// The settings when nobody sets anything.
+    pub fn defaults(places: &Places) -> Self {
+        fn default<T>(value: T) -> Setting<T> {
+            Setting { value, origin: Origin::Default }
+        }
+        Self {
+            skills_enabled: default(false),
+            skills_dirs: default(DIRS.map(str::to_owned).to_vec()),
+            skills_extra_dirs: default(EXTRA_DIRS.into_iter().chain([SHARED_DIR]).map(str::to_owned).collect()),
+            skills_builtin: default(true),
+            skills_builtin_dir: default(places.project.join("skills")),
+            skills_sync_dir: default(places.data.join("skills")),
+            skills_sync_on_start: default(true),
+            skills_validation: default(Validation::Lenient),
+            skills_max_selected_impl: default(2),
+            skills_max_selected_review: default(1),
+            skills_load_references: default(false),
+            skills_max_body_chars: default(20_000),
+        }
+    }
+
+    /// The settings that result from `layers`, later ones winning, and everything wrong with them.
+    ///
+    /// A problem of severity error means that a value was left at what the layers below say.
+    pub fn layered(places: &Places, layers: &[Layer]) -> (Self, Vec<Problem>) {
+        let mut settings = Self::defaults(places);
+        let mut problems = Vec::new();
+        for layer in layers {
+            if let Layer::Environment(variables) = layer {
+                settings.use_shared_dir(variables.get("SKILLS_DIR"));
+            }
+            for entry in layer.entries(&mut problems) {
+                if let Err(problem) = settings.assign(&entry, layer, places) {
+                    problems.push(problem);
+                }
+            }
+        }
+        (settings, problems)
+    }
+
+    fn use_shared_dir(&mut self, directory: Option<&String>) {
+        let shared = self.skills_extra_dirs.value.iter_mut().find(|entry| *entry == SHARED_DIR);
+        if let (Some(shared), Some(directory)) = (shared, directory.filter(|text| !text.is_empty())) {
+            shared.clone_from(directory);
+            self.skills_extra_dirs.origin = Origin::Variable("SKILLS_DIR".to_owned());
+        }
+    }
+
+    fn assign(&mut self, entry: &layer::Entry, layer: &Layer, places: &Places) -> Result<(), Problem> {
+        let raw = &entry.raw;
+        let misfit = |misfit: value::Misfit| {
+            entry.place.problem(
+                Code::ConfigInvalid,
+                Severity::Error,
+                format!("`{}` is {}", entry.key.as_str(), misfit.found),
+                format!("it must be {}", misfit.expected),
+            )
+        };
+        let path = || raw.path(&places.home, layer::base(layer, &places.project, &places.working_dir));
+        macro_rules! set {
+            ($field:ident, $value:expr) => {
+                self.$field = Setting { value: $value.map_err(misfit)?, origin: entry.origin.clone() }
+            };
+        }
+        match entry.key {
+            Key::SkillsEnabled => set!(skills_enabled, raw.flag()),
+            Key::SkillsDirs => set!(skills_dirs, raw.list()),
+            Key::SkillsExtraDirs => set!(skills_extra_dirs, raw.list()),
+            Key::SkillsBuiltin => set!(skills_builtin, raw.flag()),
+            Key::SkillsBuiltinDir => set!(skills_builtin_dir, path()),
+            Key::SkillsSyncDir => {
+                let directory = path().map_err(misfit)?;
+                if layer.comes_with_project() && !inside(&directory, &places.project) {
+                    return Err(entry.place.problem(
+                        Code::ConfigInvalid,
+                        Severity::Error,
+                        "a project may not choose a directory outside itself for Maestro to write to",
+                        "name a directory inside the project, or set it in your own config.toml",
+                    ));
+                }
+                self.skills_sync_dir = Setting { value: directory, origin: entry.origin.clone() };
+            }
+            Key::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
+            Key::SkillsValidation => set!(skills_validation, raw.validation()),
+            Key::SkillsMaxSelectedImpl => set!(skills_max_selected_impl, raw.count(255)),
+            Key::SkillsMaxSelectedReview => set!(skills_max_selected_review, raw.count(255)),
+            Key::SkillsLoadReferences => set!(skills_load_references, raw.flag()),
+            Key::SkillsMaxBodyChars => set!(skills_max_body_chars, raw.count(MOST_BODY_CHARS)),
+        }
+        Ok(())
+    }
+
+    /// One setting as JSON, with its origin.
+    pub fn get(&self, key: Key) -> (Json, &Origin) {
+        fn path(setting: &Setting<PathBuf>) -> (Json, &Origin) {
+            (json!(setting.value.to_string_lossy()), &setting.origin)
+        }
+        fn plain<T: Serialize>(setting: &Setting<T>) -> (Json, &Origin) {
+            (json!(setting.value), &setting.origin)
+        }
+        match key {
+            Key::SkillsEnabled => plain(&self.skills_enabled),
+            Key::SkillsDirs => plain(&self.skills_dirs),
+            Key::SkillsExtraDirs => plain(&self.skills_extra_dirs),
+            Key::SkillsBuiltin => plain(&self.skills_builtin),
+            Key::SkillsBuiltinDir => path(&self.skills_builtin_dir),
+            Key::SkillsSyncDir => path(&self.skills_sync_dir),
+            Key::SkillsSyncOnStart => plain(&self.skills_sync_on_start),
+            Key::SkillsValidation => plain(&self.skills_validation),
+            Key::SkillsMaxSelectedImpl => plain(&self.skills_max_selected_impl),
+            Key::SkillsMaxSelectedReview => plain(&self.skills_max_selected_review),
+            Key::SkillsLoadReferences => plain(&self.skills_load_references),
+            Key::SkillsMaxBodyChars => plain(&self.skills_max_body_chars),
+        }
+    }
+}
+
+/// Whether an absolute path stays below `root` once its `..` are taken literally.
+fn inside(path: &Path, root: &Path) -> bool {
+    use std::path::Component;
+    path.starts_with(root) && !path.components().any(|part| part == Component::ParentDir)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! Which settings exist, and what does each mean? The configuration reference is made from this list.
+
+/// Declares the keys with their names and meaning in one place.
+macro_rules! keys {
+    ($($variant:ident = $name:literal, $meaning:literal;)+) => {
+        /// The name of a setting.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Key {
+            $(#[doc = $meaning] $variant,)+
+        }
+
+        impl Key {
+            /// Every key, in the order they are shown.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The name as it is written in a configuration file.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// One sentence on what it does.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)+ }
+            }
+        }
+    };
+}
+
+keys! {
+    SkillsEnabled = "skills_enabled", "Whether agents that Maestro starts are given skills.";
+    SkillsDirs = "skills_dirs", "Where skills are looked for first. Relative entries are looked up from the working directory up to the repository's root.";
+    SkillsExtraDirs = "skills_extra_dirs", "Where skills are looked for next.";
+    SkillsBuiltin = "skills_builtin", "Whether the skills that come with Maestro are in the catalogue.";
+    SkillsBuiltinDir = "skills_builtin_dir", "The workspace's own skill pack, relative to the project.";
+    SkillsSyncDir = "skills_sync_dir", "Where skill packs are copied so that agents can read their files.";
+    SkillsSyncOnStart = "skills_sync_on_start", "Whether packs are copied when something starts agents.";
+    SkillsValidation = "skills_validation", "`lenient` loads what can be understood; `strict` skips skills that break the Agent Skills rules.";
+    SkillsMaxSelectedImpl = "skills_max_selected_impl", "How many skills an implementation step is given at most.";
+    SkillsMaxSelectedReview = "skills_max_selected_review", "How many skills a review step is given at most.";
+    SkillsLoadReferences = "skills_load_references", "Whether a skill's `references/` are loaded with it.";
+    SkillsMaxBodyChars = "skills_max_body_chars", "How many characters of a skill's text go into a prompt.";
+}
+
+impl Key {
+    /// The key of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key| key.as_str() == name)
+    }
+
+    /// The environment variable that sets it.
+    pub fn variable(self) -> String {
+        format!("MAESTRO_{}", self.as_str().to_uppercase())
+    }
+}

@@ -1,0 +1,291 @@
+//! How does a configuration text become settings entries? One reader for each kind of source; none of them
+//! opens a file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::value::{Raw, Separator};
+use super::{Key, Origin};
+use crate::problem::{Code, Problem, Severity};
+use crate::suggest;
+
+/// One source of settings. Later layers win over earlier ones.
+#[derive(Debug, Clone)]
+pub enum Layer {
+    /// The user's own `config.toml`.
+    User(ConfigText),
+    /// A project's `.loop/config` in `key=value` lines.
+    LoopConfig(ConfigText),
+    /// A project's `.maestro/config.toml`.
+    Project(ConfigText),
+    /// `MAESTRO_*` variables.
+    Environment(BTreeMap<String, String>),
+    /// `--set key=value` pairs.
+    Flags(Vec<String>),
+}
+
+/// A configuration file's place and contents.
+#[derive(Debug, Clone)]
+pub struct ConfigText {
+    /// Where it was read.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
+/// A setting as one layer gives it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: Key,
+    pub(super) raw: Raw,
+    pub(super) origin: Origin,
+    pub(super) place: Place,
+}
+
+/// Where an entry stands, for problems about it.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    path: PathBuf,
+    line: usize,
+    column: usize,
+}
+
+impl Place {
+    pub(super) fn problem(
+        &self,
+        code: Code,
+        severity: Severity,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Problem {
+        Problem::new(code, severity, &self.path, message, help).at(self.line, self.column)
+    }
+}
+
+impl Layer {
+    /// Whether a checked-out project wrote this layer, rather than the user.
+    pub(super) fn comes_with_project(&self) -> bool {
+        matches!(self, Self::LoopConfig(_) | Self::Project(_))
+    }
+
+    pub(super) fn entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
+        match self {
+            Self::User(file) | Self::Project(file) => from_toml(file, problems),
+            Self::LoopConfig(file) => from_key_value_lines(file, problems),
+            Self::Environment(variables) => from_environment(variables, problems),
+            Self::Flags(pairs) => from_flags(pairs, problems),
+        }
+    }
+}
+
+fn from_toml(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    let place = |offset: usize| {
+        let (line, column) = line_and_column(&file.text, offset);
+        Place { path: file.path.clone(), line, column }
+    };
+    let table = match DeTable::parse(&file.text) {
+        Ok(table) => table,
+        Err(error) => {
+            let at = place(error.span().map_or(0, |span| span.start));
+            problems.push(at.problem(
+                Code::ConfigInvalid,
+                Severity::Error,
+                format!("not valid TOML: {}", error.message()),
+                "write one `key = value` a line; text stands in quotes, lists in [ ]",
+            ));
+            return Vec::new();
+        }
+    };
+    let mut entries = Vec::new();
+    for (name, value) in table.get_ref() {
+        let at = place(name.span().start);
+        match Key::from_name(name.get_ref()) {
+            Some(key) => entries.push(Entry {
+                key,
+                raw: raw_toml(value),
+                origin: Origin::File { path: file.path.clone(), line: at.line },
+                place: place(value.span().start),
+            }),
+            None => problems.push(unknown_key(&at, name.get_ref(), Severity::Error)),
+        }
+    }
+    entries
+}
+
+fn raw_toml(value: &Spanned<DeValue<'_>>) -> Raw {
+    match value.get_ref() {
+        DeValue::Boolean(flag) => Raw::Bool(*flag),
+        DeValue::Integer(number) => {
+            i64::from_str_radix(number.as_str(), number.radix()).map_or(Raw::Other("a very large number"), Raw::Int)
+        }
+        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::Array(items) => items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::String(text) => Some(text.to_string()),
+                _ => None,
+            })
+            .collect::<Option<Vec<_>>>()
+            .map_or(Raw::Other("a list with something else than text in it"), Raw::List),
+        DeValue::Float(_) => Raw::Other("a fraction"),
+        DeValue::Datetime(_) => Raw::Other("a date"),
+        DeValue::Table(_) => Raw::Other("a table"),
+    }
+}
+
+/// Keys of the plan loop whose configuration this is; they are known, and read where the loop needs them.
+const LOOP_KEYS: &[&str] = &[
+    "artifact_mode",
+    "base_branch",
+    "claude_retries",
+    "claude_retry_backoff_sec",
+    "claude_timeout_sec",
+    "completion_mode",
+    "context_files",
+    "global_log_dir",
+    "iterations",
+    "log_dir",
+    "max_consecutive_review_failures",
+    "max_consecutive_verification_failures",
+    "measure_cmd",
+    "measure_timeout_sec",
+    "merge_strategy",
+    "merge_target_branch",
+    "mode",
+    "model",
+    "no_gum",
+    "no_wait",
+    "plans_dir",
+    "postmortem",
+    "prompt_file",
+    "queue_policy",
+    "review_model",
+    "reviewer",
+    "run_branch_prefix",
+    "run_naming_mode",
+    "run_naming_model",
+    "specs_dir",
+    "summary_json",
+    "verify_cmds",
+    "verify_timeout_sec",
+    "worktree_cleanup",
+    "worktree_path_template",
+    "worktree_provider",
+    "worktrunk_bin",
+    "worktrunk_config_path",
+    "worktrunk_copy_ignored",
+];
+
+fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        let place = Place { path: file.path.clone(), line: index + 1, column: 1 };
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let Some((name, value)) = line.split_once('=') else {
+            problems.push(place.problem(
+                Code::ConfigInvalid,
+                Severity::Error,
+                format!("`{line}` is no `key=value` line"),
+                "write key=value, or put # before a comment",
+            ));
+            continue;
+        };
+        let name = name.trim();
+        match Key::from_name(name) {
+            Some(key) => entries.push(Entry {
+                key,
+                raw: Raw::Word(unquoted(value.trim()).to_owned(), Separator::Blank),
+                origin: Origin::File { path: file.path.clone(), line: index + 1 },
+                place,
+            }),
+            None if LOOP_KEYS.contains(&name) => {}
+            None => problems.push(unknown_key(&place, name, Severity::Warning)),
+        }
+    }
+    entries
+}
+
+fn unquoted(value: &str) -> &str {
+    ['"', '\'']
+        .into_iter()
+        .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote))
+        .unwrap_or(value)
+}
+
+fn from_environment(variables: &BTreeMap<String, String>, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for (variable, value) in variables {
+        let Some(name) = variable.strip_prefix("MAESTRO_") else { continue };
+        let place = Place { path: format!("${variable}").into(), line: 1, column: 1 };
+        let name = name.to_lowercase();
+        match Key::from_name(&name) {
+            Some(key) => entries.push(Entry {
+                key,
+                raw: Raw::Word(value.clone(), Separator::Colon),
+                origin: Origin::Variable(variable.clone()),
+                place,
+            }),
+            // Other MAESTRO_ variables have other readers; only this family is settings through and through.
+            None if name.starts_with("skills_") => problems.push(unknown_key(&place, &name, Severity::Error)),
+            None => {}
+        }
+    }
+    entries
+}
+
+fn from_flags(pairs: &[String], problems: &mut Vec<Problem>) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for pair in pairs {
+        let place = Place { path: "--set".into(), line: 1, column: 1 };
+        let Some((name, value)) = pair.split_once('=') else {
+            problems.push(place.problem(
+                Code::ConfigInvalid,
+                Severity::Error,
+                format!("`{pair}` is no key=value pair"),
+                "write --set key=value",
+            ));
+            continue;
+        };
+        match Key::from_name(name.trim()) {
+            Some(key) => entries.push(Entry {
+                key,
+                raw: Raw::Word(value.to_owned(), Separator::Colon),
+                origin: Origin::Flag,
+                place,
+            }),
+            None => problems.push(unknown_key(&place, name.trim(), Severity::Error)),
+        }
+    }
+    entries
+}
+
+fn unknown_key(place: &Place, name: &str, severity: Severity) -> Problem {
+    let help = match suggest::closest(name, Key::ALL.iter().map(|key| key.as_str())) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => "`maestro config show` lists every setting".to_owned(),
+    };
+    place.problem(Code::ConfigUnknown, severity, format!("unknown setting `{name}`"), help)
+}
+
+/// Line and column of a byte offset, both from 1, the column in characters.
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset.min(text.len())).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |tail| tail.chars().count()) + 1;
+    (line, column)
+}
+
+/// The directory a relative path of this layer starts from.
+pub(super) fn base<'a>(layer: &'a Layer, project: &'a Path, working_dir: &'a Path) -> &'a Path {
+    match layer {
+        Layer::User(file) => file.path.parent().unwrap_or(working_dir),
+        Layer::LoopConfig(_) | Layer::Project(_) => project,
+        Layer::Environment(_) | Layer::Flags(_) => working_dir,
+    }
+}

@@ -1,0 +1,162 @@
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn places() -> Places {
+    Places {
+        home: "/home/ada".into(),
+        data: "/home/ada/.local/share/maestro".into(),
+        project: "/work/app".into(),
+        working_dir: "/work/app/src".into(),
+    }
+}
+
+fn user(text: &str) -> Layer {
+    Layer::User(ConfigText { path: "/home/ada/.config/maestro/config.toml".into(), text: text.into() })
+}
+
+fn project(text: &str) -> Layer {
+    Layer::Project(ConfigText { path: "/work/app/.maestro/config.toml".into(), text: text.into() })
+}
+
+fn loop_config(text: &str) -> Layer {
+    Layer::LoopConfig(ConfigText { path: "/work/app/.loop/config".into(), text: text.into() })
+}
+
+fn environment(pairs: &[(&str, &str)]) -> Layer {
+    Layer::Environment(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<BTreeMap<_, _>>())
+}
+
+fn flags(pairs: &[&str]) -> Layer {
+    Layer::Flags(pairs.iter().map(|&pair| pair.to_owned()).collect())
+}
+
+#[test]
+fn config_defaults_are_those_of_the_seed() {
+    let settings = Settings::defaults(&places());
+    assert!(!settings.skills_enabled.value);
+    assert_eq!(settings.skills_builtin_dir.value, PathBuf::from("/work/app/skills"));
+    assert_eq!(settings.skills_sync_dir.value, PathBuf::from("/home/ada/.local/share/maestro/skills"));
+    assert!(settings.skills_sync_on_start.value);
+    assert_eq!(
+        settings.skills_dirs.value,
+        [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"]
+    );
+    assert_eq!(settings.skills_max_selected_impl.value, 2);
+    assert_eq!(settings.skills_max_selected_review.value, 1);
+    assert!(!settings.skills_load_references.value);
+    assert_eq!(settings.skills_max_body_chars.value, 20_000);
+}
+
+#[test]
+fn each_config_layer_wins_over_the_ones_before() {
+    let layers = [
+        user("skills_max_selected_impl = 3\nskills_load_references = true\n"),
+        loop_config("skills_max_selected_impl=4\nskills_enabled=yes\n"),
+        project("# ours\nskills_max_selected_impl = 5\n"),
+        environment(&[("MAESTRO_SKILLS_MAX_SELECTED_IMPL", "6")]),
+        flags(&["skills_max_selected_impl=7"]),
+    ];
+    for (count, expected) in [(1, 3), (2, 4), (3, 5), (4, 6), (5, 7)] {
+        let (settings, problems) = Settings::layered(&places(), &layers[..count]);
+        assert_eq!(problems, []);
+        assert_eq!(settings.skills_max_selected_impl.value, expected);
+    }
+    let (settings, _) = Settings::layered(&places(), &layers[..3]);
+    assert_eq!(settings.skills_max_selected_impl.origin.to_string(), "/work/app/.maestro/config.toml:2");
+    assert_eq!(settings.skills_enabled.origin.to_string(), "/work/app/.loop/config:2");
+    assert_eq!(settings.skills_load_references.origin.to_string(), "/home/ada/.config/maestro/config.toml:2");
+}
+
+#[test]
+fn a_config_typo_is_an_error_with_place_and_suggestion() {
+    let (_, problems) = Settings::layered(&places(), &[project("\nskills_enabld = true\n")]);
+    let [problem] = problems.as_slice() else { panic!("one problem, got {problems:?}") };
+    assert_eq!(problem.severity, Severity::Error);
+    assert_eq!((problem.line, problem.column), (2, 1));
+    assert_eq!(problem.help, "did you mean `skills_enabled`?");
+}
+
+#[test]
+fn a_typo_in_a_variable_or_flag_is_an_error_too() {
+    let layers = [environment(&[("MAESTRO_SKILLS_DIR", "x"), ("MAESTRO_HOME", "/x")]), flags(&["skill_dirs=x", "x"])];
+    let (_, problems) = Settings::layered(&places(), &layers);
+    let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        ["unknown setting `skills_dir`", "unknown setting `skill_dirs`", "`x` is no key=value pair"]
+    );
+}
+
+#[test]
+fn a_config_value_of_the_wrong_kind_names_what_is_expected() {
+    let text = "skills_enabled = 3\nskills_dirs = \"a\"\nskills_max_selected_impl = 256\nskills_validation = \"x\"\n";
+    let (settings, problems) = Settings::layered(&places(), &[project(text)]);
+    let helps: Vec<_> = problems.iter().map(|problem| problem.help.as_str()).collect();
+    assert_eq!(
+        helps,
+        [
+            "it must be true or false",
+            "it must be a list of paths",
+            "it must be a whole number from 0 to 255",
+            "it must be \"lenient\" or \"strict\""
+        ]
+    );
+    assert_eq!(settings, Settings::defaults(&places()));
+}
+
+#[test]
+fn config_that_is_no_toml_is_one_error_with_its_place() {
+    let (_, problems) = Settings::layered(&places(), &[project("skills_enabled = true\nskills_dirs = [\n")]);
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].code, Code::ConfigInvalid);
+    assert!(problems[0].line >= 2, "{problems:?}");
+}
+
+#[test]
+fn config_paths_expand_home_and_resolve_against_their_layer() {
+    let sync = |layer| Settings::layered(&places(), &[layer]).0.skills_sync_dir.value;
+    assert_eq!(sync(user("skills_sync_dir = \"~/pack\"")), PathBuf::from("/home/ada/pack"));
+    assert_eq!(sync(user("skills_sync_dir = \"pack\"")), PathBuf::from("/home/ada/.config/maestro/pack"));
+    assert_eq!(sync(project("skills_sync_dir = \"pack\"")), PathBuf::from("/work/app/pack"));
+    assert_eq!(sync(flags(&["skills_sync_dir=pack"])), PathBuf::from("/work/app/src/pack"));
+    assert_eq!(expand_home("~ada/x", Path::new("/home/ada")), PathBuf::from("~ada/x"));
+}
+
+#[test]
+fn a_project_cannot_send_writes_outside_itself() {
+    for outside in ["/etc/maestro", "../elsewhere", "~/pack"] {
+        let text = format!("skills_sync_dir = \"{outside}\"");
+        let (settings, problems) = Settings::layered(&places(), &[project(&text)]);
+        assert_eq!(problems.len(), 1, "{outside}");
+        assert_eq!(settings.skills_sync_dir.origin, Origin::Default);
+    }
+}
+
+#[test]
+fn a_loop_config_is_read_with_its_words_lists_and_warnings() {
+    let text = "# loop\nskills_enabled=on\nskills_dirs=\".skills ~/.skills\"\nmodel=opus\nbanana=1\nnonsense\n";
+    let (settings, problems) = Settings::layered(&places(), &[loop_config(text)]);
+    assert!(settings.skills_enabled.value);
+    assert_eq!(settings.skills_dirs.value, [".skills", "~/.skills"]);
+    let found: Vec<_> = problems.iter().map(|problem| (problem.severity, problem.line)).collect();
+    assert_eq!(found, [(Severity::Warning, 5), (Severity::Error, 6)]);
+}
+
+#[test]
+fn the_shared_skills_directory_follows_its_variable() {
+    let (settings, problems) = Settings::layered(&places(), &[environment(&[("SKILLS_DIR", "/srv/skills")])]);
+    assert_eq!(problems, []);
+    assert_eq!(settings.skills_extra_dirs.value.last().map(String::as_str), Some("/srv/skills"));
+    assert_eq!(settings.skills_extra_dirs.origin.to_string(), "$SKILLS_DIR");
+}
+
+#[test]
+fn every_key_has_a_name_a_meaning_and_a_value() {
+    let settings = Settings::defaults(&places());
+    for &key in Key::ALL {
+        assert_eq!(Key::from_name(key.as_str()), Some(key));
+        assert!(key.meaning().ends_with('.'), "{key:?}");
+        assert!(!settings.get(key).0.is_null());
+    }
+}

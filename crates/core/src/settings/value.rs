@@ -1,0 +1,105 @@
+//! How does what somebody wrote become a value of the right kind?
+
+use std::path::{Path, PathBuf};
+
+use super::Validation;
+
+/// A value as a layer gives it, before the key says what kind it must be.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Raw {
+    Bool(bool),
+    Int(i64),
+    Text(String),
+    List(Vec<String>),
+    /// Untyped text, from the environment, a flag or a `key=value` line.
+    Word(String, Separator),
+    /// Something no setting can be; the text says what it was.
+    Other(&'static str),
+}
+
+/// What stands between the items of a list in untyped text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Separator {
+    Blank,
+    Colon,
+}
+
+/// Why a value does not fit: what was expected, and what it was.
+#[derive(Debug, PartialEq)]
+pub(super) struct Misfit {
+    pub(super) expected: String,
+    pub(super) found: String,
+}
+
+impl Raw {
+    fn misfit(&self, expected: impl Into<String>) -> Misfit {
+        let found = match self {
+            Self::Bool(flag) => flag.to_string(),
+            Self::Int(number) => number.to_string(),
+            Self::Text(text) | Self::Word(text, _) => format!("`{text}`"),
+            Self::List(_) => "a list".to_owned(),
+            Self::Other(what) => (*what).to_owned(),
+        };
+        Misfit { expected: expected.into(), found }
+    }
+
+    pub(super) fn flag(&self) -> Result<bool, Misfit> {
+        match self {
+            Self::Bool(flag) => Ok(*flag),
+            Self::Word(word, _) => match word.trim().to_lowercase().as_str() {
+                "true" | "1" | "yes" | "y" | "on" => Ok(true),
+                "false" | "0" | "no" | "n" | "off" => Ok(false),
+                _ => Err(self.misfit("true or false")),
+            },
+            _ => Err(self.misfit("true or false")),
+        }
+    }
+
+    pub(super) fn count<N: TryFrom<i64>>(&self, most: i64) -> Result<N, Misfit> {
+        let number = match self {
+            Self::Int(number) => Some(*number),
+            Self::Word(word, _) => word.trim().parse().ok(),
+            _ => None,
+        };
+        number
+            .filter(|number| (0..=most).contains(number))
+            .and_then(|number| N::try_from(number).ok())
+            .ok_or_else(|| self.misfit(format!("a whole number from 0 to {most}")))
+    }
+
+    pub(super) fn path(&self, home: &Path, base: &Path) -> Result<PathBuf, Misfit> {
+        match self {
+            Self::Text(text) | Self::Word(text, _) if !text.trim().is_empty() => {
+                Ok(base.join(expand_home(text.trim(), home)))
+            }
+            _ => Err(self.misfit("a path")),
+        }
+    }
+
+    pub(super) fn list(&self) -> Result<Vec<String>, Misfit> {
+        let items: Vec<String> = match self {
+            Self::List(items) => items.clone(),
+            Self::Word(word, Separator::Blank) => word.split_whitespace().map(str::to_owned).collect(),
+            Self::Word(word, Separator::Colon) => word.split(':').map(str::to_owned).collect(),
+            _ => return Err(self.misfit("a list of paths")),
+        };
+        Ok(items.into_iter().filter(|item| !item.trim().is_empty()).collect())
+    }
+
+    pub(super) fn validation(&self) -> Result<Validation, Misfit> {
+        match self {
+            Self::Text(text) | Self::Word(text, _) if text == "lenient" => Ok(Validation::Lenient),
+            Self::Text(text) | Self::Word(text, _) if text == "strict" => Ok(Validation::Strict),
+            _ => Err(self.misfit("\"lenient\" or \"strict\"")),
+        }
+    }
+}
+
+/// A path with a leading `~` replaced by the home directory. `~name` is left alone.
+pub fn expand_home(path: &str, home: &Path) -> PathBuf {
+    match path.strip_prefix('~') {
+        Some("") => home.to_owned(),
+        Some(rest) => rest.strip_prefix('/').map_or_else(|| PathBuf::from(path), |rest| home.join(rest)),
+        None => PathBuf::from(path),
+    }
+}

@@ -1,0 +1,194 @@
+//! Which skills are there, which are hidden by others, and what is wrong?
+//!
+//! First wins for each id. Nothing is dropped: what is shadowed or broken stays in the catalogue for display.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
+
+use maestro_core::problem::lossy;
+use maestro_core::settings::{Places, Validation};
+use maestro_core::{Code, Problem, Severity, suggest};
+use serde::Serialize;
+
+use crate::dependencies;
+use crate::roots::{Containment, Root};
+use crate::scan::{self, Limits};
+use crate::skill::{Skill, SkillId, Source};
+
+/// All skills found, with problems and shadowed ones.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    /// The skills that count, in search order.
+    pub skills: Vec<Skill>,
+    /// Everything worth mending.
+    pub problems: Vec<Problem>,
+    /// Skills that another one of the same name hides.
+    pub shadowed: Vec<Shadowed>,
+    /// Folders that are skills but could not be loaded.
+    pub broken: Vec<Broken>,
+    /// Where was looked, and how many skills each place gave.
+    pub roots: Vec<RootReport>,
+    by_id: HashMap<SkillId, usize>,
+}
+
+/// A skill that is hidden by an earlier one of the same name.
+#[derive(Debug, Clone)]
+pub struct Shadowed {
+    /// The skill that is not used.
+    pub skill: Skill,
+    /// The directory of the one that is.
+    pub shadowed_by: PathBuf,
+    /// Whether both are the same directory, reached by two ways.
+    pub same_files: bool,
+}
+
+/// A skill folder that could not be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The directory's name, by which somebody may ask for it.
+    pub name: String,
+    /// The directory.
+    pub path: PathBuf,
+}
+
+/// What a root gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct RootReport {
+    /// The directory.
+    #[serde(serialize_with = "lossy")]
+    pub path: PathBuf,
+    /// What kind of place it is.
+    pub source: Source,
+    /// Whether it exists.
+    pub exists: bool,
+    /// How many skill folders it holds.
+    pub folders: usize,
+    /// The earlier root that is the same directory, and was searched in its stead.
+    #[serde(skip)]
+    pub same_as: Option<PathBuf>,
+}
+
+/// How a name is answered.
+#[derive(Debug)]
+pub enum Lookup<'a> {
+    /// This one.
+    Found(&'a Skill),
+    /// Several skills are shown by that name; they must be told apart by id.
+    Ambiguous(Vec<&'a Skill>),
+    /// It is there but could not be loaded.
+    Broken(&'a Broken),
+    /// There is none; this one has a similar name.
+    Missing {
+        /// The closest id.
+        closest: Option<&'a str>,
+    },
+}
+
+impl Catalogue {
+    /// Looks through `roots` in order. `progress` counts the skill folders met so far.
+    pub fn load(roots: &[Root], places: &Places, validation: Validation, progress: &AtomicUsize) -> Self {
+        let containment = Containment::new(roots, places);
+        let limits = Limits { validation, containment: &containment, progress };
+        let mut catalogue = Self::default();
+        let mut searched: HashMap<PathBuf, PathBuf> = HashMap::new();
+        for root in roots {
+            catalogue.search(root, limits, &mut searched);
+        }
+        let missing = dependencies::check(&catalogue);
+        catalogue.problems.extend(missing);
+        catalogue
+    }
+
+    fn search(&mut self, root: &Root, limits: Limits<'_>, searched: &mut HashMap<PathBuf, PathBuf>) {
+        let mut report =
+            RootReport { path: root.path.clone(), source: root.source, exists: false, folders: 0, same_as: None };
+        match root.path.canonicalize() {
+            Err(_) => {}
+            Ok(real) => {
+                report.exists = true;
+                if let Some(earlier) = searched.get(&real) {
+                    report.same_as = Some(earlier.clone());
+                } else if root.source != Source::Given && !limits.containment.permits_root(root, &real) {
+                    self.problems.push(outside(root, &real));
+                } else {
+                    searched.insert(real, root.path.clone());
+                    let found = scan::scan(root, limits);
+                    report.folders = found.folders.len();
+                    self.problems.extend(found.problems);
+                    for folder in found.folders {
+                        match folder.skill {
+                            Some(skill) => self.add(skill),
+                            None => self.broken.push(Broken { name: directory_name(&folder.path), path: folder.path }),
+                        }
+                    }
+                }
+            }
+        }
+        self.roots.push(report);
+    }
+
+    fn add(&mut self, skill: Skill) {
+        let Some(first) = self.by_id.get(&skill.id).and_then(|&index| self.skills.get(index)) else {
+            self.by_id.insert(skill.id.clone(), self.skills.len());
+            self.skills.push(skill);
+            return;
+        };
+        let same = |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
+        let same_files = same(&first.path, &skill.path);
+        let shadowed_by = first.path.clone();
+        self.shadowed.push(Shadowed { skill, shadowed_by, same_files });
+    }
+
+    /// The skill of that id.
+    pub fn get(&self, id: &str) -> Option<&Skill> {
+        let id = SkillId::new(id)?;
+        self.by_id.get(&id).and_then(|&index| self.skills.get(index))
+    }
+
+    /// Answers a name: by id, then by directory, then by a unique display name. Never by path.
+    pub fn find(&self, name: &str) -> Lookup<'_> {
+        if let Some(skill) = self.get(name).or_else(|| self.by_directory(name)) {
+            return Lookup::Found(skill);
+        }
+        let shown: Vec<&Skill> = self.skills.iter().filter(|skill| skill.display_name == name).collect();
+        match shown.as_slice() {
+            [skill] => return Lookup::Found(skill),
+            [] => {}
+            _ => return Lookup::Ambiguous(shown),
+        }
+        if let Some(broken) = self.broken.iter().find(|broken| broken.name == name) {
+            return Lookup::Broken(broken);
+        }
+        Lookup::Missing { closest: suggest::closest(name, self.skills.iter().map(|skill| skill.id.as_str())) }
+    }
+
+    /// The skill whose directory has that name.
+    pub(crate) fn by_directory(&self, name: &str) -> Option<&Skill> {
+        self.skills.iter().find(|skill| skill.path.file_name().is_some_and(|directory| directory == name))
+    }
+
+    /// The problems about one skill's files.
+    pub fn problems_of<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Problem> {
+        self.problems.iter().filter(move |problem| problem.path.starts_with(path))
+    }
+
+    /// How many folders could not be loaded.
+    pub fn not_loaded(&self) -> usize {
+        self.broken.iter().map(|broken| &broken.path).collect::<HashSet<_>>().len()
+    }
+}
+
+fn outside(root: &Root, real: &Path) -> Problem {
+    Problem::new(
+        Code::LinkOutside,
+        Severity::Error,
+        &root.path,
+        format!("leads to {}, outside the project", real.display()),
+        "name that directory in the skills_extra_dirs of your own config.toml if you trust it",
+    )
+}
+
+fn directory_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,261 @@
+//! How do the files of one folder become one skill?
+//!
+//! One module reads each format; this one decides who leads and what is taken from whom. `SKILL.md` gives name,
+//! description and text; `manifest.json` the display name, type, version, roles, dependencies and config;
+//! `skill.json` the commands; the YAML the workflow. What contradicts is a problem, never a silent choice.
+
+mod findings;
+mod manifest;
+mod skill_json;
+mod skill_md;
+mod tools;
+mod workflow;
+
+use std::path::Path;
+
+use maestro_core::settings::Validation;
+use maestro_core::{Code, Problem, Severity};
+use serde_json::Map;
+
+use crate::skill::{Format, Invocation, Location, Skill, SkillId, SkillType, Source};
+use findings::Findings;
+use manifest::Manifest;
+use skill_json::SkillJson;
+use skill_md::SkillMd;
+use workflow::WorkflowFile;
+
+pub use tools::split_tools;
+
+/// Which of the known files a folder holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Files {
+    pub(crate) skill_md: bool,
+    /// `skill.md`: a manifest's instructions, or a misspelt `SKILL.md`.
+    pub(crate) lower_skill_md: bool,
+    /// Any other spelling of `SKILL.md`.
+    pub(crate) odd_skill_md: Option<String>,
+    pub(crate) manifest: bool,
+    pub(crate) skill_json: bool,
+    pub(crate) workflow: Option<&'static str>,
+}
+
+impl Files {
+    /// Takes note of a file by its name.
+    pub(crate) fn note(&mut self, name: &str) {
+        match name {
+            "SKILL.md" => self.skill_md = true,
+            "skill.md" => self.lower_skill_md = true,
+            "manifest.json" => self.manifest = true,
+            "skill.json" => self.skill_json = true,
+            // Beside each other, `workflow.yaml` is the newer word and wins.
+            "workflow.yaml" => self.workflow = Some("workflow.yaml"),
+            "skill.yaml" if self.workflow.is_none() => self.workflow = Some("skill.yaml"),
+            _ if name.eq_ignore_ascii_case("SKILL.md") => self.odd_skill_md = Some(name.to_owned()),
+            _ => {}
+        }
+    }
+
+    /// Whether the folder is a skill at all.
+    pub(crate) fn is_skill(&self) -> bool {
+        self.skill_md
+            || self.lower_skill_md
+            || self.odd_skill_md.is_some()
+            || self.manifest
+            || self.skill_json
+            || self.workflow.is_some()
+    }
+
+    /// The file that is read as `SKILL.md`.
+    fn markdown(&self) -> Option<&str> {
+        if self.skill_md {
+            return Some("SKILL.md");
+        }
+        if let Some(odd) = &self.odd_skill_md {
+            return Some(odd);
+        }
+        (self.lower_skill_md && !self.manifest).then_some("skill.md")
+    }
+}
+
+/// Where a folder was found, and how strictly it is judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context {
+    pub(crate) location: Location,
+    pub(crate) source: Source,
+    pub(crate) validation: Validation,
+}
+
+/// What came of a folder.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) skill: Option<Skill>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Reads a skill folder. A broken form does not hide a good one beside it.
+pub(crate) fn load(dir: &Path, files: &Files, context: Context) -> Loaded {
+    let directory = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut problems = Vec::new();
+    let mut gather = |findings: Findings| problems.extend(findings.into_problems());
+
+    let markdown = files.markdown().and_then(|file| {
+        let mut findings = Findings::new(dir.join(file), context.validation);
+        let form = skill_md::load(file, &directory, &mut findings);
+        gather(findings);
+        form
+    });
+    let manifest = files.manifest.then(|| {
+        let mut findings = Findings::new(dir.join("manifest.json"), context.validation);
+        let form = manifest::load(&directory, files, &mut findings);
+        gather(findings);
+        form
+    });
+    let manifest = manifest.flatten();
+    let skill_json = files.skill_json.then(|| {
+        let mut findings = Findings::new(dir.join("skill.json"), context.validation);
+        let form = skill_json::load(&mut findings);
+        gather(findings);
+        form
+    });
+    let skill_json = skill_json.flatten();
+    let workflow = files.workflow.and_then(|file| {
+        let mut findings = Findings::new(dir.join(file), context.validation);
+        let form = workflow::load(file, &mut findings);
+        gather(findings);
+        form
+    });
+
+    let forms = Forms { markdown, manifest, skill_json, workflow };
+    forms.contradictions(dir, &directory, &mut problems);
+    Loaded { skill: forms.into_skill(dir, &directory, context), problems }
+}
+
+/// The forms of one folder that could be read.
+struct Forms {
+    markdown: Option<SkillMd>,
+    manifest: Option<Manifest>,
+    skill_json: Option<SkillJson>,
+    workflow: Option<WorkflowFile>,
+}
+
+impl Forms {
+    fn lead(&self) -> Option<(Format, String)> {
+        if let Some(markdown) = &self.markdown {
+            return Some((Format::SkillMd, markdown.file.clone()));
+        }
+        if self.manifest.is_some() {
+            return Some((Format::Manifest, "manifest.json".to_owned()));
+        }
+        if self.skill_json.is_some() {
+            return Some((Format::SkillJson, "skill.json".to_owned()));
+        }
+        self.workflow.as_ref().map(|workflow| (Format::Workflow, workflow.file.to_owned()))
+    }
+
+    fn id(&self, directory: &str) -> Option<SkillId> {
+        let name = self.markdown.as_ref().and_then(|form| form.name.as_deref());
+        SkillId::new(name.unwrap_or(directory))
+    }
+
+    fn version(&self) -> Option<&str> {
+        let manifest = self.manifest.as_ref().and_then(|form| form.version.as_deref());
+        let markdown = || self.markdown.as_ref()?.version.as_deref();
+        let skill_json = || self.skill_json.as_ref()?.version.as_deref();
+        let workflow = || self.workflow.as_ref()?.version.as_deref();
+        manifest.or_else(markdown).or_else(skill_json).or_else(workflow)
+    }
+
+    fn contradictions(&self, dir: &Path, directory: &str, problems: &mut Vec<Problem>) {
+        let Some(id) = self.id(directory) else { return };
+        let mut report = |file: &str, what: &str, theirs: &str, ours: &str| {
+            problems.push(Problem::new(
+                Code::FormsContradict,
+                Severity::Warning,
+                dir.join(file),
+                format!("its {what} `{theirs}` differs from `{ours}`, which counts"),
+                format!("give both files the same {what}"),
+            ));
+        };
+        if let (Some(markdown), Some(manifest)) = (&self.markdown, &self.manifest) {
+            if !manifest.description.is_empty() && manifest.description != markdown.description {
+                report("manifest.json", "description", &cut(&manifest.description), &cut(&markdown.description));
+            }
+            if let (Some(ours), Some(theirs)) = (&manifest.version, &markdown.version)
+                && ours != theirs
+            {
+                report(&markdown.file, "version", theirs, ours);
+            }
+        }
+        if let Some(name) = self.skill_json.as_ref().and_then(|form| form.name.as_deref())
+            && name != id.as_str()
+        {
+            report("skill.json", "name", name, id.as_str());
+        }
+        if let Some((file, name)) = self.workflow.as_ref().and_then(|form| Some((form.file, form.name.as_deref()?)))
+            && name != id.as_str()
+        {
+            report(file, "name", name, id.as_str());
+        }
+    }
+
+    fn into_skill(self, dir: &Path, directory: &str, context: Context) -> Option<Skill> {
+        let (format, file) = self.lead()?;
+        let id = self.id(directory)?;
+        let version = self.version().unwrap_or("1.0.0").to_owned();
+        let Self { markdown, manifest, skill_json, workflow } = self;
+        let mut skill = Skill {
+            display_name: id.as_str().to_owned(),
+            id,
+            description: String::new(),
+            path: dir.to_owned(),
+            location: context.location,
+            source: context.source,
+            format,
+            file,
+            kind: SkillType::Custom,
+            version,
+            assign_to: Vec::new(),
+            capabilities: Vec::new(),
+            dependencies: Vec::new(),
+            author: None,
+            license: None,
+            compatibility: None,
+            when_to_use: None,
+            argument_hint: None,
+            triggers: Vec::new(),
+            tags: Vec::new(),
+            allowed_tools: Vec::new(),
+            invocation: Invocation::default(),
+            metadata: Map::new(),
+            config: Map::new(),
+            commands: Vec::new(),
+            workflow: workflow.as_ref().map(|form| form.file.to_owned()),
+            extra: Map::new(),
+        };
+        // From the least to the most authoritative, so that each form only overwrites what it decides.
+        if let Some(form) = workflow {
+            form.fill(&mut skill);
+        }
+        if let Some(form) = skill_json {
+            form.fill(&mut skill);
+        }
+        if let Some(form) = manifest {
+            form.fill(&mut skill);
+        }
+        if let Some(form) = markdown {
+            form.fill(&mut skill);
+        }
+        Some(skill)
+    }
+}
+
+fn cut(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! What is wrong with the file being read? Collects problems with their places, strict or lenient.
+
+use std::path::{Path, PathBuf};
+
+use maestro_core::settings::Validation;
+use maestro_core::{Code, Problem, Severity};
+
+use crate::yaml::Place;
+
+/// The problems of one file, and whether they keep it from being used.
+#[derive(Debug)]
+pub(super) struct Findings {
+    path: PathBuf,
+    validation: Validation,
+    lines_above: usize,
+    refused: bool,
+    problems: Vec<Problem>,
+}
+
+impl Findings {
+    pub(super) fn new(path: PathBuf, validation: Validation) -> Self {
+        Self { path, validation, lines_above: 0, refused: false, problems: Vec::new() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Places reported from now on are counted from `lines` below the top of the file.
+    pub(super) fn begin_below(&mut self, lines: usize) {
+        self.lines_above = lines;
+    }
+
+    /// Something that keeps the file from being used.
+    pub(super) fn error(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        self.refused = true;
+        self.push(code, Severity::Error, place, message, help);
+    }
+
+    /// Something to mend; the file is used all the same.
+    pub(super) fn warn(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        self.push(code, Severity::Warning, place, message, help);
+    }
+
+    /// A broken rule of the standard: an error when validation is strict, else a warning.
+    pub(super) fn rule(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        match self.validation {
+            Validation::Strict => self.error(code, place, message, help),
+            Validation::Lenient => self.warn(code, place, message, help),
+        }
+    }
+
+    /// A problem that was made elsewhere.
+    pub(super) fn add(&mut self, problem: Problem) {
+        self.refused |= problem.severity == Severity::Error;
+        self.problems.push(problem);
+    }
+
+    /// Whether the file may be used.
+    pub(super) fn usable(&self) -> bool {
+        !self.refused
+    }
+
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        self.problems
+    }
+
+    fn push(
+        &mut self,
+        code: Code,
+        severity: Severity,
+        place: Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let place = place.below(self.lines_above);
+        self.problems.push(Problem::new(code, severity, &self.path, message, help).at(place.line, place.column));
+    }
+}

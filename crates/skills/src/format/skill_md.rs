@@ -1,0 +1,398 @@
+//! What does a `SKILL.md` say? The Agent Skills fields, and the extensions that clients use.
+
+use maestro_core::{Code, Severity, suggest};
+use serde_json::{Map, Value as Json};
+
+use super::findings::Findings;
+use super::split_tools;
+use crate::frontmatter::{self, NoHeader, Repair};
+use crate::rules;
+use crate::skill::{Invocation, Skill};
+use crate::text;
+use crate::yaml::{Node, Pair, Place, Value};
+
+/// The fields of a `SKILL.md` that Maestro understands.
+#[derive(Debug, Default)]
+pub(super) struct SkillMd {
+    pub(super) file: String,
+    pub(super) name: Option<String>,
+    pub(super) description: String,
+    pub(super) version: Option<String>,
+    license: Option<String>,
+    compatibility: Option<String>,
+    author: Option<String>,
+    when_to_use: Option<String>,
+    argument_hint: Option<String>,
+    triggers: Vec<String>,
+    tags: Vec<String>,
+    allowed_tools: Vec<String>,
+    invocation: Invocation,
+    metadata: Map<String, Json>,
+    extra: Map<String, Json>,
+}
+
+/// What is suggested for a mistyped field.
+const FIELDS: &[&str] = &[
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "version",
+    "author",
+    "when_to_use",
+    "argument-hint",
+    "triggers",
+    "tags",
+    "disable-model-invocation",
+    "user-invocable",
+];
+
+/// Reads a `SKILL.md` as far as its header reaches; nothing when it cannot be used.
+pub(super) fn load(file: &str, directory: &str, findings: &mut Findings) -> Option<SkillMd> {
+    let head = match text::read_head(findings.path()) {
+        Ok(head) => head,
+        Err(error) => {
+            findings.add(text::unreadable(findings.path(), &error));
+            return None;
+        }
+    };
+    let header = match frontmatter::split(&head.text) {
+        Ok(header) => header,
+        Err(reason) => {
+            explain_missing(&head, reason, findings);
+            return None;
+        }
+    };
+    if file != "SKILL.md" {
+        findings.warn(
+            Code::FileNameCase,
+            Place { line: 1, column: 1 },
+            format!("named `{file}`, which most tools do not find"),
+            "rename it to SKILL.md",
+        );
+    }
+    if head.too_large.is_some() {
+        findings.add(text::too_large(findings.path(), Severity::Warning));
+    }
+    findings.begin_below(header.lines_above);
+    // The tree borrows from text that repair may have replaced, so everything is taken out of it in one go.
+    let parsed = frontmatter::parse(header.yaml, |tree| Draft::from_tree(tree));
+    let draft = match parsed {
+        Ok(parsed) => {
+            parsed.repairs.iter().for_each(|repair| report_repair(repair, findings));
+            parsed.value
+        }
+        Err(error) => {
+            let code = if error.excessive { Code::FrontmatterTooLarge } else { Code::FrontmatterInvalid };
+            let help = if error.excessive { "write plain `key: value` lines" } else { "put quotes around the value" };
+            findings.error(code, error.place, format!("the frontmatter cannot be read: {}", error.reason), help);
+            return None;
+        }
+    };
+    draft.finish(file, directory, findings)
+}
+
+fn explain_missing(head: &text::Head, reason: NoHeader, findings: &mut Findings) {
+    if let Some(place) = head.not_utf8_at {
+        findings.add(text::not_utf8(findings.path(), place));
+    } else if reason == NoHeader::Unclosed && head.text.len() + 4 >= frontmatter::MAX_BYTES {
+        findings.error(
+            Code::FrontmatterTooLarge,
+            Place { line: 1, column: 1 },
+            "the frontmatter does not end within 64 KiB",
+            "put a line `---` after the last field, and move long texts into the body",
+        );
+    } else {
+        let (code, place, message, help) = frontmatter::explain_missing(&head.text, reason);
+        findings.error(code, place, message, help);
+    }
+}
+
+fn report_repair(repair: &Repair, findings: &mut Findings) {
+    findings.warn(
+        Code::FrontmatterRepaired,
+        repair.place,
+        format!("`{}` is no valid YAML ({}) and was read as text", repair.key, repair.reason),
+        format!("write: {}", super::cut(&repair.instead)),
+    );
+}
+
+/// A finding whose file is not known yet.
+struct Note {
+    code: Code,
+    place: Place,
+    message: String,
+    help: String,
+}
+
+/// A header's fields, taken out of the tree but not yet judged.
+struct Draft {
+    is_mapping: bool,
+    form: SkillMd,
+    name_at: Place,
+    description: Option<(String, Place)>,
+    compatibility_at: Place,
+    notes: Vec<Note>,
+}
+
+impl Draft {
+    fn from_tree(tree: &Node<'_>) -> Self {
+        let mut draft = Self {
+            is_mapping: matches!(tree.value, Value::Map(_)),
+            form: SkillMd::default(),
+            name_at: Place { line: 1, column: 1 },
+            description: None,
+            compatibility_at: Place::default(),
+            notes: Vec::new(),
+        };
+        let Value::Map(pairs) = &tree.value else { return draft };
+        for (index, pair) in pairs.iter().enumerate() {
+            if pairs.iter().take(index).any(|earlier| earlier.key == pair.key) {
+                let help = "remove one of the two";
+                draft.note(Code::FieldDuplicate, pair.place, format!("`{}` stands twice", pair.key), help);
+            } else {
+                draft.take(pair);
+            }
+        }
+        draft
+    }
+
+    fn note(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        self.notes.push(Note { code, place, message: message.into(), help: help.into() });
+    }
+
+    fn take(&mut self, pair: &Pair<'_>) {
+        let node = &pair.value;
+        match pair.key.as_ref() {
+            "name" => {
+                self.name_at = node.place;
+                self.form.name = self.text(pair).filter(|name| !name.is_empty());
+            }
+            "description" => self.description = self.text(pair).map(|text| (text, node.place)),
+            "license" => self.form.license = self.text(pair),
+            "compatibility" => {
+                self.compatibility_at = node.place;
+                self.form.compatibility = self.text(pair);
+            }
+            "metadata" => self.metadata(pair),
+            "allowed-tools" | "allowed_tools" => self.form.allowed_tools = self.words(pair, split_tools),
+            "version" => self.form.version = self.text(pair).or_else(|| self.form.version.take()),
+            "author" => self.form.author = self.text(pair),
+            "when_to_use" | "when-to-use" => self.form.when_to_use = self.text(pair),
+            "argument-hint" | "argument_hint" => self.form.argument_hint = Some(hint_text(node)),
+            "triggers" => self.form.triggers = self.words(pair, split_phrases),
+            "tags" => self.form.tags = self.words(pair, split_phrases),
+            "disable-model-invocation" | "disable_model_invocation" => {
+                if let Some(disabled) = self.flag(pair) {
+                    self.form.invocation.by_model = !disabled;
+                }
+            }
+            "user-invocable" | "user_invocable" => self.user_invocable(pair),
+            "user-invokable" => {
+                self.user_invocable(pair);
+                self.typo(pair, "user-invocable");
+            }
+            key => {
+                if let Some(known) = suggest::closest(key, FIELDS.iter().copied()) {
+                    self.typo(pair, known);
+                }
+                self.form.extra.insert(key.to_owned(), node.to_json());
+            }
+        }
+    }
+
+    fn user_invocable(&mut self, pair: &Pair<'_>) {
+        if let Some(invocable) = self.flag(pair) {
+            self.form.invocation.by_user = invocable;
+        }
+    }
+
+    fn typo(&mut self, pair: &Pair<'_>, known: &str) {
+        let message = format!("unknown field `{}`", pair.key);
+        self.note(Code::FieldTypo, pair.place, message, format!("did you mean `{known}`?"));
+    }
+
+    fn wrong_type(&mut self, pair: &Pair<'_>, expected: &str) {
+        let message = format!("`{}` is {}", pair.key, pair.value.kind());
+        self.note(Code::FieldType, pair.value.place, message, format!("it must be {expected}"));
+    }
+
+    fn text(&mut self, pair: &Pair<'_>) -> Option<String> {
+        match &pair.value.value {
+            Value::Plain(_) | Value::Quoted(_) => pair.value.text().map(|text| text.trim().to_owned()),
+            Value::List(_) | Value::Map(_) => {
+                self.wrong_type(pair, "text");
+                None
+            }
+        }
+    }
+
+    fn flag(&mut self, pair: &Pair<'_>) -> Option<bool> {
+        let flag = pair.value.flag();
+        if flag.is_none() && !pair.value.is_null() {
+            self.wrong_type(pair, "true or false");
+        }
+        flag
+    }
+
+    fn words(&mut self, pair: &Pair<'_>, split: fn(&str) -> Vec<String>) -> Vec<String> {
+        match &pair.value.value {
+            Value::Plain(_) | Value::Quoted(_) => pair.value.text().map(split).unwrap_or_default(),
+            Value::List(items) => items.iter().filter_map(word).collect(),
+            Value::Map(_) => {
+                self.wrong_type(pair, "text or a list");
+                Vec::new()
+            }
+        }
+    }
+
+    fn metadata(&mut self, pair: &Pair<'_>) {
+        match pair.value.to_json() {
+            Json::Object(map) => {
+                let hidden = map.get("internal") == Some(&Json::Bool(true));
+                self.form.invocation.by_model &= !hidden;
+                self.form.version = self.form.version.take().or_else(|| version_in(&map));
+                self.form.metadata = map;
+            }
+            Json::Null => {}
+            _ => self.wrong_type(pair, "a mapping"),
+        }
+    }
+
+    /// Judges the fields; nothing when a rule refuses them.
+    fn finish(mut self, file: &str, directory: &str, findings: &mut Findings) -> Option<SkillMd> {
+        if !self.is_mapping {
+            findings.error(
+                Code::FrontmatterInvalid,
+                Place { line: 1, column: 1 },
+                "the frontmatter is no list of `key: value` fields",
+                "write `name: …` and `description: …` on lines of their own",
+            );
+            return None;
+        }
+        for note in self.notes {
+            findings.warn(note.code, note.place, note.message, note.help);
+        }
+        judge_name(self.form.name.as_deref(), self.name_at, directory, findings);
+        match self.description.filter(|(text, _)| !text.is_empty()) {
+            Some((description, place)) => {
+                judge_description(&description, place, findings);
+                self.form.description = description;
+            }
+            None => findings.error(
+                Code::DescriptionMissing,
+                Place { line: 1, column: 1 },
+                "there is no description",
+                "add `description:` with what the skill does and when to use it",
+            ),
+        }
+        if let Some(compatibility) = &self.form.compatibility {
+            let chars = compatibility.chars().count();
+            if chars == 0 || chars > rules::COMPATIBILITY_CHARS {
+                findings.rule(
+                    Code::CompatibilityInvalid,
+                    self.compatibility_at,
+                    format!("`compatibility` has {chars} characters, 1 to {} are allowed", rules::COMPATIBILITY_CHARS),
+                    "shorten it, or leave it out",
+                );
+            }
+        }
+        file.clone_into(&mut self.form.file);
+        findings.usable().then_some(self.form)
+    }
+}
+
+fn judge_name(name: Option<&str>, place: Place, directory: &str, findings: &mut Findings) {
+    let Some(name) = name else {
+        let help = format!("add `name: {}`", rules::valid_name(directory));
+        findings.rule(Code::NameMissing, place, "there is no name; the directory's is used", help);
+        return;
+    };
+    if let Some(fault) = rules::name_fault(name) {
+        let help = match rules::valid_name(name) {
+            valid if valid.is_empty() => "use lower-case letters, digits and single hyphens".to_owned(),
+            valid => format!("rename it, for example to `{valid}`"),
+        };
+        findings.rule(Code::NameInvalid, place, format!("the name `{name}` breaks the rules: {fault}"), help);
+    }
+    if name != directory {
+        findings.warn(
+            Code::NameNotDirectory,
+            place,
+            format!("the name `{name}` is not the directory's, `{directory}`"),
+            "rename one of the two: some tools know the skill by its name, others by its directory",
+        );
+    }
+}
+
+fn judge_description(description: &str, place: Place, findings: &mut Findings) {
+    let chars = description.chars().count();
+    if chars > rules::DESCRIPTION_CHARS {
+        findings.rule(
+            Code::DescriptionTooLong,
+            place,
+            format!("the description has {chars} characters, {} are allowed", rules::DESCRIPTION_CHARS),
+            "say what it does and when to use it; the rest belongs into the body",
+        );
+    }
+    if let Some((index, hidden)) = rules::hidden_character(description) {
+        findings.warn(
+            Code::HiddenUnicode,
+            place,
+            format!("the description hides U+{:04X} at character {}", u32::from(hidden), index + 1),
+            "remove it; if you did not put it there, do not trust this skill",
+        );
+    }
+}
+
+/// Clients show the hint as it stands; `[file]` is meant as text although YAML reads a list.
+fn hint_text(node: &Node<'_>) -> String {
+    match &node.value {
+        Value::Plain(text) | Value::Quoted(text) => text.trim().to_owned(),
+        Value::List(items) => format!("[{}]", items.iter().map(hint_text).collect::<Vec<_>>().join(", ")),
+        Value::Map(_) => node.to_json().to_string(),
+    }
+}
+
+fn version_in(metadata: &Map<String, Json>) -> Option<String> {
+    match metadata.get("version") {
+        Some(Json::String(version)) => Some(version.clone()),
+        Some(Json::Number(version)) => Some(version.to_string()),
+        _ => None,
+    }
+}
+
+fn word(node: &Node<'_>) -> Option<String> {
+    match &node.value {
+        // A list item like `- when: the user asks` is a phrase with a colon in it.
+        Value::Map(pairs) => {
+            let [pair] = pairs.as_slice() else { return None };
+            pair.value.text().map(|value| format!("{}: {}", pair.key, value.trim()))
+        }
+        _ => node.text().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
+    }
+}
+
+fn split_phrases(text: &str) -> Vec<String> {
+    text.split([',', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty()).map(str::to_owned).collect()
+}
+
+impl SkillMd {
+    /// Puts what this form decides into the skill.
+    pub(super) fn fill(self, skill: &mut Skill) {
+        skill.description = self.description;
+        skill.license = self.license.or_else(|| skill.license.take());
+        skill.author = self.author.or_else(|| skill.author.take());
+        skill.compatibility = self.compatibility;
+        skill.when_to_use = self.when_to_use;
+        skill.argument_hint = self.argument_hint;
+        skill.triggers = self.triggers;
+        skill.tags = self.tags;
+        skill.allowed_tools = self.allowed_tools;
+        skill.invocation = self.invocation;
+        skill.metadata = self.metadata;
+        skill.extra.extend(self.extra);
+    }
+}

@@ -1,0 +1,67 @@
+//! Is there a workflow in this folder, and what is it called? Its steps are the workflow engine's business.
+
+use maestro_core::Code;
+
+use super::findings::Findings;
+use crate::skill::Skill;
+use crate::text;
+use crate::yaml::{self, Place, Value};
+
+/// What a workflow file says about itself.
+#[derive(Debug)]
+pub(super) struct WorkflowFile {
+    pub(super) file: &'static str,
+    pub(super) name: Option<String>,
+    description: String,
+    pub(super) version: Option<String>,
+}
+
+/// Reads a workflow's heading; nothing when the file is no YAML mapping.
+pub(super) fn load(file: &'static str, findings: &mut Findings) -> Option<WorkflowFile> {
+    let text = match text::read_document(findings.path()) {
+        Ok(text) => text,
+        Err(problem) => {
+            findings.add(problem);
+            return None;
+        }
+    };
+    let tree = match yaml::parse(text.trim_start_matches('\u{feff}')) {
+        Ok(tree) => tree,
+        Err(error) => {
+            let message = format!("the workflow cannot be read: {}", error.reason);
+            findings.error(Code::WorkflowInvalid, error.place, message, "mend the YAML at this place");
+            return None;
+        }
+    };
+    let Value::Map(pairs) = &tree.value else {
+        let help = "begin with `name:`, `description:` and `steps:`";
+        findings.error(Code::WorkflowInvalid, tree.place, "the workflow is no mapping", help);
+        return None;
+    };
+    let field = |key: &str| {
+        let pair = pairs.iter().find(|pair| pair.key == key)?;
+        pair.value.text().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    let description = field("description");
+    if description.is_none() {
+        findings.warn(
+            Code::DescriptionMissing,
+            Place { line: 1, column: 1 },
+            "the workflow has no description",
+            "add `description:` with what it does and when to use it",
+        );
+    }
+    Some(WorkflowFile {
+        file,
+        name: field("name"),
+        description: description.unwrap_or_default(),
+        version: field("version"),
+    })
+}
+
+impl WorkflowFile {
+    /// Puts what this form decides into the skill.
+    pub(super) fn fill(self, skill: &mut Skill) {
+        skill.description = self.description;
+    }
+}

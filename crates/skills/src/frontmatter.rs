@@ -1,0 +1,145 @@
+//! Where does a file's YAML header begin and end, and what does it say?
+//!
+//! Fences are whole lines; a `---` inside a value closes nothing. A header that is no valid YAML is repaired
+//! entry by entry, and every repair is told.
+
+mod repair;
+
+use maestro_core::Code;
+
+use crate::yaml::{self, Node, Place, YamlError};
+
+pub use repair::Repair;
+
+/// How much of a file may be header.
+pub const MAX_BYTES: usize = 64 * 1024;
+
+/// A header cut out of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// The YAML, without its fences.
+    pub yaml: &'a str,
+    /// How many lines stand above the YAML.
+    pub lines_above: usize,
+    /// Where the body begins, in bytes.
+    pub body_at: usize,
+}
+
+/// Why no header was found in what has been read so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoHeader {
+    /// The text begins with something else.
+    Missing,
+    /// It begins, but its end has not been seen.
+    Unclosed,
+}
+
+/// Cuts the header out of a text, of which only the beginning need be there.
+pub fn split(text: &str) -> Result<Header<'_>, NoHeader> {
+    let mut lines = Lines { text, at: text.len() - text.trim_start_matches('\u{feff}').len(), number: 0 };
+    let opening = loop {
+        match lines.next() {
+            Some(line) if line.trim().is_empty() => {}
+            Some(line) => break line,
+            None => return Err(NoHeader::Missing),
+        }
+    };
+    if !is_fence(opening, "---") {
+        return Err(NoHeader::Missing);
+    }
+    let (start, lines_above) = (lines.at, lines.number);
+    loop {
+        let line_start = lines.at;
+        match lines.next() {
+            Some(line) if is_fence(line, "---") || is_fence(line, "...") => {
+                let yaml = text.get(start..line_start).unwrap_or_default();
+                return Ok(Header { yaml, lines_above, body_at: lines.at });
+            }
+            Some(_) => {}
+            None => return Err(NoHeader::Unclosed),
+        }
+    }
+}
+
+/// A line that is the fence and nothing else but a comment.
+fn is_fence(line: &str, fence: &str) -> bool {
+    line.strip_prefix(fence).is_some_and(|rest| {
+        let comment = rest.trim_start();
+        comment.is_empty() || (comment.len() < rest.len() && comment.starts_with('#'))
+    })
+}
+
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    number: usize,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let length = rest.find('\n').map_or(rest.len(), |end| end + 1);
+        self.at += length;
+        self.number += 1;
+        rest.get(..length).map(|line| line.trim_end_matches(['\n', '\r']))
+    }
+}
+
+/// A header's entries as they were understood.
+#[derive(Debug)]
+pub struct Parsed<T> {
+    /// What the caller made of the tree.
+    pub value: T,
+    /// What had to be read differently from how it was written.
+    pub repairs: Vec<Repair>,
+}
+
+/// Reads a header's YAML and hands the tree to `read`, repairing what is no YAML if it can.
+pub fn parse<T>(yaml: &str, read: impl Fn(&Node<'_>) -> T) -> Result<Parsed<T>, YamlError> {
+    let error = match yaml::parse(yaml) {
+        Ok(tree) => return Ok(Parsed { value: read(&tree), repairs: Vec::new() }),
+        Err(error) if error.excessive => return Err(error),
+        Err(error) => error,
+    };
+    let (mended, repairs) = repair::mend(yaml);
+    match yaml::parse(&mended) {
+        Ok(tree) if !repairs.is_empty() => Ok(Parsed { value: read(&tree), repairs }),
+        _ => Err(error),
+    }
+}
+
+/// What a missing header looks like to the user: the code, the message, the place and the way out.
+pub fn explain_missing(text: &str, reason: NoHeader) -> (Code, Place, String, String) {
+    let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
+    let line = text.lines().take_while(|line| line.trim_matches('\u{feff}').trim().is_empty()).count() + 1;
+    let place = Place { line: if first.is_some() { line } else { 1 }, column: 1 };
+    let add = "begin the file with a line `---`, then `name:` and `description:`, then a line `---`";
+    match (reason, first) {
+        (NoHeader::Unclosed, _) => (
+            Code::FrontmatterUnclosed,
+            place,
+            "the frontmatter is opened by `---` but never closed".to_owned(),
+            "put a line `---` after the last field".to_owned(),
+        ),
+        (NoHeader::Missing, None) => {
+            (Code::FrontmatterMissing, place, "the file is empty".to_owned(), add.to_owned())
+        }
+        (NoHeader::Missing, Some(line)) if line.trim_start().starts_with("```") => (
+            Code::FrontmatterMissing,
+            place,
+            "the frontmatter stands in a code fence".to_owned(),
+            "remove the ``` lines around it, so that the file begins with `---`".to_owned(),
+        ),
+        (NoHeader::Missing, Some(_)) => (
+            Code::FrontmatterMissing,
+            place,
+            "the file does not begin with frontmatter".to_owned(),
+            add.to_owned(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! Skills of every format in one catalogue.
+//!
+//! This crate reads the file system and never writes to it: what must be written is returned as data. It knows
+//! no database, no network and no terminal. Loading executes nothing, and a broken skill never hides a good one:
+//! loading returns skills *and* problems.
+
+mod cache;
+mod catalogue;
+mod dependencies;
+mod format;
+pub mod frontmatter;
+mod listing;
+mod pack;
+mod read;
+mod roots;
+mod rules;
+mod scan;
+mod skill;
+mod text;
+pub mod yaml;
+
+pub use cache::CatalogueCache;
+pub use catalogue::{Broken, Catalogue, Lookup, RootReport, Shadowed};
+pub use dependencies::{Resolved, for_role, in_order};
+pub use format::split_tools;
+pub use pack::{Edit, Pack, PackError, SyncPlan};
+pub use read::{envelope, instructions, instructions_file};
+pub use roots::{Root, project_of, search_order};
+pub use rules::{NameFault, hidden_character, name_fault, valid_name};
+pub use skill::{Command, Format, Invocation, Location, Skill, SkillId, SkillType, Source};
+pub use text::{Contents, MAX_TEXT_BYTES, read_bounded};

@@ -1,0 +1,223 @@
+//! Which skill packs are copied to the user's data directory, and what must be written for it?
+//!
+//! A pack becomes a directory that is named after its contents and never changed; a link of a fixed name is
+//! swapped onto it. So readers see the old pack or the new one, whole, and what left the pack is gone. This
+//! module only says what to write.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rust_embed::RustEmbed;
+use sha2::{Digest, Sha256};
+
+/// How much a workspace's pack may hold.
+const MAX_PACK_BYTES: u64 = 64 * 1024 * 1024;
+/// How many files a workspace's pack may hold.
+const MAX_PACK_FILES: usize = 10_000;
+/// How deep a workspace's pack may nest.
+const MAX_PACK_DEPTH: usize = 8;
+
+#[derive(RustEmbed)]
+#[folder = "../../skills"]
+struct Embedded;
+
+/// A file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// Where, relative to the directory being made.
+    pub path: PathBuf,
+    /// What.
+    pub bytes: Vec<u8>,
+    /// Whether it may be run.
+    pub executable: bool,
+}
+
+/// Skills that belong together and are copied together.
+#[derive(Debug)]
+pub struct Pack {
+    name: String,
+    digest: String,
+    files: Vec<Edit>,
+}
+
+/// Why a pack is not up to date.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// A file or directory of the pack could not be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The copy could not be written.
+    #[error("cannot write to {}", path.display())]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The pack is too large to copy.
+    #[error("{} holds more than 64 MiB or 10,000 files", path.display())]
+    TooLarge {
+        /// The pack's directory.
+        path: PathBuf,
+    },
+    /// Something else stands where the link should be.
+    #[error("{} exists and was not made by Maestro", path.display())]
+    Occupied {
+        /// Where.
+        path: PathBuf,
+    },
+}
+
+/// What must be done to bring a pack up to date.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SyncPlan {
+    /// The directory that holds the packs.
+    pub sync_dir: PathBuf,
+    /// The link's name in it.
+    pub link: String,
+    /// The name of the directory the link shall lead to.
+    pub target: String,
+    /// The files of that directory.
+    pub files: Vec<Edit>,
+    /// Names of directories that earlier versions of this pack left behind.
+    pub stale: Vec<String>,
+}
+
+impl Pack {
+    /// The pack that comes with Maestro.
+    pub fn builtin() -> Self {
+        let mut paths: Vec<_> = Embedded::iter().collect();
+        paths.sort();
+        let files = paths
+            .iter()
+            .filter_map(|path| {
+                let file = Embedded::get(path)?;
+                Some(Edit { path: path.as_ref().into(), bytes: file.data.into_owned(), executable: false })
+            })
+            .collect();
+        Self::of("builtin".to_owned(), files)
+    }
+
+    /// The pack of a workspace, if the directory exists. Links are left out.
+    pub fn workspace(dir: &Path) -> Result<Option<Self>, PackError> {
+        if !dir.is_dir() {
+            return Ok(None);
+        }
+        let mut reader = Reader { root: dir, files: Vec::new(), bytes: 0 };
+        reader.read(dir, 0)?;
+        reader.files.sort_by(|a, b| a.path.cmp(&b.path));
+        // Workspaces share one data directory, so the name tells them apart.
+        let place = hex(&Sha256::digest(dir.as_os_str().as_encoded_bytes()), 12);
+        Ok(Some(Self::of(format!("workspace-{place}"), reader.files)))
+    }
+
+    fn of(name: String, files: Vec<Edit>) -> Self {
+        let mut hash = Sha256::new();
+        for file in &files {
+            let path = file.path.as_os_str().as_encoded_bytes();
+            hash.update((path.len() as u64).to_le_bytes());
+            hash.update(path);
+            hash.update([u8::from(file.executable)]);
+            hash.update((file.bytes.len() as u64).to_le_bytes());
+            hash.update(&file.bytes);
+        }
+        let digest = hex(&hash.finalize(), 16);
+        Self { name, digest, files }
+    }
+
+    /// How many skills it holds, without looking at the disk.
+    pub fn skill_count(&self) -> usize {
+        let is_lead = |file: &&Edit| {
+            file.path.components().count() == 2
+                && (file.path.ends_with("SKILL.md") || file.path.ends_with("manifest.json"))
+        };
+        let mut folders: Vec<_> = self.files.iter().filter(is_lead).map(|file| file.path.parent()).collect();
+        folders.dedup();
+        folders.len()
+    }
+
+    /// Where the pack can be read once it is synced.
+    pub fn directory(&self, sync_dir: &Path) -> PathBuf {
+        sync_dir.join(&self.name)
+    }
+
+    /// What must be written to bring the copy up to date; nothing when it is.
+    pub fn plan(self, sync_dir: &Path) -> Result<Option<SyncPlan>, PackError> {
+        let link = sync_dir.join(&self.name);
+        let target = format!(".{}-{}", self.name, self.digest);
+        match fs::read_link(&link) {
+            Ok(current) if current == Path::new(&target) && sync_dir.join(&target).is_dir() => return Ok(None),
+            Ok(_) => {}
+            Err(_) if link.symlink_metadata().is_ok() => return Err(PackError::Occupied { path: link }),
+            Err(_) => {}
+        }
+        let prefix = format!(".{}-", self.name);
+        let stale = fs::read_dir(sync_dir)
+            .map(|entries| {
+                entries
+                    .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                    .filter(|name| name.starts_with(&prefix) && *name != target)
+                    .collect()
+            })
+            .unwrap_or_default();
+        Ok(Some(SyncPlan { sync_dir: sync_dir.to_owned(), link: self.name, target, files: self.files, stale }))
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Path,
+    files: Vec<Edit>,
+    bytes: u64,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, dir: &Path, depth: usize) -> Result<(), PackError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| PackError::Read { path, source }
+        };
+        for entry in fs::read_dir(dir).map_err(failed(dir))? {
+            let path = entry.map_err(failed(dir))?.path();
+            let metadata = path.symlink_metadata().map_err(failed(&path))?;
+            if metadata.is_dir() && depth < MAX_PACK_DEPTH {
+                self.read(&path, depth + 1)?;
+            }
+            if !metadata.is_file() {
+                continue;
+            }
+            self.bytes += metadata.len();
+            if self.bytes > MAX_PACK_BYTES || self.files.len() >= MAX_PACK_FILES {
+                return Err(PackError::TooLarge { path: self.root.to_owned() });
+            }
+            let bytes = fs::read(&path).map_err(failed(&path))?;
+            let relative = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
+            self.files.push(Edit { path: relative, bytes, executable: is_executable(&metadata) });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}
+
+fn hex(bytes: &[u8], digits: usize) -> String {
+    bytes.iter().take(digits / 2).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

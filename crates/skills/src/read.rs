@@ -1,0 +1,60 @@
+//! What does an agent get when it reads a skill?
+//!
+//! The envelope is OpenSkills' own, byte for byte; what stands in it is the skill's text as it is on disk.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+
+use crate::skill::{Format, Skill};
+use crate::text::{self, Contents, MAX_TEXT_BYTES};
+
+/// The file that holds a skill's instructions, if a file does.
+pub fn instructions_file(skill: &Skill) -> Option<PathBuf> {
+    match skill.format {
+        Format::SkillMd => Some(skill.path.join(&skill.file)),
+        Format::Manifest => Some(skill.path.join("skill.md")),
+        Format::SkillJson | Format::Workflow => None,
+    }
+}
+
+/// A skill's instructions, read from disk now and bounded.
+///
+/// A manifest without `skill.md` has none; a `skill.json` or a workflow alone is put into words.
+pub fn instructions(skill: &Skill) -> io::Result<Contents> {
+    match instructions_file(skill) {
+        None => Ok(Contents { bytes: in_words(skill).into_bytes(), cut: false }),
+        Some(file) => match text::read_bounded(&file, MAX_TEXT_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && skill.format == Format::Manifest => {
+                Ok(Contents { bytes: Vec::new(), cut: false })
+            }
+            read => read,
+        },
+    }
+}
+
+/// The text of a skill between `Reading:` and `Skill read:`, as OpenSkills prints it.
+pub fn envelope(skill: &Skill, instructions: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("Reading: {}\nBase directory: {}\n\n", skill.id, skill.path.display()).into_bytes();
+    bytes.extend_from_slice(instructions);
+    bytes.extend_from_slice(format!("\n\nSkill read: {}\n", skill.id).as_bytes());
+    bytes
+}
+
+fn in_words(skill: &Skill) -> String {
+    let mut text = format!("# {}\n\n{}\n", skill.display_name, skill.description);
+    if !skill.commands.is_empty() {
+        text.push_str("\n## Commands\n\n");
+    }
+    for command in &skill.commands {
+        let _ = writeln!(text, "- `{}`: {}", command.name, command.description);
+        for (name, meaning) in &command.parameters {
+            let meaning = meaning.as_str().map_or_else(|| meaning.to_string(), str::to_owned);
+            let _ = writeln!(text, "  - `{name}`: {meaning}");
+        }
+    }
+    if let Some(workflow) = &skill.workflow {
+        let _ = writeln!(text, "\nIts workflow is in `{workflow}`.");
+    }
+    text
+}

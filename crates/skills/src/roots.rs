@@ -1,0 +1,191 @@
+//! Where are skills looked for, and in which order?
+//!
+//! Settings name the places; this turns them into directories. Relative entries are looked up from the working
+//! directory to the project's root, nearest first. Nothing here reads a skill.
+
+use std::path::{Path, PathBuf};
+
+use maestro_core::problem::lossy;
+use maestro_core::settings::{Places, expand_home};
+use maestro_core::Settings;
+use serde::Serialize;
+
+use crate::skill::{Location, Source};
+
+/// A directory that skills are looked for in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Root {
+    /// The directory, absolute; it need not exist.
+    #[serde(serialize_with = "lossy")]
+    pub path: PathBuf,
+    /// Whether its skills belong to the project or the user.
+    pub location: Location,
+    /// What kind of place it is.
+    pub source: Source,
+}
+
+impl Root {
+    /// A directory named on the command line.
+    pub fn given(path: PathBuf, places: &Places) -> Self {
+        let location = if path.starts_with(&places.project) { Location::Project } else { Location::Global };
+        Self { path, location, source: Source::Given }
+    }
+
+    /// The pack that comes with Maestro, where it was copied to.
+    pub fn builtin(path: PathBuf) -> Self {
+        Self { path, location: Location::Global, source: Source::Builtin }
+    }
+}
+
+/// The project that a directory belongs to: the nearest one above it that is a git checkout, else itself.
+pub fn project_of(working_dir: &Path) -> PathBuf {
+    working_dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(working_dir).to_owned()
+}
+
+/// Every directory that the settings name, in search order, the workspace's own pack last.
+pub fn search_order(settings: &Settings, places: &Places) -> Vec<Root> {
+    let entries = settings.skills_dirs.value.iter().chain(&settings.skills_extra_dirs.value);
+    let mut roots: Vec<Root> = entries.flat_map(|entry| expand(entry, places)).collect();
+    roots.push(Root {
+        path: settings.skills_builtin_dir.value.clone(),
+        location: Location::Global,
+        source: Source::Workspace,
+    });
+    roots
+}
+
+fn expand(entry: &str, places: &Places) -> Vec<Root> {
+    let path = expand_home(entry.trim(), &places.home);
+    if path.is_absolute() {
+        // An absolute entry may still point into the project, except when the home directory is the project.
+        let in_project = path.starts_with(&places.project) && !places.home.starts_with(&places.project);
+        return vec![if in_project { project_root(path) } else { user_root(path) }];
+    }
+    let above: Vec<&Path> =
+        places.working_dir.ancestors().take_while(|dir| dir.starts_with(&places.project)).collect();
+    let above = if above.is_empty() { vec![places.working_dir.as_path()] } else { above };
+    above
+        .into_iter()
+        .map(|dir| if dir == places.home { user_root(dir.join(&path)) } else { project_root(dir.join(&path)) })
+        .collect()
+}
+
+fn project_root(path: PathBuf) -> Root {
+    Root { path, location: Location::Project, source: Source::Project }
+}
+
+fn user_root(path: PathBuf) -> Root {
+    Root { path, location: Location::Global, source: Source::User }
+}
+
+/// Which places a symbolic link in a root may lead to.
+#[derive(Debug, Clone)]
+pub(crate) struct Containment {
+    roots: Vec<PathBuf>,
+    project: PathBuf,
+    home: PathBuf,
+}
+
+impl Containment {
+    /// Links may lead into any root; a project's also into the project, a user's also into the home directory.
+    pub(crate) fn new(roots: &[Root], places: &Places) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self {
+            roots: roots.iter().map(|root| real(&root.path)).collect(),
+            project: real(&places.project),
+            home: real(&places.home),
+        }
+    }
+
+    /// Whether a root may really be at `real`: a project's may not be somewhere else by way of a link.
+    pub(crate) fn permits_root(&self, root: &Root, real: &Path) -> bool {
+        root.location == Location::Global || real.starts_with(&self.project)
+    }
+
+    /// Whether a link found in a root of this kind may lead to `target`, which is canonical.
+    pub(crate) fn permits(&self, source: Source, target: &Path) -> bool {
+        let wider = match source {
+            Source::Project | Source::Workspace => &self.project,
+            Source::User | Source::Given | Source::Builtin => &self.home,
+        };
+        target.starts_with(wider) || self.roots.iter().any(|root| target.starts_with(root))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(working_dir: &str, project: &str) -> Places {
+        Places {
+            home: "/home/ada".into(),
+            data: "/home/ada/.local/share/maestro".into(),
+            project: project.into(),
+            working_dir: working_dir.into(),
+        }
+    }
+
+    fn order(places: &Places) -> Vec<String> {
+        search_order(&Settings::defaults(places), places)
+            .iter()
+            .map(|root| format!("{} {}", root.path.display(), root.location))
+            .collect()
+    }
+
+    #[test]
+    fn the_search_order_is_that_of_the_seed_then_the_extras_then_the_packs() {
+        let places = places("/work/app", "/work/app");
+        assert_eq!(
+            order(&places),
+            [
+                "/work/app/.agent/skills project",
+                "/home/ada/.agent/skills global",
+                "/work/app/.claude/skills project",
+                "/home/ada/.claude/skills global",
+                "/work/app/.agents/skills project",
+                "/home/ada/.agents/skills global",
+                "/work/app/.opencode/skills project",
+                "/home/ada/.config/opencode/skills global",
+                "/work/app/.cursor/skills project",
+                "/work/app/.aider/skills project",
+                "/work/app/.skills project",
+                "/work/app/.maestro/skills project",
+                "/home/ada/.skills global",
+                "/home/ada/.maestro/skills global",
+                "/home/ada/.agents-ui/maestro-skills global",
+                "/work/app/skills global",
+            ]
+        );
+    }
+
+    #[test]
+    fn relative_entries_are_looked_up_to_the_repository_root_nearest_first() {
+        let places = places("/work/app/web/src", "/work/app");
+        assert_eq!(
+            order(&places)[..4],
+            [
+                "/work/app/web/src/.agent/skills project",
+                "/work/app/web/.agent/skills project",
+                "/work/app/.agent/skills project",
+                "/home/ada/.agent/skills global",
+            ]
+        );
+    }
+
+    #[test]
+    fn in_the_home_directory_its_skills_stay_global() {
+        let places = places("/home/ada", "/home/ada");
+        assert!(order(&places).iter().all(|line| line.ends_with(" global")), "{:?}", order(&places));
+    }
+
+    #[test]
+    fn an_absolute_entry_inside_the_project_is_the_projects() {
+        let places = places("/work/app", "/work/app");
+        let mut settings = Settings::defaults(&places);
+        settings.skills_dirs.value = vec!["/work/app/kit".into(), "/srv/kit".into()];
+        let roots = search_order(&settings, &places);
+        assert_eq!(roots[0].location, Location::Project);
+        assert_eq!(roots[1].location, Location::Global);
+        assert_eq!(roots[2].path, PathBuf::from("/work/app/.agents/skills"), "the extras stay");
+    }
+}

@@ -1,0 +1,194 @@
+//! Which skill folders are below a directory?
+//!
+//! A root is walked level by level, each level in parallel, so that the result depends on nothing but the files.
+//! Links are followed only to permitted places; depth and number of directories are bounded.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use maestro_core::settings::Validation;
+use maestro_core::{Code, Problem, Severity};
+use rayon::prelude::*;
+
+use crate::format::{self, Context, Files};
+use crate::listing::{self, Kind};
+use crate::roots::{Containment, Root};
+use crate::skill::Skill;
+use crate::text;
+
+/// How deep groups of skills may nest.
+const MAX_DEPTH: usize = 6;
+/// How many directories of one root are looked into.
+const MAX_DIRS: usize = 50_000;
+
+/// Directories that hold no skills of their own.
+const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
+
+/// A folder that is a skill, or would be one if it could be read.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+    pub(crate) skill: Option<Skill>,
+}
+
+/// What was found below one root.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    pub(crate) folders: Vec<Folder>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// What a scan needs to know besides its root.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    pub(crate) validation: Validation,
+    pub(crate) containment: &'a Containment,
+    pub(crate) progress: &'a AtomicUsize,
+}
+
+/// A directory to look into.
+struct Dir {
+    path: PathBuf,
+    /// Where it really is, when a link led here.
+    real: Option<PathBuf>,
+}
+
+/// What one look into a directory brings.
+#[derive(Default)]
+struct Visit {
+    folder: Option<Folder>,
+    children: Vec<Dir>,
+    problems: Vec<Problem>,
+}
+
+/// Walks a root. A root that does not exist is empty.
+pub(crate) fn scan(root: &Root, limits: Limits<'_>) -> Scan {
+    let mut found = Scan::default();
+    let mut level = vec![Dir { path: root.path.clone(), real: None }];
+    let mut followed = HashSet::new();
+    let mut looked_into = 0;
+    for depth in 0..=MAX_DEPTH {
+        let room = MAX_DIRS - looked_into;
+        if level.len() > room {
+            found.problems.push(limit(&root.path, "more than 50,000 directories", "name a smaller directory"));
+            level.truncate(room);
+        }
+        looked_into += level.len();
+        let visits: Vec<Visit> = level.par_iter().map(|dir| visit(dir, depth == 0, root, limits)).collect();
+        level = Vec::new();
+        for visit in visits {
+            found.folders.extend(visit.folder);
+            found.problems.extend(visit.problems);
+            level.extend(visit.children.into_iter().filter(|child| is_new(child, &mut followed)));
+        }
+        if level.is_empty() {
+            break;
+        }
+    }
+    if let Some(deeper) = level.first() {
+        found.problems.push(limit(&deeper.path, "more than 6 levels below its root", "move the skills further up"));
+    }
+    found.folders.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn is_new(child: &Dir, followed: &mut HashSet<PathBuf>) -> bool {
+    child.real.as_ref().is_none_or(|real| followed.insert(real.clone()))
+}
+
+fn limit(path: &Path, what: &str, help: &str) -> Problem {
+    let message = format!("{what}; the rest is not searched");
+    Problem::new(Code::ScanLimit, Severity::Warning, path, message, help)
+}
+
+fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
+    let mut visit = Visit::default();
+    let entries = match listing::list(&dir.path) {
+        Ok(entries) => entries,
+        Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => return visit,
+        Err(error) => {
+            visit.problems.push(text::unreadable(&dir.path, &error));
+            return visit;
+        }
+    };
+    let mut files = Files::default();
+    for entry in entries {
+        let name = entry.name.to_string_lossy();
+        match entry.kind {
+            Kind::File => files.note(&name),
+            Kind::Directory if !IGNORED.contains(&name.as_ref()) => {
+                visit.children.push(Dir { path: dir.path.join(&entry.name), real: None });
+            }
+            Kind::Link => follow(&dir.path.join(&entry.name), &name, root, limits, &mut files, &mut visit),
+            Kind::Directory | Kind::Other => {}
+        }
+    }
+    if files.is_skill() {
+        limits.progress.fetch_add(1, Ordering::Relaxed);
+        let context =
+            Context { location: root.location, source: root.source, validation: limits.validation };
+        let loaded = format::load(&dir.path, &files, context);
+        visit.problems.extend(loaded.problems);
+        visit.folder = Some(Folder { path: dir.path.clone(), skill: loaded.skill });
+        if !is_root {
+            // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more.
+            visit.children.retain(|child| child.path.file_name().is_some_and(|name| name == "skills"));
+        }
+    }
+    visit.children.sort_by(|a, b| a.path.cmp(&b.path));
+    visit
+}
+
+/// Takes a link for what it leads to, if it may lead there.
+fn follow(path: &Path, name: &str, root: &Root, limits: Limits<'_>, files: &mut Files, visit: &mut Visit) {
+    let could_be_form = {
+        let mut probe = Files::default();
+        probe.note(name);
+        probe.is_skill()
+    };
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(error) => {
+            visit.problems.push(Problem::new(
+                Code::LinkBroken,
+                if could_be_form { Severity::Error } else { Severity::Warning },
+                path,
+                format!("the link leads nowhere: {error}"),
+                "remove it, or point it at something that exists",
+            ));
+            return;
+        }
+    };
+    let is_dir = real.is_dir();
+    if !is_dir && !could_be_form {
+        return;
+    }
+    if !limits.containment.permits(root.source, &real) {
+        visit.problems.push(Problem::new(
+            Code::LinkOutside,
+            if could_be_form { Severity::Error } else { Severity::Warning },
+            path,
+            format!("the link leads to {}, outside the places skills may come from", real.display()),
+            "copy the files here, or add the directory they are in to skills_extra_dirs",
+        ));
+        return;
+    }
+    if !is_dir {
+        if real.is_file() {
+            files.note(name);
+        }
+        return;
+    }
+    if path.parent().and_then(|parent| parent.canonicalize().ok()).is_some_and(|parent| parent.starts_with(&real)) {
+        visit.problems.push(Problem::new(
+            Code::LinkBroken,
+            Severity::Warning,
+            path,
+            "the link leads back to a directory it is in",
+            "remove it",
+        ));
+        return;
+    }
+    visit.children.push(Dir { path: path.to_owned(), real: Some(real) });
+}

@@ -1,0 +1,227 @@
+//! What is a skill, whatever format it was written in?
+//!
+//! The catalogue, selection, prompts, REST, MCP and the page know only this. Instructions are not kept here;
+//! they are read when somebody asks for them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use maestro_core::problem::lossy;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+/// The name a skill is known by. First wins when two skills have the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct SkillId(String);
+
+impl SkillId {
+    /// An id from a name that is not blank; surrounding white space does not count.
+    pub fn new(name: &str) -> Option<Self> {
+        let name = name.trim();
+        (!name.is_empty()).then(|| Self(name.to_owned()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SkillId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The file that leads a skill folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Format {
+    /// Agent Skills: `SKILL.md` with frontmatter.
+    #[serde(rename = "SKILL.md")]
+    SkillMd,
+    /// `manifest.json` with `skill.md`.
+    #[serde(rename = "manifest.json")]
+    Manifest,
+    /// `skill.json` with commands.
+    #[serde(rename = "skill.json")]
+    SkillJson,
+    /// `workflow.yaml` or `skill.yaml`.
+    #[serde(rename = "workflow")]
+    Workflow,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SkillMd => "SKILL.md",
+            Self::Manifest => "manifest.json",
+            Self::SkillJson => "skill.json",
+            Self::Workflow => "workflow",
+        })
+    }
+}
+
+/// Whether a skill belongs to this project or to the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Location {
+    /// Found inside the project.
+    Project,
+    /// Found elsewhere.
+    Global,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Project => "project",
+            Self::Global => "global",
+        })
+    }
+}
+
+/// What kind of place a skill was found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// A skills directory of the project.
+    Project,
+    /// A skills directory of the user.
+    User,
+    /// A directory named on the command line.
+    Given,
+    /// The workspace's own pack.
+    Workspace,
+    /// The pack that comes with Maestro.
+    Builtin,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Project => "project",
+            Self::User => "user",
+            Self::Given => "given",
+            Self::Workspace => "workspace",
+            Self::Builtin => "builtin",
+        })
+    }
+}
+
+/// What a skill is to Maestro.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SkillType {
+    /// Part of every session.
+    System,
+    /// Part of every session in a role.
+    Role,
+    /// A user's own.
+    Custom,
+}
+
+impl fmt::Display for SkillType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::System => "system",
+            Self::Role => "role",
+            Self::Custom => "custom",
+        })
+    }
+}
+
+/// Who may call upon a skill without being told to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Invocation {
+    /// A model may choose it by itself.
+    pub by_model: bool,
+    /// A person may call it by name.
+    pub by_user: bool,
+}
+
+impl Default for Invocation {
+    fn default() -> Self {
+        Self { by_model: true, by_user: true }
+    }
+}
+
+/// A command that a `skill.json` declares.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Command {
+    /// What it is called by.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// Its parameters as declared.
+    pub parameters: Map<String, Json>,
+}
+
+/// A folder an agent can learn from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Skill {
+    /// What it is known by: the frontmatter's name, else the directory's.
+    #[serde(rename = "name")]
+    pub id: SkillId,
+    /// The name shown to people.
+    pub display_name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// The skill's directory, absolute.
+    #[serde(serialize_with = "lossy")]
+    pub path: PathBuf,
+    /// Whether it belongs to the project or the user.
+    pub location: Location,
+    /// What kind of place it came from.
+    pub source: Source,
+    /// The file that leads.
+    pub format: Format,
+    /// The leading file's name in the directory.
+    pub file: String,
+    /// What it is to Maestro.
+    #[serde(rename = "type")]
+    pub kind: SkillType,
+    /// Its version; `1.0.0` when none is given.
+    pub version: String,
+    /// The roles whose sessions get it, or `all`.
+    pub assign_to: Vec<String>,
+    /// What it says it can do.
+    pub capabilities: Vec<String>,
+    /// The skills it needs, by id or directory.
+    pub dependencies: Vec<String>,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// Its licence.
+    pub license: Option<String>,
+    /// What it needs around it, in words.
+    pub compatibility: Option<String>,
+    /// When to use it, where that is said apart from the description.
+    pub when_to_use: Option<String>,
+    /// What a person may write after its name.
+    pub argument_hint: Option<String>,
+    /// Phrases that call for it.
+    pub triggers: Vec<String>,
+    /// Words it is filed under.
+    pub tags: Vec<String>,
+    /// The tools it asks for. A request, never a grant.
+    pub allowed_tools: Vec<String>,
+    /// Who may call upon it.
+    pub invocation: Invocation,
+    /// The frontmatter's `metadata`.
+    pub metadata: Map<String, Json>,
+    /// The manifest's `config`.
+    pub config: Map<String, Json>,
+    /// Commands it declares.
+    pub commands: Vec<Command>,
+    /// The name of the file that holds its workflow.
+    pub workflow: Option<String>,
+    /// Fields that mean nothing to Maestro, kept as they were.
+    pub extra: Map<String, Json>,
+}
+
+impl Skill {
+    /// The directory's own name.
+    pub fn directory_name(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}

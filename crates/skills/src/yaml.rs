@@ -1,0 +1,267 @@
+//! What does a YAML text say, and where does it say it?
+//!
+//! One small tree with a place for every node. Anchors, aliases and deep nesting are refused: a skill needs
+//! none of them, and they are how a few lines become gigabytes. Nothing is typed here; a scalar is its text.
+
+use std::borrow::Cow;
+
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+use serde_json::{Map, Number, Value as Json};
+
+/// How deep lists and mappings may nest.
+const MAX_DEPTH: usize = 32;
+
+/// A line and a column in characters, both from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl Place {
+    fn of(span: &Span) -> Self {
+        Self { line: span.start.line(), column: span.start.col() + 1 }
+    }
+
+    /// The same place in a text that begins `lines` further down.
+    #[must_use]
+    pub fn below(self, lines: usize) -> Self {
+        Self { line: self.line + lines, column: self.column }
+    }
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node<'a> {
+    /// Where it begins.
+    pub place: Place,
+    /// What it is.
+    pub value: Value<'a>,
+}
+
+/// A scalar, a list or a mapping.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'a> {
+    /// Text without quotes, which may mean a number, a truth value or nothing.
+    Plain(Cow<'a, str>),
+    /// Text that was quoted or a block, and is text for sure.
+    Quoted(Cow<'a, str>),
+    /// A list.
+    List(Vec<Node<'a>>),
+    /// A mapping, in the order written, duplicates included.
+    Map(Vec<Pair<'a>>),
+}
+
+/// One entry of a mapping.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair<'a> {
+    /// The key.
+    pub key: Cow<'a, str>,
+    /// Where the key stands.
+    pub place: Place,
+    /// Its value.
+    pub value: Node<'a>,
+}
+
+/// Why a text is not usable YAML.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct YamlError {
+    /// What is wrong.
+    pub reason: String,
+    /// Where.
+    pub place: Place,
+    /// Whether the text is refused for what it would cost rather than for its grammar.
+    pub excessive: bool,
+}
+
+impl YamlError {
+    fn excessive(reason: &str, span: &Span) -> Self {
+        Self { reason: reason.to_owned(), place: Place::of(span), excessive: true }
+    }
+
+    fn grammar(reason: &str, span: &Span) -> Self {
+        Self { reason: reason.to_owned(), place: Place::of(span), excessive: false }
+    }
+}
+
+impl From<ScanError> for YamlError {
+    fn from(error: ScanError) -> Self {
+        let mark = error.marker();
+        Self {
+            reason: error.info(),
+            place: Place { line: mark.line().max(1), column: mark.col() + 1 },
+            excessive: false,
+        }
+    }
+}
+
+/// Reads the first document of `text`. An empty text is an empty mapping.
+pub fn parse(text: &str) -> Result<Node<'_>, YamlError> {
+    let mut events = Parser::new_from_str(text);
+    loop {
+        match events.next().transpose()? {
+            Some((Event::StreamStart | Event::DocumentStart(..), _)) => {}
+            Some((event, span)) if event_starts_node(&event) => return node(event, &span, &mut events, 0),
+            _ => return Ok(Node { place: Place { line: 1, column: 1 }, value: Value::Map(Vec::new()) }),
+        }
+    }
+}
+
+type Events<'a> = Parser<'a, granit_parser::StrInput<'a>>;
+
+fn event_starts_node(event: &Event<'_>) -> bool {
+    matches!(event, Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) | Event::Alias(_))
+}
+
+fn next<'a>(events: &mut Events<'a>) -> Result<(Event<'a>, Span), YamlError> {
+    match events.next().transpose()? {
+        Some(next) => Ok(next),
+        None => Err(YamlError { reason: "the text ends too early".into(), place: Place::default(), excessive: false }),
+    }
+}
+
+fn node<'a>(event: Event<'a>, span: &Span, events: &mut Events<'a>, depth: usize) -> Result<Node<'a>, YamlError> {
+    if depth > MAX_DEPTH {
+        return Err(YamlError::excessive("values are nested more than 32 deep", span));
+    }
+    let value = match event {
+        Event::Scalar(text, ScalarStyle::Plain, ..) => Value::Plain(text),
+        Event::Scalar(text, ..) => Value::Quoted(text),
+        Event::SequenceStart(..) => list(events, depth)?,
+        Event::MappingStart(..) => map(events, depth)?,
+        Event::Alias(_) => return Err(YamlError::excessive("aliases (`*name`) are not supported here", span)),
+        _ => return Err(YamlError::grammar("a value is missing", span)),
+    };
+    Ok(Node { place: Place::of(span), value })
+}
+
+fn list<'a>(events: &mut Events<'a>, depth: usize) -> Result<Value<'a>, YamlError> {
+    let mut items = Vec::new();
+    loop {
+        match next(events)? {
+            (Event::SequenceEnd, _) => return Ok(Value::List(items)),
+            (event, span) => items.push(node(event, &span, events, depth + 1)?),
+        }
+    }
+}
+
+fn map<'a>(events: &mut Events<'a>, depth: usize) -> Result<Value<'a>, YamlError> {
+    let mut pairs = Vec::new();
+    loop {
+        let (key, place) = match next(events)? {
+            (Event::MappingEnd, _) => return Ok(Value::Map(pairs)),
+            (Event::Scalar(key, ..), span) => (key, Place::of(&span)),
+            (_, span) => return Err(YamlError::grammar("a key must be plain text", &span)),
+        };
+        let (event, span) = next(events)?;
+        let value = node(event, &span, events, depth + 1)?;
+        pairs.push(Pair { key, place, value });
+    }
+}
+
+impl Node<'_> {
+    /// The text of a scalar; an empty plain scalar or `null` is nothing.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Plain(text) if matches!(text.as_ref(), "" | "~" | "null" | "Null" | "NULL") => None,
+            Value::Plain(text) | Value::Quoted(text) => Some(text),
+            Value::List(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// Whether there is no value at all.
+    pub fn is_null(&self) -> bool {
+        matches!(self.value, Value::Plain(_)) && self.text().is_none()
+    }
+
+    /// A truth value: YAML 1.2's words, and the older ones that people still write.
+    pub fn flag(&self) -> Option<bool> {
+        match self.text()?.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// What kind of value it is, for a message.
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Plain(_) if self.is_null() => "empty",
+            Value::Plain(_) | Value::Quoted(_) => "text",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a mapping",
+        }
+    }
+
+    /// The same value as JSON, plain scalars typed by YAML 1.2's core schema.
+    pub fn to_json(&self) -> Json {
+        match &self.value {
+            Value::Quoted(text) => Json::String(text.to_string()),
+            Value::Plain(text) => plain_json(text),
+            Value::List(items) => Json::Array(items.iter().map(Node::to_json).collect()),
+            Value::Map(pairs) => {
+                let mut map = Map::new();
+                for pair in pairs {
+                    map.entry(pair.key.as_ref()).or_insert_with(|| pair.value.to_json());
+                }
+                Json::Object(map)
+            }
+        }
+    }
+}
+
+fn plain_json(text: &str) -> Json {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Json::Null,
+        "true" | "True" | "TRUE" => Json::Bool(true),
+        "false" | "False" | "FALSE" => Json::Bool(false),
+        _ => plain_number(text).map_or_else(|| Json::String(text.to_owned()), Json::Number),
+    }
+}
+
+fn plain_number(text: &str) -> Option<Number> {
+    let numeric = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+    if !text.contains(|c: char| c.is_ascii_digit()) || !text.chars().all(numeric) {
+        return None;
+    }
+    text.parse::<i64>().map(Number::from).ok().or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn yaml_keeps_places_and_types_plain_scalars_only() {
+        let text = "name: yes\nmeta:\n  version: 1.0\n  quoted: \"1.0\"\n  on: true\n  none:\n  list: [a, 2]\n";
+        let tree = parse(text).unwrap();
+        assert_eq!(
+            tree.to_json(),
+            json!({"name": "yes", "meta": {"version": 1.0, "quoted": "1.0", "on": true, "none": null, "list": ["a", 2]}})
+        );
+        let Value::Map(pairs) = &tree.value else { panic!("a mapping") };
+        assert_eq!(pairs[1].place, Place { line: 2, column: 1 });
+        assert_eq!(pairs[0].value.place, Place { line: 1, column: 7 });
+    }
+
+    #[test]
+    fn a_yaml_bomb_is_refused_before_it_grows() {
+        let bomb = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n";
+        assert!(parse(bomb).is_err_and(|error| error.excessive));
+        let deep = format!("a: {}1{}", "[".repeat(60), "]".repeat(60));
+        assert!(parse(&deep).is_err_and(|error| error.excessive));
+    }
+
+    #[test]
+    fn an_empty_text_is_an_empty_mapping_and_errors_say_where() {
+        assert_eq!(parse("").unwrap().to_json(), json!({}));
+        assert_eq!(parse("# nothing\n").unwrap().to_json(), json!({}));
+        let error = parse("a: 1\nb: c: d\n").unwrap_err();
+        assert_eq!(error.place.line, 2);
+    }
+}
