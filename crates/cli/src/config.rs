@@ -50,8 +50,7 @@ pub(crate) fn load(world: &World) -> Loaded {
 /// The settings, or everything wrong with them as one error.
 pub(crate) fn settings(world: &World) -> Result<Settings, CommandError> {
     let loaded = load(world);
-    let errors: Vec<&Problem> =
-        loaded.problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+    let errors: Vec<&Problem> = loaded.problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
     if errors.is_empty() { Ok(loaded.settings) } else { Err(CommandError::config(&errors)) }
 }
 

@@ -35,9 +35,7 @@ pub(crate) fn sync_workspace(settings: &Settings, problems: &mut Vec<Problem>) -
 fn bring(pack: Pack, settings: &Settings, problems: &mut Vec<Problem>) -> bool {
     let sync_dir = &settings.skills_sync_dir.value;
     let done = pack.plan(sync_dir).and_then(|plan| match plan {
-        Some(plan) => {
-            files::sync(&plan).map_err(|source| PackError::Write { path: sync_dir.clone(), source })
-        }
+        Some(plan) => files::sync(&plan).map_err(|source| PackError::Write { path: sync_dir.clone(), source }),
         None => Ok(()),
     });
     if let Err(error) = &done {

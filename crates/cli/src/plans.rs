@@ -28,9 +28,8 @@ impl PlanFile {
     pub(crate) fn read(path: &Path) -> Result<Self, CommandError> {
         let shown = path.display();
         let contents = read_bounded(path, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                CommandError::not_found(format!("there is no plan {shown}")).hint("name a Markdown file with `- [ ]` lines")
-            }
+            std::io::ErrorKind::NotFound => CommandError::not_found(format!("there is no plan {shown}"))
+                .hint("name a Markdown file with `- [ ]` lines"),
             _ => CommandError::io(format!("the plan {shown} cannot be read"), &error)
                 .hint("a plan is a Markdown file with `- [ ]` lines"),
         })?;

@@ -31,11 +31,8 @@ impl Reply {
 
     /// A value for other programs, on one line unless a person is looking.
     pub(crate) fn json(value: &impl Serialize) -> Result<Self, CommandError> {
-        let encoded = if io::stdout().is_terminal() {
-            serde_json::to_vec_pretty(value)
-        } else {
-            serde_json::to_vec(value)
-        };
+        let encoded =
+            if io::stdout().is_terminal() { serde_json::to_vec_pretty(value) } else { serde_json::to_vec(value) };
         let mut bytes = encoded.map_err(|error| CommandError::internal(format!("cannot write JSON: {error}")))?;
         bytes.push(b'\n');
         Ok(Self::bytes(bytes))

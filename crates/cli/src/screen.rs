@@ -123,7 +123,10 @@ pub(crate) fn clean_path(text: &str) -> Cow<'_, str> {
 
 /// Several lines from a file, safe to show.
 pub(crate) fn clean_lines(text: &str) -> String {
-    text.split('\n').map(|line| clean_path(line.trim_end_matches('\r')).replace("\\t", "    ")).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(|line| clean_path(line.trim_end_matches('\r')).replace("\\t", "    "))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn visible(text: &str) -> String {

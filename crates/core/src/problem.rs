@@ -63,15 +63,7 @@ impl Problem {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        Self {
-            code,
-            severity,
-            path: path.into(),
-            line: 1,
-            column: 1,
-            message: message.into(),
-            help: help.into(),
-        }
+        Self { code, severity, path: path.into(), line: 1, column: 1, message: message.into(), help: help.into() }
     }
 
     /// The same problem at a line and column, both from 1.

@@ -5,7 +5,8 @@
 /// Ties go to the word that comes first, so the answer does not depend on anything but its input.
 pub fn closest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
-    let allowed = match typed.chars().count() {
+    let length = typed.chars().count();
+    let allowed = match length {
         0..=2 => return None,
         3..=5 => 1,
         6..=9 => 2,
@@ -13,12 +14,24 @@ pub fn closest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     };
     let mut best: Option<(usize, &str)> = None;
     for word in known {
+        if word.chars().count().abs_diff(length) > allowed || !shares_an_end(&typed, word) {
+            continue;
+        }
         let distance = strsim::osa_distance(&typed, &word.to_lowercase());
         if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, word));
         }
     }
     best.map(|(_, word)| word)
+}
+
+/// A slip seldom hits both ends of a word, and looking there first spares most comparisons.
+fn shares_an_end(a: &str, b: &str) -> bool {
+    let same = |a: Option<char>, b: Option<char>| match (a, b) {
+        (Some(a), Some(b)) => a.eq_ignore_ascii_case(&b),
+        _ => false,
+    };
+    same(a.chars().next(), b.chars().next()) || same(a.chars().next_back(), b.chars().next_back())
 }
 
 #[cfg(test)]

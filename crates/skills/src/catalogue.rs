@@ -118,7 +118,7 @@ impl Catalogue {
                     self.problems.extend(found.problems);
                     for folder in found.folders {
                         match folder.skill {
-                            Some(skill) => self.add(skill),
+                            Some(skill) => self.add(*skill),
                             None => self.broken.push(Broken { name: directory_name(&folder.path), path: folder.path }),
                         }
                     }

@@ -31,8 +31,7 @@ fn role_skill(role: Role) -> &'static str {
 
 /// The skills of a role: the base skill, the role's own, then every other that is assigned to the role.
 pub fn for_role(catalogue: &Catalogue, role: Role) -> Resolved<'_> {
-    let mut assigned: Vec<&Skill> =
-        catalogue.skills.iter().filter(|skill| is_assigned(skill, role)).collect();
+    let mut assigned: Vec<&Skill> = catalogue.skills.iter().filter(|skill| is_assigned(skill, role)).collect();
     assigned.sort_by(|a, b| a.id.cmp(&b.id));
     let first = [BASE_SKILL, role_skill(role)].into_iter().filter_map(|id| catalogue.get(id));
     in_order(catalogue, first.chain(assigned))
@@ -95,8 +94,7 @@ impl<'a> Walk<'a> {
             }
             match path.iter().position(|frame| frame.skill.id == needed.id) {
                 Some(start) => {
-                    let circle: Vec<&str> =
-                        path.iter().skip(start).map(|frame| frame.skill.id.as_str()).collect();
+                    let circle: Vec<&str> = path.iter().skip(start).map(|frame| frame.skill.id.as_str()).collect();
                     self.resolved.problems.push(cycle(skill, &circle, needed.id.as_str()));
                 }
                 None => path.push(Frame { skill: needed, next: 0 }),

@@ -17,6 +17,7 @@ use maestro_core::settings::Validation;
 use maestro_core::{Code, Problem, Severity};
 use serde_json::Map;
 
+use crate::listing::Directory;
 use crate::skill::{Format, Invocation, Location, Skill, SkillId, SkillType, Source};
 use findings::Findings;
 use manifest::Manifest;
@@ -88,38 +89,39 @@ pub(crate) struct Context {
 /// What came of a folder.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) skill: Option<Skill>,
+    pub(crate) skill: Option<Box<Skill>>,
     pub(crate) problems: Vec<Problem>,
 }
 
 /// Reads a skill folder. A broken form does not hide a good one beside it.
-pub(crate) fn load(dir: &Path, files: &Files, context: Context) -> Loaded {
+pub(crate) fn load(open: &Directory<'_>, files: &Files, context: Context) -> Loaded {
+    let dir = open.path();
     let directory = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut problems = Vec::new();
-    let mut gather = |findings: Findings| problems.extend(findings.into_problems());
+    let mut gather = |findings: Findings<'_>| problems.extend(findings.into_problems());
 
     let markdown = files.markdown().and_then(|file| {
-        let mut findings = Findings::new(dir.join(file), context.validation);
+        let mut findings = Findings::new(open, file, context.validation);
         let form = skill_md::load(file, &directory, &mut findings);
         gather(findings);
         form
     });
     let manifest = files.manifest.then(|| {
-        let mut findings = Findings::new(dir.join("manifest.json"), context.validation);
+        let mut findings = Findings::new(open, "manifest.json", context.validation);
         let form = manifest::load(&directory, files, &mut findings);
         gather(findings);
         form
     });
     let manifest = manifest.flatten();
     let skill_json = files.skill_json.then(|| {
-        let mut findings = Findings::new(dir.join("skill.json"), context.validation);
+        let mut findings = Findings::new(open, "skill.json", context.validation);
         let form = skill_json::load(&mut findings);
         gather(findings);
         form
     });
     let skill_json = skill_json.flatten();
     let workflow = files.workflow.and_then(|file| {
-        let mut findings = Findings::new(dir.join(file), context.validation);
+        let mut findings = Findings::new(open, file, context.validation);
         let form = workflow::load(file, &mut findings);
         gather(findings);
         form
@@ -127,7 +129,7 @@ pub(crate) fn load(dir: &Path, files: &Files, context: Context) -> Loaded {
 
     let forms = Forms { markdown, manifest, skill_json, workflow };
     forms.contradictions(dir, &directory, &mut problems);
-    Loaded { skill: forms.into_skill(dir, &directory, context), problems }
+    Loaded { skill: forms.into_skill(dir, &directory, context).map(Box::new), problems }
 }
 
 /// The forms of one folder that could be read.

@@ -123,21 +123,16 @@ pub fn explain_missing(text: &str, reason: NoHeader) -> (Code, Place, String, St
             "the frontmatter is opened by `---` but never closed".to_owned(),
             "put a line `---` after the last field".to_owned(),
         ),
-        (NoHeader::Missing, None) => {
-            (Code::FrontmatterMissing, place, "the file is empty".to_owned(), add.to_owned())
-        }
+        (NoHeader::Missing, None) => (Code::FrontmatterMissing, place, "the file is empty".to_owned(), add.to_owned()),
         (NoHeader::Missing, Some(line)) if line.trim_start().starts_with("```") => (
             Code::FrontmatterMissing,
             place,
             "the frontmatter stands in a code fence".to_owned(),
             "remove the ``` lines around it, so that the file begins with `---`".to_owned(),
         ),
-        (NoHeader::Missing, Some(_)) => (
-            Code::FrontmatterMissing,
-            place,
-            "the file does not begin with frontmatter".to_owned(),
-            add.to_owned(),
-        ),
+        (NoHeader::Missing, Some(_)) => {
+            (Code::FrontmatterMissing, place, "the file does not begin with frontmatter".to_owned(), add.to_owned())
+        }
     }
 }
 

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use maestro_core::Settings;
 use maestro_core::problem::lossy;
 use maestro_core::settings::{Places, expand_home};
-use maestro_core::Settings;
 use serde::Serialize;
 
 use crate::skill::{Location, Source};
@@ -61,8 +61,7 @@ fn expand(entry: &str, places: &Places) -> Vec<Root> {
         let in_project = path.starts_with(&places.project) && !places.home.starts_with(&places.project);
         return vec![if in_project { project_root(path) } else { user_root(path) }];
     }
-    let above: Vec<&Path> =
-        places.working_dir.ancestors().take_while(|dir| dir.starts_with(&places.project)).collect();
+    let above: Vec<&Path> = places.working_dir.ancestors().take_while(|dir| dir.starts_with(&places.project)).collect();
     let above = if above.is_empty() { vec![places.working_dir.as_path()] } else { above };
     above
         .into_iter()

@@ -70,13 +70,13 @@ pub fn hidden_character(text: &str) -> Option<(usize, char)> {
         return None;
     }
     let chars: Vec<char> = text.chars().collect();
-    let letter = |index: Option<usize>| {
-        index.and_then(|index| chars.get(index)).is_some_and(char::is_ascii_alphabetic)
-    };
+    let letter = |index: Option<usize>| index.and_then(|index| chars.get(index)).is_some_and(char::is_ascii_alphabetic);
     chars.iter().enumerate().find_map(|(index, &c)| {
         let hides = match c {
             '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-            '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => letter(index.checked_sub(1)) && letter(Some(index + 1)),
+            '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => {
+                letter(index.checked_sub(1)) && letter(Some(index + 1))
+            }
             _ => false,
         };
         hides.then_some((index, c))

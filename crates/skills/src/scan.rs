@@ -12,7 +12,7 @@ use maestro_core::{Code, Problem, Severity};
 use rayon::prelude::*;
 
 use crate::format::{self, Context, Files};
-use crate::listing::{self, Kind};
+use crate::listing::{Directory, Kind};
 use crate::roots::{Containment, Root};
 use crate::skill::Skill;
 use crate::text;
@@ -29,7 +29,7 @@ const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_
 #[derive(Debug)]
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
-    pub(crate) skill: Option<Skill>,
+    pub(crate) skill: Option<Box<Skill>>,
 }
 
 /// What was found below one root.
@@ -89,7 +89,7 @@ pub(crate) fn scan(root: &Root, limits: Limits<'_>) -> Scan {
     if let Some(deeper) = level.first() {
         found.problems.push(limit(&deeper.path, "more than 6 levels below its root", "move the skills further up"));
     }
-    found.folders.sort_by(|a, b| a.path.cmp(&b.path));
+    found.folders.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     found
 }
 
@@ -104,8 +104,9 @@ fn limit(path: &Path, what: &str, help: &str) -> Problem {
 
 fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
     let mut visit = Visit::default();
-    let entries = match listing::list(&dir.path) {
-        Ok(entries) => entries,
+    let opened = Directory::open(&dir.path).and_then(|mut open| Ok((open.entries()?, open)));
+    let (entries, open) = match opened {
+        Ok(opened) => opened,
         Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => return visit,
         Err(error) => {
             visit.problems.push(text::unreadable(&dir.path, &error));
@@ -126,9 +127,8 @@ fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
     }
     if files.is_skill() {
         limits.progress.fetch_add(1, Ordering::Relaxed);
-        let context =
-            Context { location: root.location, source: root.source, validation: limits.validation };
-        let loaded = format::load(&dir.path, &files, context);
+        let context = Context { location: root.location, source: root.source, validation: limits.validation };
+        let loaded = format::load(&open, &files, context);
         visit.problems.extend(loaded.problems);
         visit.folder = Some(Folder { path: dir.path.clone(), skill: loaded.skill });
         if !is_root {
@@ -136,7 +136,7 @@ fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
             visit.children.retain(|child| child.path.file_name().is_some_and(|name| name == "skills"));
         }
     }
-    visit.children.sort_by(|a, b| a.path.cmp(&b.path));
+    visit.children.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     visit
 }
 

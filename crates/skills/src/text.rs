@@ -16,69 +16,111 @@ pub const MAX_TEXT_BYTES: u64 = 1024 * 1024;
 /// What a first look at a file usually needs.
 const FIRST_READ: usize = 4096;
 
+/// Room for the beginning of a file; more is taken only for the few headers that need it.
+pub(crate) struct HeadBuffer {
+    first: [u8; FIRST_READ],
+    more: Vec<u8>,
+}
+
+impl HeadBuffer {
+    pub(crate) fn new() -> Self {
+        Self { first: [0; FIRST_READ], more: Vec::new() }
+    }
+}
+
 /// The beginning of a text file.
 #[derive(Debug)]
-pub(crate) struct Head {
+pub(crate) struct Head<'a> {
     /// As much as was needed; cut where the text stops being UTF-8.
-    pub(crate) text: String,
-    /// The file's whole size, where it is larger than what Maestro reads.
-    pub(crate) too_large: Option<u64>,
+    pub(crate) text: &'a str,
+    /// Whether the file is larger than what Maestro reads.
+    pub(crate) too_large: bool,
     /// Where the first byte is that is no UTF-8, as line and column.
     pub(crate) not_utf8_at: Option<(usize, usize)>,
 }
 
 /// Reads a file up to the end of its header, or up to what a header may have.
-pub(crate) fn read_head(path: &Path) -> io::Result<Head> {
-    let mut file = File::open(path)?;
-    let mut bytes = vec![0; FIRST_READ];
-    let mut filled = read_full(&mut file, &mut bytes)?;
-    let mut too_large = None;
-    if filled == bytes.len() {
-        too_large = Some(file.metadata()?.len()).filter(|&size| size > MAX_TEXT_BYTES);
-        while filled == bytes.len() && bytes.len() < frontmatter::MAX_BYTES && !header_is_decided(&bytes) {
-            bytes.resize((bytes.len() * 4).min(frontmatter::MAX_BYTES), 0);
-            let more = bytes.get_mut(filled..).map_or(Ok(0), |rest| read_full(&mut file, rest))?;
-            filled += more;
+pub(crate) fn read_head<'a>(mut file: File, buffer: &'a mut HeadBuffer) -> io::Result<Head<'a>> {
+    // One call brings the header nearly always; only then is there nothing more to ask for.
+    let filled = read_once(&mut file, &mut buffer.first)?;
+    let too_large = filled == FIRST_READ && file.metadata()?.len() > MAX_TEXT_BYTES;
+    let first = buffer.first.get(..filled).unwrap_or_default();
+    if header_is_decided(first) {
+        return Ok(head_of(first, false, too_large));
+    }
+    buffer.more.extend_from_slice(first);
+    let mut at_end = false;
+    while !at_end && buffer.more.len() < frontmatter::MAX_BYTES && !header_is_decided(&buffer.more) {
+        let had = buffer.more.len();
+        buffer.more.resize((had * 4).min(frontmatter::MAX_BYTES), 0);
+        let got = buffer.more.get_mut(had..).map_or(Ok(0), |rest| read_full(&mut file, rest))?;
+        at_end = had + got < buffer.more.len();
+        buffer.more.truncate(had + got);
+    }
+    Ok(head_of(&buffer.more, at_end, too_large))
+}
+
+/// The text of what was read, as far as it is needed and is text.
+fn head_of(bytes: &[u8], at_end: bool, too_large: bool) -> Head<'_> {
+    // What follows the header is not looked at, so it need not even be text.
+    let candidate = end_of_header(bytes).and_then(|end| bytes.get(..end)).map(std::str::from_utf8);
+    if let Some(Ok(text)) = candidate
+        && frontmatter::split(text).is_ok()
+    {
+        return Head { text, too_large, not_utf8_at: None };
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Head { text, too_large, not_utf8_at: None },
+        Err(error) => {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let text = std::str::from_utf8(valid).unwrap_or_default();
+            // A character cut in two by the end of the read is no fault of the file.
+            let is_fault = error.error_len().is_some() || at_end;
+            Head { text, too_large, not_utf8_at: is_fault.then(|| end_of(text)) }
         }
     }
-    let at_end = filled < bytes.len();
-    bytes.truncate(filled);
-    let (text, bad) = match String::from_utf8(bytes) {
-        Ok(text) => (text, None),
-        Err(error) => {
-            let valid = error.utf8_error().valid_up_to();
-            // A character cut in two by the end of the read is no fault of the file.
-            let cut = error.utf8_error().error_len().is_none() && !at_end;
-            let mut bytes = error.into_bytes();
-            bytes.truncate(valid);
-            (String::from_utf8(bytes).unwrap_or_default(), (!cut).then_some(()))
+}
+
+/// Just after the first line that could close a header.
+fn end_of_header(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    let mut lines = 0;
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        at += line.len();
+        let is_blank = line.iter().all(u8::is_ascii_whitespace);
+        if lines > 0 && (line.starts_with(b"---") || line.starts_with(b"...")) {
+            return Some(at);
         }
-    };
-    let not_utf8_at = bad.map(|()| end_of(&text));
-    Ok(Head { text, too_large, not_utf8_at })
+        lines += usize::from(!is_blank);
+    }
+    None
 }
 
 /// Whether a longer read could not change what is known of the header.
 fn header_is_decided(bytes: &[u8]) -> bool {
-    let valid = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) if error.error_len().is_some() => return true,
-        Err(error) => bytes.get(..error.valid_up_to()).and_then(|b| std::str::from_utf8(b).ok()).unwrap_or_default(),
-    };
-    !matches!(frontmatter::split(valid), Err(NoHeader::Unclosed)) && !valid.trim().is_empty()
+    let head = head_of(bytes, false, false);
+    head.not_utf8_at.is_some()
+        || !(matches!(frontmatter::split(head.text), Err(NoHeader::Unclosed)) || head.text.trim().is_empty())
 }
 
 fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match read_once(file, rest)? {
+            0 => break,
+            count => filled += count,
         }
     }
     Ok(filled)
+}
+
+fn read_once(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match file.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
 }
 
 /// Line and column, from 1, just after the end of a text.
@@ -99,16 +141,20 @@ pub struct Contents {
 
 /// Reads a file as far as `most` bytes.
 pub fn read_bounded(path: &Path, most: u64) -> io::Result<Contents> {
+    take(File::open(path)?, most)
+}
+
+fn take(file: File, most: u64) -> io::Result<Contents> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     let cut = bytes.len() as u64 > most;
     bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
     Ok(Contents { bytes, cut })
 }
 
 /// Reads a small text file whole; what is too large, unreadable or no text is a problem.
-pub(crate) fn read_document(path: &Path) -> Result<String, Problem> {
-    let contents = read_bounded(path, MAX_TEXT_BYTES).map_err(|error| unreadable(path, &error))?;
+pub(crate) fn read_document(file: io::Result<File>, path: &Path) -> Result<String, Problem> {
+    let contents = file.and_then(|file| take(file, MAX_TEXT_BYTES)).map_err(|error| unreadable(path, &error))?;
     if contents.cut {
         return Err(too_large(path, Severity::Error));
     }

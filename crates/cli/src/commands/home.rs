@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use maestro_core::plan::select_task;
-use maestro_core::{Severity, Settings};
+use maestro_core::{Settings, Severity};
 use maestro_skills::{Catalogue, Pack, Root, search_order};
 use serde::Serialize;
 use serde_json::json;

@@ -80,11 +80,7 @@ pub(super) fn read(text: &str, is_link: bool) -> Opening {
     }
     // `[x](url)` and `[R]eboot` are ordinary Markdown; `[ ]text` can hardly be.
     let meant_as_box = matches!(status, Status::Open | Status::Optional | Status::Done);
-    if meant_as_box && !is_link {
-        Opening::Mistake(Mistake::NoSpaceAfterBox)
-    } else {
-        Opening::Text
-    }
+    if meant_as_box && !is_link { Opening::Mistake(Mistake::NoSpaceAfterBox) } else { Opening::Text }
 }
 
 fn status(mark: char) -> Option<Status> {

@@ -24,10 +24,7 @@ impl Prose {
     /// Adds ordinary text. `escaped` says that a backslash takes the meaning from its first
     /// character.
     pub(super) fn push_text(&mut self, text: &str, escaped: bool) {
-        let glyphs = text.chars().enumerate().map(|(index, c)| Glyph {
-            c,
-            literal: escaped && index == 0,
-        });
+        let glyphs = text.chars().enumerate().map(|(index, c)| Glyph { c, literal: escaped && index == 0 });
         self.glyphs.extend(glyphs);
     }
 
@@ -61,10 +58,7 @@ impl Prose {
                         found.add(name);
                     }
                 }
-                '(' => list(after)
-                    .into_iter()
-                    .flatten()
-                    .for_each(|name| found.add(name)),
+                '(' => list(after).into_iter().flatten().for_each(|name| found.add(name)),
                 _ => {}
             }
             before = glyph.c;
@@ -125,10 +119,7 @@ fn list(glyphs: &[Glyph]) -> Option<Vec<String>> {
     rest.get(end).filter(|g| g.c == ')')?;
     let names = rest.get(..end)?.split(|g| g.c == ',');
     let names = names.map(|name| name.iter().map(|g| g.c).collect::<String>());
-    let names = names.map(|name| {
-        name.trim_matches(|c: char| c.is_whitespace() || c == GAP)
-            .to_owned()
-    });
+    let names = names.map(|name| name.trim_matches(|c: char| c.is_whitespace() || c == GAP).to_owned());
     Some(names.filter(|name| is_skill_name(name)).collect())
 }
 

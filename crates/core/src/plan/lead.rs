@@ -23,12 +23,7 @@ pub(super) struct Lead<'a> {
 }
 
 impl<'a> Lead<'a> {
-    pub(super) fn new(
-        source: &'a Source<'a>,
-        status: Status,
-        box_at: usize,
-        text_at: usize,
-    ) -> Self {
+    pub(super) fn new(source: &'a Source<'a>, status: Status, box_at: usize, text_at: usize) -> Self {
         Self {
             source,
             status,

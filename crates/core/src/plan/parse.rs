@@ -101,13 +101,11 @@ impl<'a> Walk<'a> {
             // An item's text over a line of dashes is a heading to Markdown, but still a task to
             // its author.
             Event::Start(Tag::Heading { .. })
-                if matches!(self.place, Place::Expected)
-                    && self.source.from(range.start).starts_with('[') => {}
+                if matches!(self.place, Place::Expected) && self.source.from(range.start).starts_with('[') => {}
             Event::Start(Tag::Paragraph) if matches!(self.place, Place::Expected) => {}
             Event::End(TagEnd::Heading(_)) => {
                 self.end_lead();
-                self.sections
-                    .extend(self.heading.take().map(Heading::finish));
+                self.sections.extend(self.heading.take().map(Heading::finish));
             }
             Event::Text(_)
             | Event::Code(_)
@@ -144,9 +142,7 @@ impl<'a> Walk<'a> {
         }
         let is_link = matches!(event, Event::Start(Tag::Link { .. }));
         match checkbox::read(self.source.from(at), is_link) {
-            Opening::Box(status, len) => {
-                Place::Reading(Lead::new(self.source, status, at, at.saturating_add(len)))
-            }
+            Opening::Box(status, len) => Place::Reading(Lead::new(self.source, status, at, at.saturating_add(len))),
             Opening::Mistake(mistake) => {
                 self.report(mistake, at);
                 Place::Outside
@@ -171,18 +167,13 @@ impl<'a> Walk<'a> {
             return;
         };
         let parent = item.replace(self.tasks.len());
-        let depth = parent
-            .and_then(|index| self.tasks.get(index))
-            .map_or(0, |task| task.depth.saturating_add(1));
+        let depth = parent.and_then(|index| self.tasks.get(index)).map_or(0, |task| task.depth.saturating_add(1));
         let (line_number, column) = self.source.position(lead.box_at);
         self.tasks.push(PlanTask {
             label,
             line_number,
             column,
-            section: self
-                .sections
-                .last()
-                .and_then(|section| section.text.clone()),
+            section: self.sections.last().and_then(|section| section.text.clone()),
             status: lead.status,
             depth,
             parent,
@@ -194,12 +185,7 @@ impl<'a> Walk<'a> {
 
     fn report(&mut self, mistake: Mistake, at: usize) {
         let (line_number, column) = self.source.position(at);
-        self.findings.push(Finding {
-            line_number,
-            column,
-            message: mistake.message(),
-            help: mistake.help(),
-        });
+        self.findings.push(Finding { line_number, column, message: mistake.message(), help: mistake.help() });
     }
 
     fn finish(mut self) -> Plan {
@@ -208,12 +194,8 @@ impl<'a> Walk<'a> {
         // For each task, why its children are set aside. Parents come first, so one pass will do.
         let mut below: Vec<Option<SetAside>> = Vec::with_capacity(self.tasks.len());
         for (task, sections_above) in self.tasks.iter_mut().zip(&self.sections_above) {
-            let section = sections_above
-                .checked_sub(1)
-                .and_then(|index| reasons.get(index).copied().flatten());
-            let above = task
-                .parent
-                .and_then(|index| below.get(index).copied().flatten());
+            let section = sections_above.checked_sub(1).and_then(|index| reasons.get(index).copied().flatten());
+            let above = task.parent.and_then(|index| below.get(index).copied().flatten());
             if task.status == Status::Open {
                 task.set_aside = section.or(above);
             }
@@ -224,9 +206,6 @@ impl<'a> Walk<'a> {
             });
         }
         self.findings.sort_by_key(|f| (f.line_number, f.column));
-        Plan {
-            tasks: self.tasks,
-            findings: self.findings,
-        }
+        Plan { tasks: self.tasks, findings: self.findings }
     }
 }

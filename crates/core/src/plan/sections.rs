@@ -25,10 +25,7 @@ pub(super) struct Section {
 
 impl Heading {
     pub(super) fn new(level: u8) -> Self {
-        Self {
-            level,
-            text: String::new(),
-        }
+        Self { level, text: String::new() }
     }
 
     pub(super) fn push(&mut self, text: &str) {
@@ -43,11 +40,7 @@ impl Heading {
             text.truncate(cut);
             text.push('…');
         }
-        Section {
-            level: self.level,
-            text: (!text.is_empty()).then_some(text),
-            own_reason,
-        }
+        Section { level: self.level, text: (!text.is_empty()).then_some(text), own_reason }
     }
 }
 
@@ -72,10 +65,7 @@ pub(super) fn reasons(sections: &[Section]) -> Vec<Option<SetAside>> {
     sections
         .iter()
         .map(|section| {
-            while open
-                .last()
-                .is_some_and(|(level, _)| *level >= section.level)
-            {
+            while open.last().is_some_and(|(level, _)| *level >= section.level) {
                 open.pop();
             }
             let inherited = open.last().and_then(|(_, reason)| *reason);

@@ -21,11 +21,7 @@ impl<'a> Source<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let ends = text.match_indices('\n').map(|(at, _)| at.saturating_add(1));
-        Self {
-            text,
-            line_starts: std::iter::once(0).chain(ends).collect(),
-            body_start: front_matter_len(text),
-        }
+        Self { text, line_starts: std::iter::once(0).chain(ends).collect(), body_start: front_matter_len(text) }
     }
 
     /// Where the Markdown begins, after any front matter.
@@ -51,19 +47,13 @@ impl<'a> Source<'a> {
 
     /// Whether the character at an offset is escaped, given that Markdown split the text there.
     pub(super) fn follows_backslash(&self, at: usize) -> bool {
-        self.text
-            .get(..at)
-            .is_some_and(|before| before.ends_with('\\'))
+        self.text.get(..at).is_some_and(|before| before.ends_with('\\'))
     }
 
     /// The 1-based line and column of an offset.
     pub(super) fn position(&self, at: usize) -> (usize, usize) {
         let line = self.line_starts.partition_point(|start| *start <= at);
-        let start = line
-            .checked_sub(1)
-            .and_then(|index| self.line_starts.get(index))
-            .copied()
-            .unwrap_or(0);
+        let start = line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied().unwrap_or(0);
         (line, at.saturating_sub(start).saturating_add(1))
     }
 }
@@ -78,8 +68,7 @@ fn front_matter_len(text: &str) -> usize {
     let mut len = first.len();
     for (index, line) in lines.enumerate() {
         len = len.saturating_add(line.len());
-        let is_key =
-            line.contains(':') && line.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let is_key = line.contains(':') && line.starts_with(|c: char| c.is_alphabetic() || c == '_');
         // Anything but a key on the second line means that the `---` is a mere rule.
         if index == 0 && !is_key {
             return 0;

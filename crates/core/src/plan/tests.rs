@@ -158,13 +158,9 @@ fn findings_do_not_hide_the_tasks_around_them() {
 
 #[test]
 fn children_know_their_parent_and_depth() {
-    let plan =
-        parse("- [ ] a\n  - [x] b\n    1. [ ] c\n  - plain\n    - [ ] d\n- plain\n  - [ ] e\n");
-    let found: Vec<_> = plan
-        .tasks
-        .iter()
-        .map(|t| (t.label.as_str(), t.depth, t.parent, t.line_number, t.column))
-        .collect();
+    let plan = parse("- [ ] a\n  - [x] b\n    1. [ ] c\n  - plain\n    - [ ] d\n- plain\n  - [ ] e\n");
+    let found: Vec<_> =
+        plan.tasks.iter().map(|t| (t.label.as_str(), t.depth, t.parent, t.line_number, t.column)).collect();
     assert_eq!(
         found,
         [
@@ -180,11 +176,7 @@ fn children_know_their_parent_and_depth() {
 #[test]
 fn line_numbers_hold_with_a_byte_order_mark_and_windows_line_ends() {
     let plan = parse("\u{feff}- [x] a\r\n\r\n# T\r\n\r\n- [ ] b\r\n  more\r\n- [ ] c\r\n");
-    let lines: Vec<_> = plan
-        .tasks
-        .iter()
-        .map(|t| (t.line_number, t.column))
-        .collect();
+    let lines: Vec<_> = plan.tasks.iter().map(|t| (t.line_number, t.column)).collect();
     assert_eq!(lines, [(1, 3), (5, 3), (7, 3)]);
     assert_eq!(plan.tasks[1].label, "b more");
 }

@@ -212,10 +212,7 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<E
 }
 
 fn unquoted(value: &str) -> &str {
-    ['"', '\'']
-        .into_iter()
-        .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote))
-        .unwrap_or(value)
+    ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(value)
 }
 
 fn from_environment(variables: &BTreeMap<String, String>, problems: &mut Vec<Problem>) -> Vec<Entry> {

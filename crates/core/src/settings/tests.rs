@@ -38,10 +38,7 @@ fn config_defaults_are_those_of_the_seed() {
     assert_eq!(settings.skills_builtin_dir.value, PathBuf::from("/work/app/skills"));
     assert_eq!(settings.skills_sync_dir.value, PathBuf::from("/home/ada/.local/share/maestro/skills"));
     assert!(settings.skills_sync_on_start.value);
-    assert_eq!(
-        settings.skills_dirs.value,
-        [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"]
-    );
+    assert_eq!(settings.skills_dirs.value, [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"]);
     assert_eq!(settings.skills_max_selected_impl.value, 2);
     assert_eq!(settings.skills_max_selected_review.value, 1);
     assert!(!settings.skills_load_references.value);
@@ -82,10 +79,7 @@ fn a_typo_in_a_variable_or_flag_is_an_error_too() {
     let layers = [environment(&[("MAESTRO_SKILLS_DIR", "x"), ("MAESTRO_HOME", "/x")]), flags(&["skill_dirs=x", "x"])];
     let (_, problems) = Settings::layered(&places(), &layers);
     let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
-    assert_eq!(
-        messages,
-        ["unknown setting `skills_dir`", "unknown setting `skill_dirs`", "`x` is no key=value pair"]
-    );
+    assert_eq!(messages, ["unknown setting `skills_dir`", "unknown setting `skill_dirs`", "`x` is no key=value pair"]);
 }
 
 #[test]

@@ -1,15 +1,19 @@
-//! What is wrong with the file being read? Collects problems with their places, strict or lenient.
+//! What is wrong with the file being read? Reads it, and collects problems with their places, strict or lenient.
 
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::Validation;
 use maestro_core::{Code, Problem, Severity};
 
+use crate::listing::Directory;
+use crate::text::{self, Head, HeadBuffer};
 use crate::yaml::Place;
 
 /// The problems of one file, and whether they keep it from being used.
 #[derive(Debug)]
-pub(super) struct Findings {
+pub(super) struct Findings<'a> {
+    directory: &'a Directory<'a>,
+    file: &'a str,
     path: PathBuf,
     validation: Validation,
     lines_above: usize,
@@ -17,9 +21,22 @@ pub(super) struct Findings {
     problems: Vec<Problem>,
 }
 
-impl Findings {
-    pub(super) fn new(path: PathBuf, validation: Validation) -> Self {
-        Self { path, validation, lines_above: 0, refused: false, problems: Vec::new() }
+impl<'a> Findings<'a> {
+    pub(super) fn new(directory: &'a Directory<'a>, file: &'a str, validation: Validation) -> Self {
+        let path = directory.join(file);
+        Self { directory, file, path, validation, lines_above: 0, refused: false, problems: Vec::new() }
+    }
+
+    /// The beginning of the file; that it cannot be read is a finding.
+    pub(super) fn read_head<'b>(&mut self, buffer: &'b mut HeadBuffer) -> Option<Head<'b>> {
+        let read = self.directory.open_file(self.file).and_then(|file| text::read_head(file, buffer));
+        read.map_err(|error| self.add(text::unreadable(&self.path, &error))).ok()
+    }
+
+    /// The whole file; that it cannot be read is a finding.
+    pub(super) fn read_document(&mut self) -> Option<String> {
+        let read = text::read_document(self.directory.open_file(self.file), &self.path);
+        read.map_err(|problem| self.add(problem)).ok()
     }
 
     pub(super) fn path(&self) -> &Path {

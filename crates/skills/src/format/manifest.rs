@@ -6,7 +6,6 @@ use serde_json::{Map, Value as Json};
 use super::Files;
 use super::findings::Findings;
 use crate::skill::{Skill, SkillType};
-use crate::text;
 use crate::yaml::Place;
 
 /// The fields of a manifest.
@@ -28,7 +27,7 @@ pub(super) struct Manifest {
 const TOP: Place = Place { line: 1, column: 1 };
 
 /// Reads a manifest; nothing when it is no JSON object.
-pub(super) fn load(directory: &str, files: &Files, findings: &mut Findings) -> Option<Manifest> {
+pub(super) fn load(directory: &str, files: &Files, findings: &mut Findings<'_>) -> Option<Manifest> {
     let mut fields = read_object(findings)?;
     let mut required = |key: &str, instead: &str| {
         let value = text_field(&mut fields, key, findings);
@@ -70,14 +69,8 @@ pub(super) fn load(directory: &str, files: &Files, findings: &mut Findings) -> O
 }
 
 /// The JSON object in the file; anything else is an error with its place.
-pub(super) fn read_object(findings: &mut Findings) -> Option<Map<String, Json>> {
-    let text = match text::read_document(findings.path()) {
-        Ok(text) => text,
-        Err(problem) => {
-            findings.add(problem);
-            return None;
-        }
-    };
+pub(super) fn read_object(findings: &mut Findings<'_>) -> Option<Map<String, Json>> {
+    let text = findings.read_document()?;
     match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(Json::Object(fields)) => Some(fields),
         Ok(_) => {
@@ -92,7 +85,7 @@ pub(super) fn read_object(findings: &mut Findings) -> Option<Map<String, Json>> 
     }
 }
 
-fn wrong_type(key: &str, expected: &str, findings: &mut Findings) {
+fn wrong_type(key: &str, expected: &str, findings: &mut Findings<'_>) {
     findings.warn(
         Code::FieldType,
         TOP,
@@ -101,7 +94,7 @@ fn wrong_type(key: &str, expected: &str, findings: &mut Findings) {
     );
 }
 
-pub(super) fn text_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings) -> Option<String> {
+pub(super) fn text_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings<'_>) -> Option<String> {
     match fields.shift_remove(key) {
         Some(Json::String(text)) => Some(text).filter(|text| !text.trim().is_empty()),
         Some(Json::Number(number)) => Some(number.to_string()),
@@ -113,7 +106,7 @@ pub(super) fn text_field(fields: &mut Map<String, Json>, key: &str, findings: &m
     }
 }
 
-fn list_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings) -> Vec<String> {
+fn list_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings<'_>) -> Vec<String> {
     match fields.shift_remove(key) {
         None | Some(Json::Null) => Vec::new(),
         Some(Json::String(text)) => vec![text],
@@ -131,7 +124,7 @@ fn list_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings
     }
 }
 
-fn map_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings) -> Map<String, Json> {
+fn map_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings<'_>) -> Map<String, Json> {
     match fields.shift_remove(key) {
         None | Some(Json::Null) => Map::new(),
         Some(Json::Object(map)) => map,
@@ -142,7 +135,7 @@ fn map_field(fields: &mut Map<String, Json>, key: &str, findings: &mut Findings)
     }
 }
 
-fn kind(fields: &mut Map<String, Json>, findings: &mut Findings) -> SkillType {
+fn kind(fields: &mut Map<String, Json>, findings: &mut Findings<'_>) -> SkillType {
     match fields.shift_remove("type") {
         None | Some(Json::Null) => SkillType::System,
         Some(Json::String(word)) if word == "system" => SkillType::System,
@@ -155,7 +148,7 @@ fn kind(fields: &mut Map<String, Json>, findings: &mut Findings) -> SkillType {
     }
 }
 
-fn roles(fields: &mut Map<String, Json>, findings: &mut Findings) -> Vec<String> {
+fn roles(fields: &mut Map<String, Json>, findings: &mut Findings<'_>) -> Vec<String> {
     let roles = list_field(fields, "assignTo", findings);
     for role in &roles {
         if role != "all" && role.parse::<Role>().is_err() {

@@ -21,7 +21,7 @@ pub(super) struct SkillJson {
 const TOP: Place = Place { line: 1, column: 1 };
 
 /// Reads a `skill.json`; nothing when it cannot be used.
-pub(super) fn load(findings: &mut Findings) -> Option<SkillJson> {
+pub(super) fn load(findings: &mut Findings<'_>) -> Option<SkillJson> {
     let mut fields = read_object(findings)?;
     let name = text_field(&mut fields, "name", findings);
     let description = text_field(&mut fields, "description", findings);
@@ -46,7 +46,7 @@ pub(super) fn load(findings: &mut Findings) -> Option<SkillJson> {
     Some(SkillJson { name, description, version, commands, extra: fields })
 }
 
-fn command(item: Json, findings: &mut Findings) -> Option<Command> {
+fn command(item: Json, findings: &mut Findings<'_>) -> Option<Command> {
     let Json::Object(mut fields) = item else {
         findings.warn(Code::FieldType, TOP, "a command is no object and is left out", "write {\"name\": …}");
         return None;

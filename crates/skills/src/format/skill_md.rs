@@ -8,7 +8,7 @@ use super::split_tools;
 use crate::frontmatter::{self, NoHeader, Repair};
 use crate::rules;
 use crate::skill::{Invocation, Skill};
-use crate::text;
+use crate::text::{self, Head, HeadBuffer};
 use crate::yaml::{Node, Pair, Place, Value};
 
 /// The fields of a `SKILL.md` that Maestro understands.
@@ -50,15 +50,10 @@ const FIELDS: &[&str] = &[
 ];
 
 /// Reads a `SKILL.md` as far as its header reaches; nothing when it cannot be used.
-pub(super) fn load(file: &str, directory: &str, findings: &mut Findings) -> Option<SkillMd> {
-    let head = match text::read_head(findings.path()) {
-        Ok(head) => head,
-        Err(error) => {
-            findings.add(text::unreadable(findings.path(), &error));
-            return None;
-        }
-    };
-    let header = match frontmatter::split(&head.text) {
+pub(super) fn load(file: &str, directory: &str, findings: &mut Findings<'_>) -> Option<SkillMd> {
+    let mut buffer = HeadBuffer::new();
+    let head = findings.read_head(&mut buffer)?;
+    let header = match frontmatter::split(head.text) {
         Ok(header) => header,
         Err(reason) => {
             explain_missing(&head, reason, findings);
@@ -73,7 +68,7 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut Findings) -> Opti
             "rename it to SKILL.md",
         );
     }
-    if head.too_large.is_some() {
+    if head.too_large {
         findings.add(text::too_large(findings.path(), Severity::Warning));
     }
     findings.begin_below(header.lines_above);
@@ -94,7 +89,7 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut Findings) -> Opti
     draft.finish(file, directory, findings)
 }
 
-fn explain_missing(head: &text::Head, reason: NoHeader, findings: &mut Findings) {
+fn explain_missing(head: &Head<'_>, reason: NoHeader, findings: &mut Findings<'_>) {
     if let Some(place) = head.not_utf8_at {
         findings.add(text::not_utf8(findings.path(), place));
     } else if reason == NoHeader::Unclosed && head.text.len() + 4 >= frontmatter::MAX_BYTES {
@@ -105,12 +100,12 @@ fn explain_missing(head: &text::Head, reason: NoHeader, findings: &mut Findings)
             "put a line `---` after the last field, and move long texts into the body",
         );
     } else {
-        let (code, place, message, help) = frontmatter::explain_missing(&head.text, reason);
+        let (code, place, message, help) = frontmatter::explain_missing(head.text, reason);
         findings.error(code, place, message, help);
     }
 }
 
-fn report_repair(repair: &Repair, findings: &mut Findings) {
+fn report_repair(repair: &Repair, findings: &mut Findings<'_>) {
     findings.warn(
         Code::FrontmatterRepaired,
         repair.place,
@@ -262,7 +257,7 @@ impl Draft {
     }
 
     /// Judges the fields; nothing when a rule refuses them.
-    fn finish(mut self, file: &str, directory: &str, findings: &mut Findings) -> Option<SkillMd> {
+    fn finish(mut self, file: &str, directory: &str, findings: &mut Findings<'_>) -> Option<SkillMd> {
         if !self.is_mapping {
             findings.error(
                 Code::FrontmatterInvalid,
@@ -304,7 +299,7 @@ impl Draft {
     }
 }
 
-fn judge_name(name: Option<&str>, place: Place, directory: &str, findings: &mut Findings) {
+fn judge_name(name: Option<&str>, place: Place, directory: &str, findings: &mut Findings<'_>) {
     let Some(name) = name else {
         let help = format!("add `name: {}`", rules::valid_name(directory));
         findings.rule(Code::NameMissing, place, "there is no name; the directory's is used", help);
@@ -327,7 +322,7 @@ fn judge_name(name: Option<&str>, place: Place, directory: &str, findings: &mut 
     }
 }
 
-fn judge_description(description: &str, place: Place, findings: &mut Findings) {
+fn judge_description(description: &str, place: Place, findings: &mut Findings<'_>) {
     let chars = description.chars().count();
     if chars > rules::DESCRIPTION_CHARS {
         findings.rule(

@@ -4,7 +4,6 @@ use maestro_core::Code;
 
 use super::findings::Findings;
 use crate::skill::Skill;
-use crate::text;
 use crate::yaml::{self, Place, Value};
 
 /// What a workflow file says about itself.
@@ -17,14 +16,8 @@ pub(super) struct WorkflowFile {
 }
 
 /// Reads a workflow's heading; nothing when the file is no YAML mapping.
-pub(super) fn load(file: &'static str, findings: &mut Findings) -> Option<WorkflowFile> {
-    let text = match text::read_document(findings.path()) {
-        Ok(text) => text,
-        Err(problem) => {
-            findings.add(problem);
-            return None;
-        }
-    };
+pub(super) fn load(file: &'static str, findings: &mut Findings<'_>) -> Option<WorkflowFile> {
+    let text = findings.read_document()?;
     let tree = match yaml::parse(text.trim_start_matches('\u{feff}')) {
         Ok(tree) => tree,
         Err(error) => {

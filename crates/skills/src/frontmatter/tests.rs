@@ -119,8 +119,34 @@ fn a_missing_header_says_what_to_do() {
 /// Pieces that headers are made of, in an order no author would choose.
 fn header_like() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "---\n", "name: ", "description: ", "a", ": ", "\n", "  ", "- ", "[", "]", "{", "}", "\"", "'", "|\n", ">-\n",
-        "\t", "#", "&a ", "*a", "!t ", "\\", "...\n", "\r\n", "é", "\u{feff}", "? ", "%",
+        "---\n",
+        "name: ",
+        "description: ",
+        "a",
+        ": ",
+        "\n",
+        "  ",
+        "- ",
+        "[",
+        "]",
+        "{",
+        "}",
+        "\"",
+        "'",
+        "|\n",
+        ">-\n",
+        "\t",
+        "#",
+        "&a ",
+        "*a",
+        "!t ",
+        "\\",
+        "...\n",
+        "\r\n",
+        "é",
+        "\u{feff}",
+        "? ",
+        "%",
     ]);
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }

@@ -48,7 +48,8 @@ pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> R
     };
     let resolved: Vec<(Role, Resolved<'_>)> = roles.iter().map(|&role| (role, for_role(catalogue, role))).collect();
     if world.json {
-        let rows = |resolved: &Resolved<'_>| json!(resolved.skills.iter().map(|&s| RoleRow::from(s)).collect::<Vec<_>>());
+        let rows =
+            |resolved: &Resolved<'_>| json!(resolved.skills.iter().map(|&s| RoleRow::from(s)).collect::<Vec<_>>());
         return match (role, resolved.as_slice()) {
             (Some(_), [(_, only)]) => Reply::json(&rows(only)),
             _ => {

@@ -1,7 +1,6 @@
 //! What holds for every text whatsoever? Property tests and the bounds on time; it never tests
 //! what a particular plan means.
 
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -69,8 +68,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
         prop_assert!(pending.next().is_none());
         return Ok(());
     };
-    let is_pending =
-        pending.any(|t| t.line_number == chosen.line_number && t.label == chosen.label);
+    let is_pending = pending.any(|t| t.line_number == chosen.line_number && t.label == chosen.label);
     prop_assert!(is_pending);
     Ok(())
 }
@@ -124,10 +122,7 @@ fn pathological_texts_come_to_an_end() {
     let steps = (0..1000).flat_map(|i| ["  ".repeat(i), "- [ ] x\n".to_owned()]);
     let steps: String = steps.collect();
     for (name, text) in [
-        (
-            "deep then lazy",
-            "- ".repeat(n) + "[ ] x\n" + &"y\n".repeat(n),
-        ),
+        ("deep then lazy", "- ".repeat(n) + "[ ] x\n" + &"y\n".repeat(n)),
         ("deep quotes", "> ".repeat(n) + "[ ] x\n" + &"y\n".repeat(n)),
         ("numbered", "1. ".repeat(n) + "[ ] x\n" + &"y\n".repeat(n)),
         ("steps then lazy", steps + &"y\n".repeat(n)),
@@ -137,10 +132,7 @@ fn pathological_texts_come_to_an_end() {
         ("comments", "- [ ] ".to_owned() + &"<!-- ".repeat(n)),
         ("brackets", "- [ ] ".to_owned() + &"[".repeat(n)),
         ("carriage returns", "- [ ] x\r".repeat(n)),
-        (
-            "long heading",
-            format!("# {}\n", "h".repeat(n)) + &"- [ ] x\n".repeat(n),
-        ),
+        ("long heading", format!("# {}\n", "h".repeat(n)) + &"- [ ] x\n".repeat(n)),
     ] {
         let plan = parse(&text);
         assert!(plan.tasks.len() <= text.lines().count().max(n), "{name}");
@@ -151,10 +143,7 @@ fn pathological_texts_come_to_an_end() {
 fn a_box_beyond_the_limit_of_nesting_is_reported() {
     let plan = parse(&("- ".repeat(200) + "[ ] x\n- [ ] y\n"));
     assert_eq!(plan.tasks.len(), 1);
-    assert_eq!(
-        (plan.findings[0].line_number, plan.findings[0].column),
-        (1, 401)
-    );
+    assert_eq!((plan.findings[0].line_number, plan.findings[0].column), (1, 401));
     let plan = parse(&("- ".repeat(100) + "[ ] x\n"));
     assert_eq!(plan.tasks[0].column, 201);
 }

@@ -77,10 +77,7 @@ fn the_section_is_the_plain_text_of_the_nearest_heading() {
         ("# Title\n## S\n### T\n- [ ] a\n", Some("T")),
         ("S\n---\n- [ ] a\n", Some("S")),
         ("Two\nlines\n===\n- [ ] a\n", Some("Two lines")),
-        (
-            "## **B** `c` [l](u) &amp; <i>x</i> ##\n- [ ] a\n",
-            Some("B c l & x"),
-        ),
+        ("## **B** `c` [l](u) &amp; <i>x</i> ##\n- [ ] a\n", Some("B c l & x")),
         ("## S\n##\n- [ ] a\n", None),
         ("## S\n> ## Quoted\n\n- [ ] a\n", Some("S")),
         ("## S\n- ## In a list\n- [ ] a\n", Some("S")),
@@ -102,23 +99,14 @@ fn a_section_that_is_set_aside_reaches_to_the_next_heading_of_its_level() {
         ("## Manual QA (phone)\n- [ ] a\n", None),
         ("## Notes on manual QA\n- [ ] a\n", Some("a")),
         ("## **Manual** QA\n- [ ] a\n", None),
-        (
-            "## Verification\n### Sub\n- [ ] a\n## Next\n- [ ] b\n",
-            Some("b"),
-        ),
+        ("## Verification\n### Sub\n- [ ] a\n## Next\n- [ ] b\n", Some("b")),
         ("### Verification\n- [ ] a\n### Next\n- [ ] b\n", Some("b")),
         ("### Verification\n- [ ] a\n## Next\n- [ ] b\n", Some("b")),
         ("## Verification\n- [ ] a\n# Part two\n- [ ] b\n", Some("b")),
-        (
-            "# One\n## Verification\n- [ ] a\n# Two\n- [ ] b\n",
-            Some("b"),
-        ),
+        ("# One\n## Verification\n- [ ] a\n# Two\n- [ ] b\n", Some("b")),
         ("# Release checklist\n- [ ] a\n", Some("a")),
         ("# Release checklist\n## Build\n- [ ] a\n", Some("a")),
-        (
-            "# Checklist\n## Build\n- [ ] a\n# Two\n- [ ] b\n",
-            Some("b"),
-        ),
+        ("# Checklist\n## Build\n- [ ] a\n# Two\n- [ ] b\n", Some("b")),
         ("## Notes\n- [ ] a\n", Some("a")),
         ("## Blockers\n- [ ] a\n", Some("a")),
     ] {
@@ -128,9 +116,7 @@ fn a_section_that_is_set_aside_reaches_to_the_next_heading_of_its_level() {
 
 #[test]
 fn a_task_that_is_set_aside_by_a_heading_says_which_kind() {
-    let plan = parse(
-        "## Verification\n- [ ] a\n- [x] b\n## Checklist\n### Sub\n- [ ] c\n## Manual QA\n- [ ] d\n",
-    );
+    let plan = parse("## Verification\n- [ ] a\n- [x] b\n## Checklist\n### Sub\n- [ ] c\n## Manual QA\n- [ ] d\n");
     assert_eq!(set_aside(&plan, "a"), Some(SetAside::VerificationSection));
     assert_eq!(set_aside(&plan, "b"), None);
     assert_eq!(set_aside(&plan, "c"), Some(SetAside::ChecklistSection));
