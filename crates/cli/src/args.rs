@@ -26,7 +26,7 @@ pub(crate) struct Globals {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(crate) color: ColorChoice,
-    /// Set a setting for this command, e.g. skills_validation=strict
+    /// Set a setting for this command, for example `skills_validation=strict`
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use maestro_core::{Problem, Settings};
 use maestro_skills::{Catalogue, Root, search_order};
 
@@ -53,34 +53,34 @@ fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, CommandError> {
 
 /// Looks through the roots, showing progress to a person who waits.
 pub(crate) fn search(world: &World, settings: &Settings, roots: &[Root], problems: Vec<Problem>) -> Catalogue {
-    let progress = AtomicUsize::new(0);
-    let load = || Catalogue::load(roots, &world.places, settings.skills_validation.value, &progress);
-    let mut catalogue = if world.stderr_is_terminal { while_watched(&progress, load) } else { load() };
+    // This thread works too instead of waiting for others. Without that all is the same, with one thread more.
+    let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
+    let found = AtomicUsize::new(0);
+    let mut catalogue = thread::scope(|scope| {
+        let (done, finished) = mpsc::channel();
+        if world.terminals.stderr {
+            let found = &found;
+            scope.spawn(move || show_progress(found, &finished));
+        }
+        let catalogue = Catalogue::load(roots, &world.places, settings.skills_validation.value, &found);
+        drop(done);
+        catalogue
+    });
     catalogue.problems.splice(0..0, problems);
     catalogue
 }
 
-fn while_watched(progress: &AtomicUsize, load: impl FnOnce() -> Catalogue + Send) -> Catalogue {
-    thread::scope(|scope| {
-        let (done, finished) = mpsc::channel::<()>();
-        let loading = scope.spawn(move || {
-            let catalogue = load();
-            drop(done);
-            catalogue
-        });
-        // The channel carries nothing: it is closed when the work is done.
-        if finished.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
-            let bar = ProgressBar::new_spinner();
-            bar.set_style(ProgressStyle::default_spinner());
-            while finished.recv_timeout(Duration::from_millis(100)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                bar.set_message(format!("reading skills: {}", progress.load(Ordering::Relaxed)));
-                bar.tick();
-            }
-            bar.finish_and_clear();
-        }
-        match loading.join() {
-            Ok(catalogue) => catalogue,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+/// Shows how many skills were found so far, from when it takes long until the work is done.
+fn show_progress(found: &AtomicUsize, finished: &mpsc::Receiver<()>) {
+    // The channel carries nothing: it is closed when the work is done.
+    let still_running = |patience| finished.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout);
+    if !still_running(PATIENCE) {
+        return;
+    }
+    let bar = ProgressBar::new_spinner();
+    while still_running(Duration::from_millis(100)) {
+        bar.set_message(format!("reading skills: {}", found.load(Ordering::Relaxed)));
+        bar.tick();
+    }
+    bar.finish_and_clear();
 }

@@ -25,12 +25,12 @@ use world::World;
 fn main() -> ExitCode {
     let cli = match Cli::from_command_line() {
         Typed::Command(cli) => cli,
-        Typed::Help(text) => return reply::print(Reply::text(text)),
+        Typed::Help(text) => return reply::print(&Reply::text(text)),
         Typed::Wrong(text) => return reply::print_usage(&text),
     };
     let json = cli.globals.json;
     match World::of_this_process(&cli.globals).and_then(|world| commands::run(&cli, &world)) {
-        Ok(reply) => reply::print(reply),
+        Ok(reply) => reply::print(&reply),
         Err(error) => reply::print_error(&error, json),
     }
 }

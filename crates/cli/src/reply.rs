@@ -52,7 +52,7 @@ impl Reply {
 }
 
 /// Prints a reply. A reader that has gone away is no failure.
-pub(crate) fn print(reply: Reply) -> ExitCode {
+pub(crate) fn print(reply: &Reply) -> ExitCode {
     write_all(&mut io::stdout().lock(), &reply.stdout);
     write_all(&mut io::stderr().lock(), reply.stderr.as_bytes());
     reply.exit.into()

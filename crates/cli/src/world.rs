@@ -27,9 +27,15 @@ pub(crate) struct World {
     pub(crate) paint: Paint,
     /// How wide the terminal is; nothing when there is none.
     pub(crate) width: Option<usize>,
-    pub(crate) stdout_is_terminal: bool,
-    pub(crate) stderr_is_terminal: bool,
-    pub(crate) stdin_is_terminal: bool,
+    pub(crate) terminals: Terminals,
+}
+
+/// Which of the standard streams a person sits at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminals {
+    pub(crate) stdin: bool,
+    pub(crate) stdout: bool,
+    pub(crate) stderr: bool,
 }
 
 impl World {
@@ -51,7 +57,11 @@ impl World {
             .collect();
         let program_dirs =
             std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-        let stdout_is_terminal = io::stdout().is_terminal();
+        let terminals = Terminals {
+            stdin: io::stdin().is_terminal(),
+            stdout: io::stdout().is_terminal(),
+            stderr: io::stderr().is_terminal(),
+        };
         Ok(Self {
             places: Places { project: project_of(&working_dir), home, data, working_dir },
             user_config,
@@ -61,10 +71,8 @@ impl World {
             flags: globals.set.clone(),
             json: globals.json,
             paint: Paint::for_stdout(globals.color),
-            width: stdout_is_terminal.then(terminal_width),
-            stdout_is_terminal,
-            stderr_is_terminal: io::stderr().is_terminal(),
-            stdin_is_terminal: io::stdin().is_terminal(),
+            width: terminals.stdout.then(terminal_width),
+            terminals,
         })
     }
 

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use maestro_core::problem::lossy;
@@ -20,7 +21,7 @@ use crate::skill::{Skill, SkillId, Source};
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     /// The skills that count, in search order.
-    pub skills: Vec<Skill>,
+    pub skills: Vec<Arc<Skill>>,
     /// Everything worth mending.
     pub problems: Vec<Problem>,
     /// Skills that another one of the same name hides.
@@ -36,7 +37,7 @@ pub struct Catalogue {
 #[derive(Debug, Clone)]
 pub struct Shadowed {
     /// The skill that is not used.
-    pub skill: Skill,
+    pub skill: Arc<Skill>,
     /// The directory of the one that is.
     pub shadowed_by: PathBuf,
     /// Whether both are the same directory, reached by two ways.
@@ -118,7 +119,7 @@ impl Catalogue {
                     self.problems.extend(found.problems);
                     for folder in found.folders {
                         match folder.skill {
-                            Some(skill) => self.add(*skill),
+                            Some(skill) => self.add(skill),
                             None => self.broken.push(Broken { name: directory_name(&folder.path), path: folder.path }),
                         }
                     }
@@ -128,7 +129,7 @@ impl Catalogue {
         self.roots.push(report);
     }
 
-    fn add(&mut self, skill: Skill) {
+    fn add(&mut self, skill: Arc<Skill>) {
         let Some(first) = self.by_id.get(&skill.id).and_then(|&index| self.skills.get(index)) else {
             self.by_id.insert(skill.id.clone(), self.skills.len());
             self.skills.push(skill);
@@ -143,7 +144,7 @@ impl Catalogue {
     /// The skill of that id.
     pub fn get(&self, id: &str) -> Option<&Skill> {
         let id = SkillId::new(id)?;
-        self.by_id.get(&id).and_then(|&index| self.skills.get(index))
+        self.by_id.get(&id).and_then(|&index| self.skills.get(index)).map(Arc::as_ref)
     }
 
     /// Answers a name: by id, then by directory, then by a unique display name. Never by path.
@@ -151,7 +152,8 @@ impl Catalogue {
         if let Some(skill) = self.get(name).or_else(|| self.by_directory(name)) {
             return Lookup::Found(skill);
         }
-        let shown: Vec<&Skill> = self.skills.iter().filter(|skill| skill.display_name == name).collect();
+        let shown: Vec<&Skill> =
+            self.skills.iter().map(Arc::as_ref).filter(|skill| skill.display_name == name).collect();
         match shown.as_slice() {
             [skill] => return Lookup::Found(skill),
             [] => {}
@@ -165,7 +167,8 @@ impl Catalogue {
 
     /// The skill whose directory has that name.
     pub(crate) fn by_directory(&self, name: &str) -> Option<&Skill> {
-        self.skills.iter().find(|skill| skill.path.file_name().is_some_and(|directory| directory == name))
+        let named = |skill: &&Skill| skill.path.file_name().is_some_and(|directory| directory == name);
+        self.skills.iter().map(Arc::as_ref).find(named)
     }
 
     /// The problems about one skill's files.

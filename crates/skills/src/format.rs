@@ -12,6 +12,7 @@ mod tools;
 mod workflow;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use maestro_core::settings::Validation;
 use maestro_core::{Code, Problem, Severity};
@@ -29,6 +30,7 @@ pub use tools::split_tools;
 
 /// Which of the known files a folder holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one flag for each file that may be there")]
 pub(crate) struct Files {
     pub(crate) skill_md: bool,
     /// `skill.md`: a manifest's instructions, or a misspelt `SKILL.md`.
@@ -89,12 +91,12 @@ pub(crate) struct Context {
 /// What came of a folder.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) skill: Option<Box<Skill>>,
+    pub(crate) skill: Option<Arc<Skill>>,
     pub(crate) problems: Vec<Problem>,
 }
 
 /// Reads a skill folder. A broken form does not hide a good one beside it.
-pub(crate) fn load(open: &Directory<'_>, files: &Files, context: Context) -> Loaded {
+pub(crate) fn load(open: &Directory, files: &Files, context: Context) -> Loaded {
     let dir = open.path();
     let directory = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut problems = Vec::new();
@@ -129,7 +131,7 @@ pub(crate) fn load(open: &Directory<'_>, files: &Files, context: Context) -> Loa
 
     let forms = Forms { markdown, manifest, skill_json, workflow };
     forms.contradictions(dir, &directory, &mut problems);
-    Loaded { skill: forms.into_skill(dir, &directory, context).map(Box::new), problems }
+    Loaded { skill: forms.into_skill(dir, &directory, context).map(Arc::new), problems }
 }
 
 /// The forms of one folder that could be read.

@@ -5,6 +5,8 @@
 
 mod repair;
 
+use std::ops::Range;
+
 use maestro_core::Code;
 
 use crate::yaml::{self, Node, Place, YamlError};
@@ -14,14 +16,14 @@ pub use repair::Repair;
 /// How much of a file may be header.
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// A header cut out of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header<'a> {
+/// Where a header lies in a file, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
     /// The YAML, without its fences.
-    pub yaml: &'a str,
+    pub yaml: Range<usize>,
     /// How many lines stand above the YAML.
     pub lines_above: usize,
-    /// Where the body begins, in bytes.
+    /// Where the body begins.
     pub body_at: usize,
 }
 
@@ -30,60 +32,54 @@ pub struct Header<'a> {
 pub enum NoHeader {
     /// The text begins with something else.
     Missing,
+    /// There is nothing but blank lines yet.
+    Blank,
     /// It begins, but its end has not been seen.
     Unclosed,
 }
 
-/// Cuts the header out of a text, of which only the beginning need be there.
-pub fn split(text: &str) -> Result<Header<'_>, NoHeader> {
-    let mut lines = Lines { text, at: text.len() - text.trim_start_matches('\u{feff}').len(), number: 0 };
-    let opening = loop {
-        match lines.next() {
-            Some(line) if line.trim().is_empty() => {}
-            Some(line) => break line,
-            None => return Err(NoHeader::Missing),
-        }
-    };
-    if !is_fence(opening, "---") {
+/// Finds the header of a file, of which only the beginning need be there. What follows need not even be text.
+pub fn find(bytes: &[u8]) -> Result<Header, NoHeader> {
+    let mut lines = Lines { bytes, at: if bytes.starts_with(BOM) { BOM.len() } else { 0 }, number: 0 };
+    let opening = lines.find(|line| !line.trim_ascii().is_empty()).ok_or(NoHeader::Blank)?;
+    if !is_fence(opening, b"---") {
         return Err(NoHeader::Missing);
     }
     let (start, lines_above) = (lines.at, lines.number);
     loop {
         let line_start = lines.at;
-        match lines.next() {
-            Some(line) if is_fence(line, "---") || is_fence(line, "...") => {
-                let yaml = text.get(start..line_start).unwrap_or_default();
-                return Ok(Header { yaml, lines_above, body_at: lines.at });
-            }
-            Some(_) => {}
-            None => return Err(NoHeader::Unclosed),
+        let line = lines.next().ok_or(NoHeader::Unclosed)?;
+        if is_fence(line, b"---") || is_fence(line, b"...") {
+            return Ok(Header { yaml: start..line_start, lines_above, body_at: lines.at });
         }
     }
 }
 
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// A line that is the fence and nothing else but a comment.
-fn is_fence(line: &str, fence: &str) -> bool {
+fn is_fence(line: &[u8], fence: &[u8]) -> bool {
     line.strip_prefix(fence).is_some_and(|rest| {
-        let comment = rest.trim_start();
-        comment.is_empty() || (comment.len() < rest.len() && comment.starts_with('#'))
+        let comment = rest.trim_ascii_start();
+        comment.is_empty() || (comment.len() < rest.len() && comment.starts_with(b"#"))
     })
 }
 
 struct Lines<'a> {
-    text: &'a str,
+    bytes: &'a [u8],
     at: usize,
     number: usize,
 }
 
 impl<'a> Iterator for Lines<'a> {
-    type Item = &'a str;
+    type Item = &'a [u8];
 
-    fn next(&mut self) -> Option<&'a str> {
-        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let length = rest.find('\n').map_or(rest.len(), |end| end + 1);
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
         self.at += length;
         self.number += 1;
-        rest.get(..length).map(|line| line.trim_end_matches(['\n', '\r']))
+        rest.get(..length)
     }
 }
 
@@ -123,7 +119,9 @@ pub fn explain_missing(text: &str, reason: NoHeader) -> (Code, Place, String, St
             "the frontmatter is opened by `---` but never closed".to_owned(),
             "put a line `---` after the last field".to_owned(),
         ),
-        (NoHeader::Missing, None) => (Code::FrontmatterMissing, place, "the file is empty".to_owned(), add.to_owned()),
+        (NoHeader::Blank, _) | (NoHeader::Missing, None) => {
+            (Code::FrontmatterMissing, place, "the file is empty".to_owned(), add.to_owned())
+        }
         (NoHeader::Missing, Some(line)) if line.trim_start().starts_with("```") => (
             Code::FrontmatterMissing,
             place,

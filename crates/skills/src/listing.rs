@@ -1,14 +1,16 @@
 //! What is in a directory, without asking about each entry?
 //!
-//! A directory is opened once; its entries and its files are then reached through that handle.
+//! A root is opened once. Its directories are reached through that handle, and their files through theirs: short
+//! paths, looked up where they are, cost the kernel half of what long ones do.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, openat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 
 /// What an entry is, as the directory itself says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,60 +22,85 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// An entry of a directory.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) name: OsString,
-    pub(crate) kind: Kind,
-}
-
 /// A directory that is open.
 #[derive(Debug)]
-pub(crate) struct Directory<'a> {
-    path: &'a Path,
-    handle: Dir,
+pub(crate) struct Directory {
+    path: PathBuf,
+    handle: OwnedFd,
 }
 
-impl<'a> Directory<'a> {
-    pub(crate) fn open(path: &'a Path) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = Dir::new(openat(CWD, path, flags, Mode::empty())?)?;
-        Ok(Self { path, handle })
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Directory {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let handle = openat(CWD, path, DIRECTORY, Mode::empty())?;
+        Ok(Self { path: path.to_owned(), handle })
     }
 
-    pub(crate) fn path(&self) -> &'a Path {
-        self.path
+    /// A directory below this one.
+    pub(crate) fn open_below(&self, path: &Path) -> io::Result<Self> {
+        let relative = path.strip_prefix(&self.path).ok().filter(|relative| !relative.as_os_str().is_empty());
+        let handle = match relative {
+            Some(relative) => openat(&self.handle, relative, DIRECTORY, Mode::empty())?,
+            None => openat(CWD, path, DIRECTORY, Mode::empty())?,
+        };
+        Ok(Self { path: path.to_owned(), handle })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(crate) fn join(&self, name: impl AsRef<Path>) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The entries, in no particular order.
-    pub(crate) fn entries(&mut self) -> io::Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        while let Some(entry) = self.handle.read() {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
+    /// Shows every entry to `see`, in no particular order.
+    pub(crate) fn each(&self, mut see: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
+        each_entry(&self.handle, |name, kind| {
+            let name = OsStr::from_bytes(name);
+            if name != "." && name != ".." {
+                see(name, kind_of(kind, || self.join(name)));
             }
-            let kind = match entry.file_type() {
-                FileType::RegularFile => Kind::File,
-                FileType::Directory => Kind::Directory,
-                FileType::Symlink => Kind::Link,
-                FileType::Unknown => kind_by_asking(&self.path.join(name)),
-                _ => Kind::Other,
-            };
-            entries.push(Entry { name: name.to_owned(), kind });
-        }
-        Ok(entries)
+        })
     }
 
     /// A file in this directory, open for reading. A pipe that took its place is not waited for.
     pub(crate) fn open_file(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        Ok(File::from(openat(self.handle.fd()?, name, flags, Mode::empty())?))
+        Ok(File::from(openat(&self.handle, name, flags, Mode::empty())?))
+    }
+}
+
+/// Asks the kernel directly: its answer needs no copy of its own.
+#[cfg(target_os = "linux")]
+fn each_entry(handle: &OwnedFd, mut see: impl FnMut(&[u8], FileType)) -> io::Result<()> {
+    use std::mem::MaybeUninit;
+    let mut buffer = [MaybeUninit::uninit(); 8192];
+    let mut entries = rustix::fs::RawDir::new(handle.as_fd(), &mut buffer);
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        see(entry.file_name().to_bytes(), entry.file_type());
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn each_entry(handle: &OwnedFd, mut see: impl FnMut(&[u8], FileType)) -> io::Result<()> {
+    for entry in rustix::fs::Dir::read_from(handle.as_fd())? {
+        let entry = entry?;
+        see(entry.file_name().to_bytes(), entry.file_type());
+    }
+    Ok(())
+}
+
+fn kind_of(kind: FileType, path: impl Fn() -> PathBuf) -> Kind {
+    match kind {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Link,
+        FileType::Unknown => kind_by_asking(&path()),
+        _ => Kind::Other,
     }
 }
 

@@ -132,15 +132,16 @@ impl Pack {
         Self { name, digest, files }
     }
 
-    /// How many skills it holds, without looking at the disk.
-    pub fn skill_count(&self) -> usize {
+    /// The directories of its skills, without looking at the disk.
+    pub fn skill_names(&self) -> Vec<&str> {
         let is_lead = |file: &&Edit| {
             file.path.components().count() == 2
                 && (file.path.ends_with("SKILL.md") || file.path.ends_with("manifest.json"))
         };
-        let mut folders: Vec<_> = self.files.iter().filter(is_lead).map(|file| file.path.parent()).collect();
-        folders.dedup();
-        folders.len()
+        let mut names: Vec<&str> =
+            self.files.iter().filter(is_lead).filter_map(|file| file.path.parent()?.to_str()).collect();
+        names.dedup();
+        names
     }
 
     /// Where the pack can be read once it is synced.
@@ -154,9 +155,8 @@ impl Pack {
         let target = format!(".{}-{}", self.name, self.digest);
         match fs::read_link(&link) {
             Ok(current) if current == Path::new(&target) && sync_dir.join(&target).is_dir() => return Ok(None),
-            Ok(_) => {}
             Err(_) if link.symlink_metadata().is_ok() => return Err(PackError::Occupied { path: link }),
-            Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
         let prefix = format!(".{}-", self.name);
         let stale = fs::read_dir(sync_dir)

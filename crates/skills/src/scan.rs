@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use maestro_core::settings::Validation;
@@ -29,7 +30,7 @@ const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_
 #[derive(Debug)]
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
-    pub(crate) skill: Option<Box<Skill>>,
+    pub(crate) skill: Option<Arc<Skill>>,
 }
 
 /// What was found below one root.
@@ -68,14 +69,16 @@ pub(crate) fn scan(root: &Root, limits: Limits<'_>) -> Scan {
     let mut level = vec![Dir { path: root.path.clone(), real: None }];
     let mut followed = HashSet::new();
     let mut looked_into = 0;
+    let base = Directory::open(&root.path).ok();
     for depth in 0..=MAX_DEPTH {
-        let room = MAX_DIRS - looked_into;
-        if level.len() > room {
+        let below = base.as_ref().filter(|_| depth > 0);
+        let allowed = MAX_DIRS - looked_into;
+        if level.len() > allowed {
             found.problems.push(limit(&root.path, "more than 50,000 directories", "name a smaller directory"));
-            level.truncate(room);
+            level.truncate(allowed);
         }
         looked_into += level.len();
-        let visits: Vec<Visit> = level.par_iter().map(|dir| visit(dir, depth == 0, root, limits)).collect();
+        let visits: Vec<Visit> = level.par_iter().map(|dir| visit(dir, below, root, limits)).collect();
         level = Vec::new();
         for visit in visits {
             found.folders.extend(visit.folder);
@@ -102,28 +105,31 @@ fn limit(path: &Path, what: &str, help: &str) -> Problem {
     Problem::new(Code::ScanLimit, Severity::Warning, path, message, help)
 }
 
-fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
+/// Looks into a directory; `base` is the root's own, open, unless this is the root itself.
+fn visit(dir: &Dir, base: Option<&Directory>, root: &Root, limits: Limits<'_>) -> Visit {
     let mut visit = Visit::default();
-    let opened = Directory::open(&dir.path).and_then(|mut open| Ok((open.entries()?, open)));
-    let (entries, open) = match opened {
-        Ok(opened) => opened,
-        Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => return visit,
+    let open = match base.map_or_else(|| Directory::open(&dir.path), |base| base.open_below(&dir.path)) {
+        Ok(open) => open,
+        Err(error) if base.is_none() && error.kind() == std::io::ErrorKind::NotFound => return visit,
         Err(error) => {
             visit.problems.push(text::unreadable(&dir.path, &error));
             return visit;
         }
     };
     let mut files = Files::default();
-    for entry in entries {
-        let name = entry.name.to_string_lossy();
-        match entry.kind {
+    let listed = open.each(|entry, kind| {
+        let name = entry.to_string_lossy();
+        match kind {
             Kind::File => files.note(&name),
             Kind::Directory if !IGNORED.contains(&name.as_ref()) => {
-                visit.children.push(Dir { path: dir.path.join(&entry.name), real: None });
+                visit.children.push(Dir { path: dir.path.join(entry), real: None });
             }
-            Kind::Link => follow(&dir.path.join(&entry.name), &name, root, limits, &mut files, &mut visit),
+            Kind::Link => follow(&dir.path.join(entry), &name, root, limits, &mut files, &mut visit),
             Kind::Directory | Kind::Other => {}
         }
+    });
+    if let Err(error) = listed {
+        visit.problems.push(text::unreadable(&dir.path, &error));
     }
     if files.is_skill() {
         limits.progress.fetch_add(1, Ordering::Relaxed);
@@ -131,7 +137,7 @@ fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
         let loaded = format::load(&open, &files, context);
         visit.problems.extend(loaded.problems);
         visit.folder = Some(Folder { path: dir.path.clone(), skill: loaded.skill });
-        if !is_root {
+        if base.is_some() {
             // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more.
             visit.children.retain(|child| child.path.file_name().is_some_and(|name| name == "skills"));
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use maestro_core::{Code, Problem, Severity};
 
-use crate::frontmatter::{self, NoHeader};
+use crate::frontmatter::{self, Header, NoHeader};
 
 /// The most of a skill's text that is read.
 pub const MAX_TEXT_BYTES: u64 = 1024 * 1024;
@@ -28,79 +28,52 @@ impl HeadBuffer {
     }
 }
 
-/// The beginning of a text file.
+/// The beginning of a file, and what is known of its header.
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
-    /// As much as was needed; cut where the text stops being UTF-8.
-    pub(crate) text: &'a str,
+    /// As much as had to be read.
+    pub(crate) bytes: &'a [u8],
+    /// Where the header is.
+    pub(crate) header: Result<Header, NoHeader>,
     /// Whether the file is larger than what Maestro reads.
     pub(crate) too_large: bool,
-    /// Where the first byte is that is no UTF-8, as line and column.
-    pub(crate) not_utf8_at: Option<(usize, usize)>,
 }
 
 /// Reads a file up to the end of its header, or up to what a header may have.
-pub(crate) fn read_head<'a>(mut file: File, buffer: &'a mut HeadBuffer) -> io::Result<Head<'a>> {
-    // One call brings the header nearly always; only then is there nothing more to ask for.
+pub(crate) fn read_head(mut file: File, buffer: &mut HeadBuffer) -> io::Result<Head<'_>> {
+    // One call brings the whole header nearly always; then there is nothing more to ask for.
     let filled = read_once(&mut file, &mut buffer.first)?;
     let too_large = filled == FIRST_READ && file.metadata()?.len() > MAX_TEXT_BYTES;
     let first = buffer.first.get(..filled).unwrap_or_default();
-    if header_is_decided(first) {
-        return Ok(head_of(first, false, too_large));
+    let mut header = frontmatter::find(first);
+    if !may_come(&header) {
+        return Ok(Head { bytes: first, header, too_large });
     }
-    buffer.more.extend_from_slice(first);
+    let bytes = &mut buffer.more;
+    bytes.extend_from_slice(first);
     let mut at_end = false;
-    while !at_end && buffer.more.len() < frontmatter::MAX_BYTES && !header_is_decided(&buffer.more) {
-        let had = buffer.more.len();
-        buffer.more.resize((had * 4).min(frontmatter::MAX_BYTES), 0);
-        let got = buffer.more.get_mut(had..).map_or(Ok(0), |rest| read_full(&mut file, rest))?;
-        at_end = had + got < buffer.more.len();
-        buffer.more.truncate(had + got);
+    while !at_end && bytes.len() < frontmatter::MAX_BYTES && may_come(&header) {
+        let had = bytes.len();
+        bytes.resize((had * 4).clamp(FIRST_READ, frontmatter::MAX_BYTES), 0);
+        let got = bytes.get_mut(had..).map_or(Ok(0), |rest| read_full(&mut file, rest))?;
+        at_end = had + got < bytes.len();
+        bytes.truncate(had + got);
+        header = frontmatter::find(bytes);
     }
-    Ok(head_of(&buffer.more, at_end, too_large))
+    Ok(Head { bytes, header, too_large })
 }
 
-/// The text of what was read, as far as it is needed and is text.
-fn head_of(bytes: &[u8], at_end: bool, too_large: bool) -> Head<'_> {
-    // What follows the header is not looked at, so it need not even be text.
-    let candidate = end_of_header(bytes).and_then(|end| bytes.get(..end)).map(std::str::from_utf8);
-    if let Some(Ok(text)) = candidate
-        && frontmatter::split(text).is_ok()
-    {
-        return Head { text, too_large, not_utf8_at: None };
-    }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Head { text, too_large, not_utf8_at: None },
-        Err(error) => {
-            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            let text = std::str::from_utf8(valid).unwrap_or_default();
-            // A character cut in two by the end of the read is no fault of the file.
-            let is_fault = error.error_len().is_some() || at_end;
-            Head { text, too_large, not_utf8_at: is_fault.then(|| end_of(text)) }
-        }
-    }
+/// Whether reading on could still bring the end of the header.
+fn may_come(header: &Result<Header, NoHeader>) -> bool {
+    matches!(header, Err(NoHeader::Unclosed | NoHeader::Blank))
 }
 
-/// Just after the first line that could close a header.
-fn end_of_header(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    let mut lines = 0;
-    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-        at += line.len();
-        let is_blank = line.iter().all(u8::is_ascii_whitespace);
-        if lines > 0 && (line.starts_with(b"---") || line.starts_with(b"...")) {
-            return Some(at);
-        }
-        lines += usize::from(!is_blank);
-    }
-    None
-}
-
-/// Whether a longer read could not change what is known of the header.
-fn header_is_decided(bytes: &[u8]) -> bool {
-    let head = head_of(bytes, false, false);
-    head.not_utf8_at.is_some()
-        || !(matches!(frontmatter::split(head.text), Err(NoHeader::Unclosed)) || head.text.trim().is_empty())
+/// The text of some bytes, or where it stops being text, as line and column.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, (usize, usize)> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        end_of(&String::from_utf8_lossy(valid))
+    })
 }
 
 fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
@@ -158,11 +131,7 @@ pub(crate) fn read_document(file: io::Result<File>, path: &Path) -> Result<Strin
     if contents.cut {
         return Err(too_large(path, Severity::Error));
     }
-    String::from_utf8(contents.bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let text = error.as_bytes().get(..valid).map(String::from_utf8_lossy).unwrap_or_default();
-        not_utf8(path, end_of(&text))
-    })
+    text_of(&contents.bytes).map(str::to_owned).map_err(|place| not_utf8(path, place))
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Problem {

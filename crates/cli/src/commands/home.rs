@@ -95,7 +95,7 @@ fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
         let mut roots = search_order(&settings, &places);
-        let mut unseen = 0;
+        let mut not_copied = None;
         if settings.skills_builtin.value {
             let pack = Pack::builtin();
             let directory = pack.directory(&settings.skills_sync_dir.value);
@@ -103,14 +103,16 @@ fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
                 roots.push(Root::builtin(directory));
             } else {
                 // Not copied yet, and this command writes nothing.
-                unseen = pack.skill_count();
+                not_copied = Some(pack);
             }
         }
         let catalogue = Catalogue::load(&roots, &places, settings.skills_validation.value, &AtomicUsize::new(0));
         let warnings = catalogue.problems.iter().filter(|problem| problem.severity == Severity::Warning).count();
+        let names = not_copied.iter().flat_map(Pack::skill_names);
+        let unseen = names.filter(|name| catalogue.get(name).is_none());
         // Nobody listens any more when it took too long.
         let _ = send.send(SkillFigures {
-            skills: catalogue.skills.len() + unseen,
+            skills: catalogue.skills.len() + unseen.count(),
             not_loaded: catalogue.not_loaded(),
             warnings,
             shadowed: catalogue.shadowed.len(),

@@ -1,5 +1,6 @@
 //! `maestro init`: sets a project up. Writes its config file once, and never over another.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 
 use maestro_core::Problem;
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         packs::sync_builtin(&settings, &mut problems);
         if let Some(directory) = packs::sync_workspace(&settings, &mut problems) {
             let pack = world.short(&settings.skills_builtin_dir.value);
-            text.push_str(&format!("Copied the skill pack {pack} to {}.\n", world.short(&directory)));
+            let _ = writeln!(text, "Copied the skill pack {pack} to {}.", world.short(&directory));
         }
     }
     text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
 }
 
 fn agreed(world: &World, shown: &str) -> Result<bool, CommandError> {
-    if !world.stdin_is_terminal || !world.stderr_is_terminal {
+    if !world.terminals.stdin || !world.terminals.stderr {
         return Err(CommandError::invalid(format!("nobody is there to agree to writing {shown}"))
             .hint("`maestro init --yes` writes it without asking"));
     }

@@ -17,12 +17,15 @@ use crate::world::World;
 
 pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandError> {
     let catalogue = catalogue::load(world, &args.dirs.dirs)?;
-    match &args.command {
+    let reply = match &args.command {
         SkillsCommand::List => list::run(&catalogue, world),
         SkillsCommand::Read { names } => read::run(&catalogue, names, world),
         SkillsCommand::Show { name } => show::run(&catalogue, name, world),
         SkillsCommand::Roles { role } => roles::run(&catalogue, role.as_deref(), world),
-    }
+    };
+    // The process ends now; taking ten thousand skills apart first would only keep somebody waiting.
+    std::mem::forget(catalogue);
+    reply
 }
 
 /// A skill in a list for programs.

@@ -1,6 +1,6 @@
 //! What is wrong with the file being read? Reads it, and collects problems with their places, strict or lenient.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use maestro_core::settings::Validation;
 use maestro_core::{Code, Problem, Severity};
@@ -12,9 +12,8 @@ use crate::yaml::Place;
 /// The problems of one file, and whether they keep it from being used.
 #[derive(Debug)]
 pub(super) struct Findings<'a> {
-    directory: &'a Directory<'a>,
+    directory: &'a Directory,
     file: &'a str,
-    path: PathBuf,
     validation: Validation,
     lines_above: usize,
     refused: bool,
@@ -22,25 +21,25 @@ pub(super) struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(directory: &'a Directory<'a>, file: &'a str, validation: Validation) -> Self {
-        let path = directory.join(file);
-        Self { directory, file, path, validation, lines_above: 0, refused: false, problems: Vec::new() }
+    pub(super) fn new(directory: &'a Directory, file: &'a str, validation: Validation) -> Self {
+        Self { directory, file, validation, lines_above: 0, refused: false, problems: Vec::new() }
     }
 
     /// The beginning of the file; that it cannot be read is a finding.
     pub(super) fn read_head<'b>(&mut self, buffer: &'b mut HeadBuffer) -> Option<Head<'b>> {
         let read = self.directory.open_file(self.file).and_then(|file| text::read_head(file, buffer));
-        read.map_err(|error| self.add(text::unreadable(&self.path, &error))).ok()
+        read.map_err(|error| self.add(text::unreadable(&self.path(), &error))).ok()
     }
 
     /// The whole file; that it cannot be read is a finding.
     pub(super) fn read_document(&mut self) -> Option<String> {
-        let read = text::read_document(self.directory.open_file(self.file), &self.path);
+        let read = text::read_document(self.directory.open_file(self.file), &self.path());
         read.map_err(|problem| self.add(problem)).ok()
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// The file. Made when it is needed: most files have nothing to report.
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.join(self.file)
     }
 
     /// Places reported from now on are counted from `lines` below the top of the file.
@@ -91,6 +90,6 @@ impl<'a> Findings<'a> {
         help: impl Into<String>,
     ) {
         let place = place.below(self.lines_above);
-        self.problems.push(Problem::new(code, severity, &self.path, message, help).at(place.line, place.column));
+        self.problems.push(Problem::new(code, severity, self.path(), message, help).at(place.line, place.column));
     }
 }

@@ -49,14 +49,45 @@ const FIELDS: &[&str] = &[
     "user-invocable",
 ];
 
+/// Fields of other clients and collections: they mean nothing here, and are no slips either.
+const OTHER_FIELDS: &[&str] = &[
+    "agent",
+    "arguments",
+    "category",
+    "context",
+    "date_added",
+    "dependencies",
+    "domain",
+    "effort",
+    "homepage",
+    "hooks",
+    "inputs",
+    "model",
+    "outputs",
+    "paths",
+    "permissions",
+    "requires",
+    "risk",
+    "role",
+    "source",
+    "tools",
+];
+
 /// Reads a `SKILL.md` as far as its header reaches; nothing when it cannot be used.
 pub(super) fn load(file: &str, directory: &str, findings: &mut Findings<'_>) -> Option<SkillMd> {
     let mut buffer = HeadBuffer::new();
     let head = findings.read_head(&mut buffer)?;
-    let header = match frontmatter::split(head.text) {
+    let header = match &head.header {
         Ok(header) => header,
         Err(reason) => {
-            explain_missing(&head, reason, findings);
+            explain_missing(&head, *reason, findings);
+            return None;
+        }
+    };
+    let yaml = match text::text_of(head.bytes.get(header.yaml.clone()).unwrap_or_default()) {
+        Ok(yaml) => yaml,
+        Err((line, column)) => {
+            findings.add(text::not_utf8(&findings.path(), (line + header.lines_above, column)));
             return None;
         }
     };
@@ -69,11 +100,11 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut Findings<'_>) -> 
         );
     }
     if head.too_large {
-        findings.add(text::too_large(findings.path(), Severity::Warning));
+        findings.add(text::too_large(&findings.path(), Severity::Warning));
     }
     findings.begin_below(header.lines_above);
     // The tree borrows from text that repair may have replaced, so everything is taken out of it in one go.
-    let parsed = frontmatter::parse(header.yaml, |tree| Draft::from_tree(tree));
+    let parsed = frontmatter::parse(yaml, Draft::from_tree);
     let draft = match parsed {
         Ok(parsed) => {
             parsed.repairs.iter().for_each(|repair| report_repair(repair, findings));
@@ -90,9 +121,12 @@ pub(super) fn load(file: &str, directory: &str, findings: &mut Findings<'_>) -> 
 }
 
 fn explain_missing(head: &Head<'_>, reason: NoHeader, findings: &mut Findings<'_>) {
-    if let Some(place) = head.not_utf8_at {
-        findings.add(text::not_utf8(findings.path(), place));
-    } else if reason == NoHeader::Unclosed && head.text.len() + 4 >= frontmatter::MAX_BYTES {
+    let text = String::from_utf8_lossy(head.bytes);
+    // The read may have ended within a character, which is no fault of the file.
+    let whole = head.bytes.len() < frontmatter::MAX_BYTES;
+    if let (Err(place), true) = (text::text_of(head.bytes), whole) {
+        findings.add(text::not_utf8(&findings.path(), place));
+    } else if reason == NoHeader::Unclosed && !whole {
         findings.error(
             Code::FrontmatterTooLarge,
             Place { line: 1, column: 1 },
@@ -100,7 +134,7 @@ fn explain_missing(head: &Head<'_>, reason: NoHeader, findings: &mut Findings<'_
             "put a line `---` after the last field, and move long texts into the body",
         );
     } else {
-        let (code, place, message, help) = frontmatter::explain_missing(head.text, reason);
+        let (code, place, message, help) = frontmatter::explain_missing(&text, reason);
         findings.error(code, place, message, help);
     }
 }
@@ -188,6 +222,9 @@ impl Draft {
             "user-invokable" => {
                 self.user_invocable(pair);
                 self.typo(pair, "user-invocable");
+            }
+            key if OTHER_FIELDS.contains(&key) => {
+                self.form.extra.insert(key.to_owned(), node.to_json());
             }
             key => {
                 if let Some(known) = suggest::closest(key, FIELDS.iter().copied()) {

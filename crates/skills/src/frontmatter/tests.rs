@@ -1,35 +1,42 @@
 use proptest::prelude::*;
-use serde_json::{Value as Json, json};
+use serde_json::{Value as Json, json as value};
 
 use super::*;
 
+fn split(text: &str) -> Result<(&str, &str), NoHeader> {
+    find(text.as_bytes()).map(|header| (&text[header.yaml], &text[header.body_at..]))
+}
+
+fn json(tree: &Node<'_>) -> Json {
+    tree.to_json()
+}
+
 fn header(text: &str) -> Json {
-    let header = split(text).unwrap();
-    parse(header.yaml, |tree| tree.to_json()).unwrap().value
+    let (yaml, _) = split(text).unwrap();
+    parse(yaml, json).unwrap().value
 }
 
 fn repaired(yaml: &str) -> (Json, Vec<(usize, String)>) {
-    let parsed = parse(yaml, |tree| tree.to_json()).unwrap();
+    let parsed = parse(yaml, json).unwrap();
     (parsed.value, parsed.repairs.into_iter().map(|repair| (repair.place.line, repair.instead)).collect())
 }
 
 #[test]
 fn fences_are_whole_lines() {
     let text = "---\nname: a\ndescription: before --- after\n---\nbody\n---\n";
-    let header = split(text).unwrap();
-    assert_eq!(header.yaml, "name: a\ndescription: before --- after\n");
-    assert_eq!(&text[header.body_at..], "body\n---\n");
+    assert_eq!(split(text), Ok(("name: a\ndescription: before --- after\n", "body\n---\n")));
     assert_eq!(split("----\nname: a\n----\n"), Err(NoHeader::Missing));
     assert_eq!(split("---\nname: a\n---x\n"), Err(NoHeader::Unclosed));
 }
 
 #[test]
 fn bom_crlf_blank_lines_comments_and_dots_are_tolerated() {
-    assert_eq!(header("\u{feff}---\r\nname: a\r\n---\r\nbody"), json!({"name": "a"}));
-    assert_eq!(header("\n\n--- # head\nname: a\n--- # end\n"), json!({"name": "a"}));
-    assert_eq!(header("---\nname: a\n...\nbody"), json!({"name": "a"}));
-    assert_eq!(header("---\n---\n"), json!({}));
-    assert_eq!(split("\n\n---\nname: a\n---\n").unwrap().lines_above, 3);
+    assert_eq!(header("\u{feff}---\r\nname: a\r\n---\r\nbody"), value!({"name": "a"}));
+    assert_eq!(header("\n\n--- # head\nname: a\n--- # end\n"), value!({"name": "a"}));
+    assert_eq!(header("---\nname: a\n...\nbody"), value!({"name": "a"}));
+    assert_eq!(header("---\n---\n"), value!({}));
+    assert_eq!(find(b"\n\n---\nname: a\n---\n").unwrap().lines_above, 3);
+    assert_eq!(split("---\nname: a\n---"), Ok(("name: a\n", "")));
 }
 
 #[test]
@@ -74,7 +81,7 @@ fn the_kin_of_the_unquoted_colon_are_repaired() {
 #[test]
 fn only_the_broken_entry_of_a_nested_block_is_touched() {
     let (value, repairs) = repaired("name: a\nmetadata:\n  author: me\n  note: see: here\n  tags: [x, y]\n");
-    assert_eq!(value["metadata"], json!({"author": "me", "note": "see: here", "tags": ["x", "y"]}));
+    assert_eq!(value["metadata"], value!({"author": "me", "note": "see: here", "tags": ["x", "y"]}));
     assert_eq!(repairs.len(), 1);
     assert_eq!(repairs[0].0, 4);
 }
@@ -89,14 +96,14 @@ fn block_scalars_are_never_rewritten() {
 #[test]
 fn valid_yaml_is_never_repaired() {
     let yaml = "a: \"x: y\"\nb: 'it''s'\nc: >-\n  folded: text\nd: {x: 1}\ne: [a, b]\n";
-    let parsed = parse(yaml, |tree| tree.to_json()).unwrap();
+    let parsed = parse(yaml, json).unwrap();
     assert_eq!(parsed.repairs, []);
     assert_eq!(parsed.value["c"], "folded: text");
 }
 
 #[test]
 fn what_cannot_be_repaired_keeps_the_first_error() {
-    let error = parse("[never\nclosed\n", |tree| tree.to_json()).unwrap_err();
+    let error = parse("[never\nclosed\n", json).unwrap_err();
     assert!(error.place.line >= 1);
     assert!(!error.reason.is_empty());
 }
@@ -154,9 +161,8 @@ fn header_like() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn reading_any_header_never_panics_and_places_lie_inside(text in prop_oneof![header_like(), ".{0,200}"]) {
-        if let Ok(header) = split(&text) {
-            prop_assert!(header.body_at <= text.len());
-            match parse(header.yaml, |tree| tree.to_json()) {
+        if let Ok((yaml, _)) = split(&text) {
+            match parse(yaml, json) {
                 Ok(parsed) => for repair in parsed.repairs {
                     prop_assert!(repair.place.line >= 1);
                 },
@@ -168,7 +174,7 @@ proptest! {
     #[test]
     fn any_text_survives_as_a_repaired_value(words in "[a-z:#\\[\\]{}'\"*&!%@` ]{1,60}") {
         let yaml = format!("name: a\ndescription: x {words}\n");
-        if let Ok(parsed) = parse(&yaml, |tree| tree.to_json()) {
+        if let Ok(parsed) = parse(&yaml, json) {
             prop_assert_eq!(&parsed.value["name"], "a");
             if !parsed.repairs.is_empty() {
                 let expected = format!("x {words}");

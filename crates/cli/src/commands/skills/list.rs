@@ -40,7 +40,7 @@ struct ShadowedRow<'a> {
 
 impl<'a> From<&'a Shadowed> for ShadowedRow<'a> {
     fn from(shadowed: &'a Shadowed) -> Self {
-        let skill = &shadowed.skill;
+        let skill = shadowed.skill.as_ref();
         Self {
             name: skill.id.as_str(),
             description: &skill.description,
@@ -55,7 +55,7 @@ impl<'a> From<&'a Shadowed> for ShadowedRow<'a> {
 }
 
 pub(super) fn run(catalogue: &Catalogue, world: &World) -> Result<Reply, CommandError> {
-    let mut skills: Vec<&Skill> = catalogue.skills.iter().collect();
+    let mut skills: Vec<&Skill> = catalogue.skills.iter().map(AsRef::as_ref).collect();
     skills.sort_by(|a, b| a.id.cmp(&b.id));
     if world.json {
         return Reply::json(&Listing {

@@ -1,5 +1,7 @@
 //! `maestro skills read`: a skill's text, between the lines that other tools look for.
 
+use std::fmt::Write as _;
+
 use maestro_skills::{Catalogue, Contents, Skill, envelope, instructions};
 use serde_json::json;
 
@@ -21,7 +23,7 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
                 .hint(format!("look at {}", skill.path.display()))
         })?;
         if contents.cut {
-            notes.push_str(&format!("`{}` is larger than 1 MiB; the rest is in {}\n", skill.id, skill.path.display()));
+            let _ = writeln!(notes, "`{}` is larger than 1 MiB; the rest is in {}", skill.id, skill.path.display());
         }
         texts.push((skill, contents));
     }
@@ -41,7 +43,7 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
     }
     let bytes: Vec<u8> = texts.iter().flat_map(|(skill, contents)| envelope(skill, &contents.bytes)).collect();
     // Other programs get every byte; a person's terminal obeys nothing that stands in a file.
-    let reply = if world.stdout_is_terminal {
+    let reply = if world.terminals.stdout {
         Reply::text(clean_lines(&String::from_utf8_lossy(&bytes)))
     } else {
         Reply::bytes(bytes)

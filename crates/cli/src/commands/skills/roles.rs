@@ -41,23 +41,20 @@ impl<'a> From<&'a Skill> for RoleRow<'a> {
 pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> Result<Reply, CommandError> {
     let roles = match role {
         None => Role::ALL.to_vec(),
-        Some(word) => {
-            let role = word.parse::<Role>().map_err(|error| CommandError::invalid(error.to_string()))?;
-            vec![role]
+        Some(name) => {
+            vec![name.parse::<Role>().map_err(|error| CommandError::invalid(error.to_string()))?]
         }
     };
     let resolved: Vec<(Role, Resolved<'_>)> = roles.iter().map(|&role| (role, for_role(catalogue, role))).collect();
     if world.json {
         let rows =
             |resolved: &Resolved<'_>| json!(resolved.skills.iter().map(|&s| RoleRow::from(s)).collect::<Vec<_>>());
-        return match (role, resolved.as_slice()) {
-            (Some(_), [(_, only)]) => Reply::json(&rows(only)),
-            _ => {
-                let by_role: Map<String, Json> =
-                    resolved.iter().map(|(role, resolved)| (role.to_string(), rows(resolved))).collect();
-                Reply::json(&by_role)
-            }
-        };
+        if let (Some(_), [(_, only)]) = (role, resolved.as_slice()) {
+            return Reply::json(&rows(only));
+        }
+        let by_role: Map<String, Json> =
+            resolved.iter().map(|(role, resolved)| (role.to_string(), rows(resolved))).collect();
+        return Reply::json(&by_role);
     }
     let mut text = String::new();
     let mut notes = String::new();
