@@ -90,9 +90,16 @@ pub(crate) enum SkillsCommand {
         names: Vec<String>,
     },
     /// Show everything known about a skill
+    #[command(visible_alias = "info")]
     Show {
         /// The skill's name
         name: String,
+    },
+    /// Check skills against the Agent Skills rules, strictly
+    Validate {
+        /// Only these
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
     },
     /// List the skills that each role's sessions get
     Roles {

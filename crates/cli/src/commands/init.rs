@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 
 use maestro_core::Problem;
+use serde_json::json;
 
 use crate::args::InitArgs;
 use crate::error::CommandError;
@@ -23,7 +24,8 @@ skills_enabled = true
 pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError> {
     let path = config::project_file(world);
     let shown = world.short(&path);
-    let mut text = if path.exists() {
+    let is_there = path.exists();
+    let mut text = if is_there {
         format!("{shown} is there already and stays as it is.\n")
     } else {
         if !args.yes && !agreed(world, &shown)? {
@@ -37,12 +39,22 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
     };
     let settings = config::settings(world)?;
     let mut problems: Vec<Problem> = Vec::new();
+    let mut pack = None;
     if settings.skills_sync_on_start.value {
         packs::sync_builtin(&settings, &mut problems);
-        if let Some(directory) = packs::sync_workspace(&settings, &mut problems) {
-            let pack = world.short(&settings.skills_builtin_dir.value);
-            let _ = writeln!(text, "Copied the skill pack {pack} to {}.", world.short(&directory));
-        }
+        pack = packs::sync_workspace(&settings, &mut problems);
+    }
+    if world.json {
+        return Reply::json(&json!({
+            "config": path.to_string_lossy(),
+            "written": !is_there,
+            "pack": pack.map(|directory| directory.to_string_lossy().into_owned()),
+            "problems": problems,
+        }));
+    }
+    if let Some(directory) = pack {
+        let from = world.short(&settings.skills_builtin_dir.value);
+        let _ = writeln!(text, "Copied the skill pack {from} to {}.", world.short(&directory));
     }
     text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
     let notes: String = problems.iter().map(|problem| screen::problem(problem, world.paint)).collect();

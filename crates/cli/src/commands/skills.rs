@@ -4,6 +4,7 @@ mod list;
 mod read;
 mod roles;
 mod show;
+mod validate;
 
 use maestro_core::Problem;
 use maestro_skills::{Catalogue, Lookup, Skill};
@@ -16,11 +17,16 @@ use crate::reply::Reply;
 use crate::world::World;
 
 pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandError> {
-    let catalogue = catalogue::load(world, &args.dirs.dirs)?;
+    let load = match &args.command {
+        SkillsCommand::Validate { .. } => catalogue::load_strictly,
+        _ => catalogue::load,
+    };
+    let catalogue = load(world, &args.dirs.dirs)?;
     let reply = match &args.command {
         SkillsCommand::List => list::run(&catalogue, world),
         SkillsCommand::Read { names } => read::run(&catalogue, names, world),
         SkillsCommand::Show { name } => show::run(&catalogue, name, world),
+        SkillsCommand::Validate { names } => validate::run(&catalogue, names, world),
         SkillsCommand::Roles { role } => roles::run(&catalogue, role.as_deref(), world),
     };
     // The process ends now; taking ten thousand skills apart first would only keep somebody waiting.

@@ -1,0 +1,51 @@
+//! `maestro skills validate`: whether skills keep the Agent Skills rules, every one of them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use maestro_core::{Problem, Severity};
+use maestro_skills::{Catalogue, Lookup};
+use serde_json::json;
+
+use super::find;
+use crate::error::{CommandError, Exit};
+use crate::reply::Reply;
+use crate::screen::{self, count};
+use crate::world::World;
+
+pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
+    let wanted = directories(catalogue, names)?;
+    let concerns = |problem: &&Problem| wanted.iter().any(|directory| problem.path.starts_with(directory));
+    let problems: Vec<&Problem> = if names.is_empty() {
+        catalogue.problems.iter().collect()
+    } else {
+        catalogue.problems.iter().filter(concerns).collect()
+    };
+    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    let exit = if errors == 0 { Exit::Ok } else { Exit::Failed };
+    if world.json {
+        return Ok(Reply::json(&json!({ "valid": errors == 0, "problems": problems }))?.ending(exit));
+    }
+    let mut text: String = problems.iter().map(|problem| screen::problem(problem, world.paint)).collect();
+    let checked = if names.is_empty() { catalogue.skills.len() + catalogue.not_loaded() } else { wanted.len() };
+    let _ = writeln!(
+        text,
+        "{} checked: {}, {}",
+        count(checked, "skill", "skills"),
+        count(errors, "error", "errors"),
+        count(problems.len() - errors, "warning", "warnings")
+    );
+    Ok(Reply::text(text).ending(exit))
+}
+
+/// The directories of the named skills; one that is too broken to load is still one to check.
+fn directories(catalogue: &Catalogue, names: &[String]) -> Result<BTreeSet<PathBuf>, CommandError> {
+    names
+        .iter()
+        .map(|name| match catalogue.find(name) {
+            Lookup::Broken(broken) => Ok(broken.path.clone()),
+            _ => find(catalogue, name).map(|skill| skill.path.clone()),
+        })
+        .collect()
+}
