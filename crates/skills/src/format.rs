@@ -56,6 +56,13 @@ impl Files {
         }
     }
 
+    /// Whether a file of this name makes its folder a skill.
+    pub(crate) fn is_form(name: &str) -> bool {
+        let mut files = Self::default();
+        files.note(name);
+        files.is_skill()
+    }
+
     /// Whether the folder is a skill at all.
     pub(crate) fn is_skill(&self) -> bool {
         self.skill_md
@@ -214,6 +221,7 @@ impl Forms {
             source: context.source,
             format,
             file,
+            instructions: None,
             kind: SkillType::Custom,
             version,
             assign_to: Vec::new(),
@@ -258,6 +266,3 @@ fn cut(text: &str) -> String {
         None => text.to_owned(),
     }
 }
-
-#[cfg(test)]
-mod tests;

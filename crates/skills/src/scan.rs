@@ -60,6 +60,25 @@ struct Visit {
     folder: Option<Folder>,
     children: Vec<Dir>,
     problems: Vec<Problem>,
+    /// Whether something has a form's name but may not or cannot be read, so that the folder is broken and not absent.
+    form_refused: bool,
+}
+
+impl Visit {
+    fn refuse_form(&mut self, problem: Problem) {
+        self.form_refused = true;
+        self.problems.push(problem);
+    }
+
+    /// Refuses a link: an error when it stands for a form, else a warning.
+    fn refuse_link(&mut self, is_form: bool, mut problem: Problem) {
+        if is_form {
+            problem.severity = Severity::Error;
+            self.refuse_form(problem);
+        } else {
+            self.problems.push(problem);
+        }
+    }
 }
 
 /// Walks a root. A root that does not exist is empty.
@@ -102,10 +121,15 @@ fn limit(path: &Path, what: &str, help: &str) -> Problem {
     Problem::new(Code::ScanLimit, Severity::Warning, path, message, help)
 }
 
+fn no_file(path: PathBuf) -> Problem {
+    let message = "has the name of a skill's file but is none";
+    Problem::new(Code::FileUnreadable, Severity::Error, path, message, "remove it, or put a file in its place")
+}
+
 fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
     let mut visit = Visit::default();
     let opened = Directory::open(&dir.path).and_then(|mut open| Ok((open.entries()?, open)));
-    let (entries, open) = match opened {
+    let (mut entries, open) = match opened {
         Ok(opened) => opened,
         Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => return visit,
         Err(error) => {
@@ -113,17 +137,22 @@ fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
             return visit;
         }
     };
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let mut files = Files::default();
     for entry in entries {
         let name = entry.name.to_string_lossy();
+        let path = || dir.path.join(&entry.name);
         match entry.kind {
             Kind::File => files.note(&name),
-            Kind::Directory if !IGNORED.contains(&name.as_ref()) => {
-                visit.children.push(Dir { path: dir.path.join(&entry.name), real: None });
-            }
-            Kind::Link => follow(&dir.path.join(&entry.name), &name, root, limits, &mut files, &mut visit),
-            Kind::Directory | Kind::Other => {}
+            _ if IGNORED.contains(&name.as_ref()) => {}
+            Kind::Link => follow(&path(), &name, root, limits, &mut files, &mut visit),
+            Kind::Directory | Kind::Other if Files::is_form(&name) => visit.refuse_form(no_file(path())),
+            Kind::Directory => visit.children.push(Dir { path: path(), real: None }),
+            Kind::Other => {}
         }
+    }
+    if visit.form_refused {
+        visit.folder = Some(Folder { path: dir.path.clone(), skill: None });
     }
     if files.is_skill() {
         limits.progress.fetch_add(1, Ordering::Relaxed);
@@ -131,52 +160,51 @@ fn visit(dir: &Dir, is_root: bool, root: &Root, limits: Limits<'_>) -> Visit {
         let loaded = format::load(&open, &files, context);
         visit.problems.extend(loaded.problems);
         visit.folder = Some(Folder { path: dir.path.clone(), skill: loaded.skill });
-        if !is_root {
-            // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more.
-            visit.children.retain(|child| child.path.file_name().is_some_and(|name| name == "skills"));
-        }
     }
-    visit.children.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    if visit.folder.is_some() && !is_root {
+        // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more.
+        visit.children.retain(|child| child.path.file_name().is_some_and(|name| name == "skills"));
+    }
     visit
 }
 
 /// Takes a link for what it leads to, if it may lead there.
 fn follow(path: &Path, name: &str, root: &Root, limits: Limits<'_>, files: &mut Files, visit: &mut Visit) {
-    let could_be_form = {
-        let mut probe = Files::default();
-        probe.note(name);
-        probe.is_skill()
-    };
+    let is_form = Files::is_form(name);
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(error) => {
-            visit.problems.push(Problem::new(
+            let problem = Problem::new(
                 Code::LinkBroken,
-                if could_be_form { Severity::Error } else { Severity::Warning },
+                Severity::Warning,
                 path,
                 format!("the link leads nowhere: {error}"),
                 "remove it, or point it at something that exists",
-            ));
+            );
+            visit.refuse_link(is_form, problem);
             return;
         }
     };
     let is_dir = real.is_dir();
-    if !is_dir && !could_be_form {
+    if !is_dir && !is_form {
         return;
     }
     if !limits.containment.permits(root.source, &real) {
-        visit.problems.push(Problem::new(
+        let problem = Problem::new(
             Code::LinkOutside,
-            if could_be_form { Severity::Error } else { Severity::Warning },
+            Severity::Warning,
             path,
             format!("the link leads to {}, outside the places skills may come from", real.display()),
             "copy the files here, or add the directory they are in to skills_extra_dirs",
-        ));
+        );
+        visit.refuse_link(is_form, problem);
         return;
     }
-    if !is_dir {
+    if is_form {
         if real.is_file() {
             files.note(name);
+        } else {
+            visit.refuse_form(no_file(path.to_owned()));
         }
         return;
     }

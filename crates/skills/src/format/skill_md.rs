@@ -128,6 +128,7 @@ struct Draft {
     form: SkillMd,
     name_at: Place,
     description: Option<(String, Place)>,
+    description_at: Place,
     compatibility_at: Place,
     notes: Vec<Note>,
 }
@@ -139,6 +140,7 @@ impl Draft {
             form: SkillMd::default(),
             name_at: Place { line: 1, column: 1 },
             description: None,
+            description_at: Place { line: 1, column: 1 },
             compatibility_at: Place::default(),
             notes: Vec::new(),
         };
@@ -165,7 +167,10 @@ impl Draft {
                 self.name_at = node.place;
                 self.form.name = self.text(pair).filter(|name| !name.is_empty());
             }
-            "description" => self.description = self.text(pair).map(|text| (text, node.place)),
+            "description" => {
+                self.description_at = pair.place;
+                self.description = self.text(pair).map(|text| (text, node.place));
+            }
             "license" => self.form.license = self.text(pair),
             "compatibility" => {
                 self.compatibility_at = node.place;
@@ -181,7 +186,7 @@ impl Draft {
             "tags" => self.form.tags = self.words(pair, split_phrases),
             "disable-model-invocation" | "disable_model_invocation" => {
                 if let Some(disabled) = self.flag(pair) {
-                    self.form.invocation.by_model = !disabled;
+                    self.form.invocation.by_model &= !disabled;
                 }
             }
             "user-invocable" | "user_invocable" => self.user_invocable(pair),
@@ -278,7 +283,7 @@ impl Draft {
             }
             None => findings.error(
                 Code::DescriptionMissing,
-                Place { line: 1, column: 1 },
+                self.description_at,
                 "there is no description",
                 "add `description:` with what the skill does and when to use it",
             ),
@@ -378,6 +383,7 @@ impl SkillMd {
     /// Puts what this form decides into the skill.
     pub(super) fn fill(self, skill: &mut Skill) {
         skill.description = self.description;
+        skill.instructions = Some(self.file);
         skill.license = self.license.or_else(|| skill.license.take());
         skill.author = self.author.or_else(|| skill.author.take());
         skill.compatibility = self.compatibility;
