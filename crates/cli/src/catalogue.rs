@@ -21,28 +21,28 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The catalogue as the settings or `--dir` want it.
 pub(crate) fn load(world: &World, dirs: &[PathBuf]) -> Result<Catalogue, CommandError> {
-    load_with(world, dirs, config::settings(world)?)
+    load_with(world, dirs, &config::settings(world)?)
 }
 
 /// The same, judged by the standard's rules whatever the settings say.
 pub(crate) fn load_strictly(world: &World, dirs: &[PathBuf]) -> Result<Catalogue, CommandError> {
     let mut settings = config::settings(world)?;
     settings.skills_validation.value = Validation::Strict;
-    load_with(world, dirs, settings)
+    load_with(world, dirs, &settings)
 }
 
-fn load_with(world: &World, dirs: &[PathBuf], settings: Settings) -> Result<Catalogue, CommandError> {
+fn load_with(world: &World, dirs: &[PathBuf], settings: &Settings) -> Result<Catalogue, CommandError> {
     let mut problems = Vec::new();
     let roots = if dirs.is_empty() {
-        let mut roots = search_order(&settings, &world.places);
+        let mut roots = search_order(settings, &world.places);
         if settings.skills_builtin.value {
-            roots.extend(packs::sync_builtin(&settings, &mut problems).map(Root::builtin));
+            roots.extend(packs::sync_builtin(settings, &mut problems).map(Root::builtin));
         }
         roots
     } else {
         given(world, dirs)?
     };
-    Ok(search(world, &settings, &roots, problems))
+    Ok(search(world, settings, &roots, problems))
 }
 
 /// The directories named on the command line; each must be one.

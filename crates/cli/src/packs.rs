@@ -1,6 +1,6 @@
 //! Are the skill packs where agents can read them? Brings them there, and says so when it cannot.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use maestro_core::{Code, Problem, Settings, Severity};
 use maestro_skills::{Pack, PackError};
@@ -18,8 +18,8 @@ pub(crate) fn sync_builtin(settings: &Settings, problems: &mut Vec<Problem>) -> 
 }
 
 /// Copies the workspace's own pack. When that fails, the pack is still read where it is.
-pub(crate) fn sync_workspace(settings: &Settings, problems: &mut Vec<Problem>) -> Option<PathBuf> {
-    match Pack::workspace(&settings.skills_builtin_dir.value) {
+pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut Vec<Problem>) -> Option<PathBuf> {
+    match Pack::workspace(&settings.skills_builtin_dir.value, project) {
         Ok(Some(pack)) => {
             let directory = pack.directory(&settings.skills_sync_dir.value);
             bring(pack, settings, problems).then_some(directory)

@@ -3,6 +3,7 @@
 //! First wins for each id. Nothing is dropped: what is shadowed or broken stays in the catalogue for display.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -105,12 +106,13 @@ impl Catalogue {
         let mut report =
             RootReport { path: root.path.clone(), source: root.source, exists: false, folders: 0, same_as: None };
         match root.path.canonicalize() {
+            Err(error) if root.path.is_symlink() => self.problems.push(leads_nowhere(root, &error)),
             Err(_) => {}
             Ok(real) => {
                 report.exists = true;
                 if let Some(earlier) = searched.get(&real) {
                     report.same_as = Some(earlier.clone());
-                } else if root.source != Source::Given && !limits.containment.permits_root(root, &real) {
+                } else if !limits.containment.permits_root(root, &real) {
                     self.problems.push(outside(root, &real));
                 } else {
                     searched.insert(real, root.path.clone());
@@ -189,6 +191,16 @@ fn outside(root: &Root, real: &Path) -> Problem {
         &root.path,
         format!("leads to {}, outside the project", real.display()),
         "name that directory in the skills_extra_dirs of your own config.toml if you trust it",
+    )
+}
+
+fn leads_nowhere(root: &Root, error: &io::Error) -> Problem {
+    Problem::new(
+        Code::LinkBroken,
+        Severity::Warning,
+        &root.path,
+        format!("the link leads nowhere: {error}"),
+        "remove it, or point it at a directory that exists",
     )
 }
 

@@ -124,6 +124,3 @@ fn cycle(skill: &Skill, circle: &[&str], again: &str) -> Problem {
         "remove one of these dependencies",
     )
 }
-
-#[cfg(test)]
-mod tests;

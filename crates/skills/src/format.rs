@@ -53,9 +53,20 @@ impl Files {
             // Beside each other, `workflow.yaml` is the newer word and wins.
             "workflow.yaml" => self.workflow = Some("workflow.yaml"),
             "skill.yaml" if self.workflow.is_none() => self.workflow = Some("skill.yaml"),
-            _ if name.eq_ignore_ascii_case("SKILL.md") => self.odd_skill_md = Some(name.to_owned()),
+            // Of several odd spellings the first in the alphabet counts, whatever order they are met in.
+            _ if name.eq_ignore_ascii_case("SKILL.md") => {
+                let first = self.odd_skill_md.take().filter(|other| other.as_str() < name);
+                self.odd_skill_md = Some(first.unwrap_or_else(|| name.to_owned()));
+            }
             _ => {}
         }
+    }
+
+    /// Whether a file of this name makes its folder a skill.
+    pub(crate) fn is_form(name: &str) -> bool {
+        let mut files = Self::default();
+        files.note(name);
+        files.is_skill()
     }
 
     /// Whether the folder is a skill at all.
@@ -216,6 +227,7 @@ impl Forms {
             source: context.source,
             format,
             file,
+            instructions: None,
             kind: SkillType::Custom,
             version,
             assign_to: Vec::new(),
@@ -260,6 +272,3 @@ fn cut(text: &str) -> String {
         None => text.to_owned(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 
+use crate::format::Files;
+
 /// How much a workspace's pack may hold.
 const MAX_PACK_BYTES: u64 = 64 * 1024 * 1024;
 /// How many files a workspace's pack may hold.
@@ -62,8 +64,14 @@ pub enum PackError {
         source: io::Error,
     },
     /// The pack is too large to copy.
-    #[error("{} holds more than 64 MiB or 10,000 files", path.display())]
+    #[error("{} holds more than 64 MiB, 10,000 files or 8 levels", path.display())]
     TooLarge {
+        /// The pack's directory.
+        path: PathBuf,
+    },
+    /// The pack's directory is a link that leaves the project.
+    #[error("{} leads out of the project", path.display())]
+    Outside {
         /// The pack's directory.
         path: PathBuf,
     },
@@ -105,10 +113,15 @@ impl Pack {
         Self::of("builtin".to_owned(), files)
     }
 
-    /// The pack of a workspace, if the directory exists. Links are left out.
-    pub fn workspace(dir: &Path) -> Result<Option<Self>, PackError> {
-        if !dir.is_dir() {
+    /// The pack of a workspace, if the directory exists. Links are left out, and a directory that is in the
+    /// project by name only is refused: a checkout must not have other people's files copied.
+    pub fn workspace(dir: &Path, project: &Path) -> Result<Option<Self>, PackError> {
+        let (Ok(real), Ok(real_project)) = (dir.canonicalize(), project.canonicalize()) else { return Ok(None) };
+        if !real.is_dir() {
             return Ok(None);
+        }
+        if dir.starts_with(project) && !real.starts_with(&real_project) {
+            return Err(PackError::Outside { path: dir.to_owned() });
         }
         let mut reader = Reader { root: dir, files: Vec::new(), bytes: 0 };
         reader.read(dir, 0)?;
@@ -136,7 +149,7 @@ impl Pack {
     pub fn skill_names(&self) -> Vec<&str> {
         let is_lead = |file: &&Edit| {
             file.path.components().count() == 2
-                && (file.path.ends_with("SKILL.md") || file.path.ends_with("manifest.json"))
+                && file.path.file_name().is_some_and(|name| Files::is_form(&name.to_string_lossy()))
         };
         let mut names: Vec<&str> =
             self.files.iter().filter(is_lead).filter_map(|file| file.path.parent()?.to_str()).collect();
@@ -153,13 +166,14 @@ impl Pack {
     pub fn plan(self, sync_dir: &Path) -> Result<Option<SyncPlan>, PackError> {
         let link = sync_dir.join(&self.name);
         let target = format!(".{}-{}", self.name, self.digest);
+        let prefix = format!(".{}-", self.name);
         match fs::read_link(&link) {
             Ok(current) if current == Path::new(&target) && sync_dir.join(&target).is_dir() => return Ok(None),
-            Err(_) if link.symlink_metadata().is_ok() => return Err(PackError::Occupied { path: link }),
-            Ok(_) | Err(_) => {}
+            Ok(current) if current.to_string_lossy().starts_with(&prefix) => {}
+            Err(_) if link.symlink_metadata().is_err() => {}
+            Ok(_) | Err(_) => return Err(PackError::Occupied { path: link }),
         }
-        let prefix = format!(".{}-", self.name);
-        let stale = fs::read_dir(sync_dir)
+        let mut stale: Vec<String> = fs::read_dir(sync_dir)
             .map(|entries| {
                 entries
                     .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -167,6 +181,7 @@ impl Pack {
                     .collect()
             })
             .unwrap_or_default();
+        stale.sort_unstable();
         Ok(Some(SyncPlan { sync_dir: sync_dir.to_owned(), link: self.name, target, files: self.files, stale }))
     }
 }
@@ -186,7 +201,10 @@ impl Reader<'_> {
         for entry in fs::read_dir(dir).map_err(failed(dir))? {
             let path = entry.map_err(failed(dir))?.path();
             let metadata = path.symlink_metadata().map_err(failed(&path))?;
-            if metadata.is_dir() && depth < MAX_PACK_DEPTH {
+            if metadata.is_dir() {
+                if depth >= MAX_PACK_DEPTH {
+                    return Err(PackError::TooLarge { path: self.root.to_owned() });
+                }
                 self.read(&path, depth + 1)?;
             }
             if !metadata.is_file() {

@@ -11,11 +11,7 @@ use crate::text::{self, Contents, MAX_TEXT_BYTES};
 
 /// The file that holds a skill's instructions, if a file does.
 pub fn instructions_file(skill: &Skill) -> Option<PathBuf> {
-    match skill.format {
-        Format::SkillMd => Some(skill.path.join(&skill.file)),
-        Format::Manifest => Some(skill.path.join("skill.md")),
-        Format::SkillJson | Format::Workflow => None,
-    }
+    skill.instructions.as_ref().map(|file| skill.path.join(file))
 }
 
 /// A skill's instructions, read from disk now and bounded.
@@ -23,6 +19,7 @@ pub fn instructions_file(skill: &Skill) -> Option<PathBuf> {
 /// A manifest without `skill.md` has none; a `skill.json` or a workflow alone is put into words.
 pub fn instructions(skill: &Skill) -> io::Result<Contents> {
     match instructions_file(skill) {
+        None if skill.format == Format::Manifest => Ok(Contents { bytes: Vec::new(), cut: false }),
         None => Ok(Contents { bytes: in_words(skill).into_bytes(), cut: false }),
         Some(file) => match text::read_bounded(&file, MAX_TEXT_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && skill.format == Format::Manifest => {

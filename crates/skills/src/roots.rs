@@ -81,6 +81,8 @@ fn user_root(path: PathBuf) -> Root {
 #[derive(Debug, Clone)]
 pub(crate) struct Containment {
     roots: Vec<PathBuf>,
+    /// The project as it was named, and where it really is.
+    named_project: PathBuf,
     project: PathBuf,
     home: PathBuf,
 }
@@ -89,16 +91,27 @@ impl Containment {
     /// Links may lead into any root; a project's also into the project, a user's also into the home directory.
     pub(crate) fn new(roots: &[Root], places: &Places) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        Self {
-            roots: roots.iter().map(|root| real(&root.path)).collect(),
+        let mut containment = Self {
+            roots: Vec::new(),
+            named_project: places.project.clone(),
             project: real(&places.project),
             home: real(&places.home),
-        }
+        };
+        // A root that is refused must not permit links into it either.
+        let places = roots.iter().map(|root| (root, real(&root.path)));
+        containment.roots =
+            places.filter(|(root, real)| containment.permits_root(root, real)).map(|(_, real)| real).collect();
+        containment
     }
 
     /// Whether a root may really be at `real`: a project's may not be somewhere else by way of a link.
     pub(crate) fn permits_root(&self, root: &Root, real: &Path) -> bool {
-        root.location == Location::Global || real.starts_with(&self.project)
+        match root.source {
+            Source::Project => real.starts_with(&self.project),
+            // It may be named by the user's own settings, and then be anywhere.
+            Source::Workspace => !root.path.starts_with(&self.named_project) || real.starts_with(&self.project),
+            Source::User | Source::Given | Source::Builtin => true,
+        }
     }
 
     /// Whether a link found in a root of this kind may lead to `target`, which is canonical.

@@ -61,6 +61,25 @@ struct Visit {
     folder: Option<Folder>,
     children: Vec<Dir>,
     problems: Vec<Problem>,
+    /// Whether something has a form's name but may not or cannot be read, so that the folder is broken and not absent.
+    form_refused: bool,
+}
+
+impl Visit {
+    fn refuse_form(&mut self, problem: Problem) {
+        self.form_refused = true;
+        self.problems.push(problem);
+    }
+
+    /// Refuses a link: an error when it stands for a form, else a warning.
+    fn refuse_link(&mut self, is_form: bool, mut problem: Problem) {
+        if is_form {
+            problem.severity = Severity::Error;
+            self.refuse_form(problem);
+        } else {
+            self.problems.push(problem);
+        }
+    }
 }
 
 /// Walks a root. A root that does not exist is empty.
@@ -105,10 +124,25 @@ fn limit(path: &Path, what: &str, help: &str) -> Problem {
     Problem::new(Code::ScanLimit, Severity::Warning, path, message, help)
 }
 
+fn no_file(path: PathBuf) -> Problem {
+    let message = "has the name of a skill's file but is none";
+    Problem::new(Code::FileUnreadable, Severity::Error, path, message, "remove it, or put a file in its place")
+}
+
 /// Looks into a directory; `base` is the root's own, open, unless this is the root itself.
 fn visit(dir: &Dir, base: Option<&Directory>, root: &Root, limits: Limits<'_>) -> Visit {
     let mut visit = Visit::default();
-    let open = match base.map_or_else(|| Directory::open(&dir.path), |base| base.open_below(&dir.path)) {
+    let mut files = Files::default();
+    // Most skills hold one file. Only what is no file has to wait until it can be taken in order.
+    let mut others = Vec::new();
+    let listed = base.map_or_else(|| Directory::open(&dir.path), |base| base.open_below(&dir.path)).and_then(|open| {
+        open.each(|name, kind| match kind {
+            Kind::File => files.note(&name.to_string_lossy()),
+            _ => others.push((name.to_owned(), kind)),
+        })?;
+        Ok(open)
+    });
+    let open = match listed {
         Ok(open) => open,
         Err(error) if base.is_none() && error.kind() == std::io::ErrorKind::NotFound => return visit,
         Err(error) => {
@@ -116,20 +150,20 @@ fn visit(dir: &Dir, base: Option<&Directory>, root: &Root, limits: Limits<'_>) -
             return visit;
         }
     };
-    let mut files = Files::default();
-    let listed = open.each(|entry, kind| {
+    others.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    for (entry, kind) in others {
         let name = entry.to_string_lossy();
+        let path = dir.path.join(&entry);
         match kind {
-            Kind::File => files.note(&name),
-            Kind::Directory if !IGNORED.contains(&name.as_ref()) => {
-                visit.children.push(Dir { path: dir.path.join(entry), real: None });
-            }
-            Kind::Link => follow(&dir.path.join(entry), &name, root, limits, &mut files, &mut visit),
-            Kind::Directory | Kind::Other => {}
+            _ if IGNORED.contains(&name.as_ref()) => {}
+            Kind::Link => follow(&path, &name, root, limits, &mut files, &mut visit),
+            _ if Files::is_form(&name) => visit.refuse_form(no_file(path)),
+            Kind::Directory => visit.children.push(Dir { path, real: None }),
+            Kind::File | Kind::Other => {}
         }
-    });
-    if let Err(error) = listed {
-        visit.problems.push(text::unreadable(&dir.path, &error));
+    }
+    if visit.form_refused {
+        visit.folder = Some(Folder { path: dir.path.clone(), skill: None });
     }
     if files.is_skill() {
         limits.progress.fetch_add(1, Ordering::Relaxed);
@@ -137,52 +171,51 @@ fn visit(dir: &Dir, base: Option<&Directory>, root: &Root, limits: Limits<'_>) -
         let loaded = format::load(&open, &files, context);
         visit.problems.extend(loaded.problems);
         visit.folder = Some(Folder { path: dir.path.clone(), skill: loaded.skill });
-        if base.is_some() {
-            // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more.
-            visit.children.retain(|child| child.path.file_name().is_some_and(|name| name == "skills"));
-        }
     }
-    visit.children.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    if visit.folder.is_some() && base.is_some() {
+        // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more.
+        visit.children.retain(|child| child.path.file_name().is_some_and(|name| name == "skills"));
+    }
     visit
 }
 
 /// Takes a link for what it leads to, if it may lead there.
 fn follow(path: &Path, name: &str, root: &Root, limits: Limits<'_>, files: &mut Files, visit: &mut Visit) {
-    let could_be_form = {
-        let mut probe = Files::default();
-        probe.note(name);
-        probe.is_skill()
-    };
+    let is_form = Files::is_form(name);
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(error) => {
-            visit.problems.push(Problem::new(
+            let problem = Problem::new(
                 Code::LinkBroken,
-                if could_be_form { Severity::Error } else { Severity::Warning },
+                Severity::Warning,
                 path,
                 format!("the link leads nowhere: {error}"),
                 "remove it, or point it at something that exists",
-            ));
+            );
+            visit.refuse_link(is_form, problem);
             return;
         }
     };
     let is_dir = real.is_dir();
-    if !is_dir && !could_be_form {
+    if !is_dir && !is_form {
         return;
     }
     if !limits.containment.permits(root.source, &real) {
-        visit.problems.push(Problem::new(
+        let problem = Problem::new(
             Code::LinkOutside,
-            if could_be_form { Severity::Error } else { Severity::Warning },
+            Severity::Warning,
             path,
             format!("the link leads to {}, outside the places skills may come from", real.display()),
             "copy the files here, or add the directory they are in to skills_extra_dirs",
-        ));
+        );
+        visit.refuse_link(is_form, problem);
         return;
     }
-    if !is_dir {
+    if is_form {
         if real.is_file() {
             files.note(name);
+        } else {
+            visit.refuse_form(no_file(path.to_owned()));
         }
         return;
     }

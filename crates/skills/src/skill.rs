@@ -178,6 +178,9 @@ pub struct Skill {
     pub format: Format,
     /// The leading file's name in the directory.
     pub file: String,
+    /// The name of the file that holds its instructions, if there is one that may be read.
+    #[serde(skip)]
+    pub instructions: Option<String>,
     /// What it is to Maestro.
     #[serde(rename = "type")]
     pub kind: SkillType,

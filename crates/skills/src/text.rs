@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use maestro_core::{Code, Problem, Severity};
+use rustix::fs::{Mode, OFlags};
 
 use crate::frontmatter::{self, Header, NoHeader};
 
@@ -51,7 +52,7 @@ pub(crate) fn read_head(mut file: File, buffer: &mut HeadBuffer) -> io::Result<H
     }
     let bytes = &mut buffer.more;
     bytes.extend_from_slice(first);
-    let mut at_end = false;
+    let mut at_end = filled == 0;
     while !at_end && bytes.len() < frontmatter::MAX_BYTES && may_come(&header) {
         let had = bytes.len();
         bytes.resize((had * 4).clamp(FIRST_READ, frontmatter::MAX_BYTES), 0);
@@ -112,9 +113,14 @@ pub struct Contents {
     pub cut: bool,
 }
 
-/// Reads a file as far as `most` bytes.
+/// Reads a file as far as `most` bytes. A pipe or device that took its place is an error, and not waited for.
 pub fn read_bounded(path: &Path, most: u64) -> io::Result<Contents> {
-    take(File::open(path)?, most)
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    take(file, most)
 }
 
 fn take(file: File, most: u64) -> io::Result<Contents> {

@@ -104,7 +104,13 @@ pub fn parse(text: &str) -> Result<Node<'_>, YamlError> {
     loop {
         match events.next().transpose()? {
             Some((Event::StreamStart | Event::DocumentStart(..), _)) => {}
-            Some((event, span)) if event_starts_node(&event) => return node(event, &span, &mut events, 0),
+            Some((event, span)) if event_starts_node(&event) => {
+                let tree = node(event, &span, &mut events, 0)?;
+                // Lines that belong to no document show only when the next one is asked for.
+                next(&mut events)?;
+                events.next().transpose()?;
+                return Ok(tree);
+            }
             _ => return Ok(Node { place: Place { line: 1, column: 1 }, value: Value::Map(Vec::new()) }),
         }
     }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
     let mut pack = None;
     if settings.skills_sync_on_start.value {
         packs::sync_builtin(&settings, &mut problems);
-        pack = packs::sync_workspace(&settings, &mut problems);
+        pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
     }
     if world.json {
         return Reply::json(&json!({

@@ -22,6 +22,7 @@ pub(super) struct Manifest {
     license: Option<String>,
     config: Map<String, Json>,
     extra: Map<String, Json>,
+    has_skill_md: bool,
 }
 
 const TOP: Place = Place { line: 1, column: 1 };
@@ -56,6 +57,7 @@ pub(super) fn load(directory: &str, files: &Files, findings: &mut Findings<'_>) 
         license: text_field(&mut fields, "license", findings),
         config: map_field(&mut fields, "config", findings),
         extra: fields,
+        has_skill_md: files.lower_skill_md,
     };
     if !files.lower_skill_md && files.markdown().is_none() {
         findings.warn(
@@ -169,7 +171,9 @@ impl Manifest {
         if let Some(name) = self.name {
             skill.display_name = name;
         }
-        skill.description = self.description;
+        if !self.description.is_empty() {
+            skill.description = self.description;
+        }
         skill.kind = self.kind;
         skill.assign_to = self.assign_to;
         skill.capabilities = self.capabilities;
@@ -177,6 +181,7 @@ impl Manifest {
         skill.author = self.author;
         skill.license = self.license;
         skill.config = self.config;
+        skill.instructions = self.has_skill_md.then(|| "skill.md".to_owned());
         skill.extra.extend(self.extra);
     }
 }

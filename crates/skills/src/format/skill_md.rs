@@ -162,6 +162,7 @@ struct Draft {
     form: SkillMd,
     name_at: Place,
     description: Option<(String, Place)>,
+    description_at: Place,
     compatibility_at: Place,
     notes: Vec<Note>,
 }
@@ -173,6 +174,7 @@ impl Draft {
             form: SkillMd::default(),
             name_at: Place { line: 1, column: 1 },
             description: None,
+            description_at: Place { line: 1, column: 1 },
             compatibility_at: Place::default(),
             notes: Vec::new(),
         };
@@ -199,23 +201,28 @@ impl Draft {
                 self.name_at = node.place;
                 self.form.name = self.text(pair).filter(|name| !name.is_empty());
             }
-            "description" => self.description = self.text(pair).map(|text| (text, node.place)),
-            "license" => self.form.license = self.text(pair),
+            "description" => {
+                self.description_at = pair.place;
+                self.description = self.text(pair).map(|text| (text, node.place));
+            }
+            "license" => self.form.license = self.words_or_none(pair),
             "compatibility" => {
                 self.compatibility_at = node.place;
                 self.form.compatibility = self.text(pair);
             }
             "metadata" => self.metadata(pair),
             "allowed-tools" | "allowed_tools" => self.form.allowed_tools = self.words(pair, split_tools),
-            "version" => self.form.version = self.text(pair).or_else(|| self.form.version.take()),
-            "author" => self.form.author = self.text(pair),
-            "when_to_use" | "when-to-use" => self.form.when_to_use = self.text(pair),
-            "argument-hint" | "argument_hint" => self.form.argument_hint = Some(hint_text(node)),
+            "version" => self.form.version = self.words_or_none(pair).or_else(|| self.form.version.take()),
+            "author" => self.form.author = self.words_or_none(pair),
+            "when_to_use" | "when-to-use" => self.form.when_to_use = self.words_or_none(pair),
+            "argument-hint" | "argument_hint" => {
+                self.form.argument_hint = Some(hint_text(node)).filter(|hint| !hint.is_empty());
+            }
             "triggers" => self.form.triggers = self.words(pair, split_phrases),
             "tags" => self.form.tags = self.words(pair, split_phrases),
             "disable-model-invocation" | "disable_model_invocation" => {
                 if let Some(disabled) = self.flag(pair) {
-                    self.form.invocation.by_model = !disabled;
+                    self.form.invocation.by_model &= !disabled;
                 }
             }
             "user-invocable" | "user_invocable" => self.user_invocable(pair),
@@ -259,6 +266,11 @@ impl Draft {
                 None
             }
         }
+    }
+
+    /// Text that says something; an empty one is as good as none.
+    fn words_or_none(&mut self, pair: &Pair<'_>) -> Option<String> {
+        self.text(pair).filter(|text| !text.is_empty())
     }
 
     fn flag(&mut self, pair: &Pair<'_>) -> Option<bool> {
@@ -315,7 +327,7 @@ impl Draft {
             }
             None => findings.error(
                 Code::DescriptionMissing,
-                Place { line: 1, column: 1 },
+                self.description_at,
                 "there is no description",
                 "add `description:` with what the skill does and when to use it",
             ),
@@ -415,6 +427,7 @@ impl SkillMd {
     /// Puts what this form decides into the skill.
     pub(super) fn fill(self, skill: &mut Skill) {
         skill.description = self.description;
+        skill.instructions = Some(self.file);
         skill.license = self.license.or_else(|| skill.license.take());
         skill.author = self.author.or_else(|| skill.author.take());
         skill.compatibility = self.compatibility;
