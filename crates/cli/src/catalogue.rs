@@ -44,9 +44,10 @@ fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, CommandError> {
                 let path = path.canonicalize().unwrap_or(path);
                 return Ok(Root::given(path, &world.places));
             }
-            let what = if path.exists() { "is not a directory" } else { "does not exist" };
-            Err(CommandError::not_found(format!("{} {what}", dir.display()))
-                .hint("--dir takes a directory that holds skill folders"))
+            let (dir, exists) = (dir.display(), path.exists());
+            let what =
+                if exists { format!("`{dir}` is not a directory") } else { format!("there is no directory `{dir}`") };
+            Err(CommandError::not_found(what).hint("--dir takes a directory that holds skill folders"))
         })
         .collect()
 }

@@ -77,13 +77,13 @@ fn read_text(path: &Path, problems: &mut Vec<Problem>) -> Option<String> {
         Ok(contents) => contents,
         // A directory of that name, e.g. the home's `.maestro`, has no configuration to read either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return None,
-        Err(error) => return refuse(format!("cannot be read: {error}")),
+        Err(error) => return refuse(format!("the file cannot be read: {error}")),
     };
     if contents.cut {
-        return refuse(format!("is larger than {MAX_TEXT_BYTES} bytes"));
+        return refuse(format!("the file is larger than {MAX_TEXT_BYTES} bytes"));
     }
     match String::from_utf8(contents.bytes) {
         Ok(text) => Some(text),
-        Err(_) => refuse("is not UTF-8 text".to_owned()),
+        Err(_) => refuse("the file is not UTF-8 text".to_owned()),
     }
 }

@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 
 use maestro_core::Problem;
+use serde_json::json;
 
 use crate::args::InitArgs;
 use crate::error::CommandError;
 use crate::reply::Reply;
+use crate::screen::{self, clean_path};
 use crate::world::World;
-use crate::{config, files, packs, screen};
+use crate::{config, files, packs};
 
 /// What a fresh project's file says.
 const CONFIG: &str = "\
@@ -22,8 +24,9 @@ skills_enabled = true
 
 pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError> {
     let path = config::project_file(world);
-    let shown = world.short(&path);
-    let mut text = if path.exists() {
+    let shown = clean_path(&world.short(&path)).into_owned();
+    let exists = path.exists();
+    let mut text = if exists {
         format!("{shown} is there already and stays as it is.\n")
     } else {
         if !args.yes && !agreed(world, &shown)? {
@@ -37,15 +40,25 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
     };
     let settings = config::settings(world)?;
     let mut problems: Vec<Problem> = Vec::new();
+    let mut copied = None;
     if settings.skills_sync_on_start.value {
         packs::sync_builtin(&settings, &mut problems);
-        if let Some(directory) = packs::sync_workspace(&settings, &mut problems) {
-            let pack = world.short(&settings.skills_builtin_dir.value);
-            let _ = writeln!(text, "Copied the skill pack {pack} to {}.", world.short(&directory));
-        }
+        copied = packs::sync_workspace(&settings, &mut problems);
+    }
+    if world.json {
+        return Reply::json(&json!({
+            "config": path.to_string_lossy(),
+            "written": !exists,
+            "pack": copied.as_ref().map(|directory| directory.to_string_lossy()),
+            "problems": problems,
+        }));
+    }
+    if let Some(directory) = copied {
+        let (pack, copy) = (world.short(&settings.skills_builtin_dir.value), world.short(&directory));
+        let _ = writeln!(text, "Copied the skill pack {} to {}.", clean_path(&pack), clean_path(&copy));
     }
     text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
-    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.paint)).collect();
+    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
     Ok(Reply::text(text).with_notes(notes))
 }
 
