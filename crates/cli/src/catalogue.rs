@@ -35,7 +35,7 @@ pub(crate) fn load(world: &World, dirs: &[PathBuf]) -> Result<Catalogue, Command
 }
 
 /// The directories named on the command line; each must be one.
-fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, CommandError> {
+pub(crate) fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, CommandError> {
     dirs.iter()
         .map(|dir| {
             let path = world.places.working_dir.join(dir);

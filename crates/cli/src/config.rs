@@ -1,6 +1,7 @@
 //! Which configuration files are there, and what do they add up to?
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::{ConfigText, Layer};
@@ -73,6 +74,9 @@ fn read_text(path: &Path, problems: &mut Vec<Problem>) -> Option<String> {
         problems.push(Problem::new(Code::ConfigInvalid, Severity::Error, path, message, help));
         None
     };
+    if path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+        return refuse("this is a pipe, which may never end".to_owned());
+    }
     let contents = match read_bounded(path, MAX_TEXT_BYTES) {
         Ok(contents) => contents,
         // A directory of that name, e.g. the home's `.maestro`, has no configuration to read either.

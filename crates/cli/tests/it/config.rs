@@ -317,6 +317,22 @@ fn a_file_that_is_not_text_is_explained() {
 }
 
 #[test]
+fn a_pipe_in_place_of_a_file_is_not_waited_for() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".maestro/README", "");
+    let made = std::process::Command::new("mkfifo").arg(sandbox.path(".maestro/config.toml")).status().unwrap();
+    assert!(made.success());
+    assert_snapshot!(sandbox.maestro("skills list"), @"
+    $ maestro skills list
+    --- stderr
+    error: the configuration has errors
+      because [PROJECT]/.maestro/config.toml:1:1: this is a pipe, which may never end (mend or remove the file)
+    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+    --- exit 1
+    ");
+}
+
+#[test]
 fn a_wrong_variable_and_a_wrong_flag_are_named_as_such() {
     let sandbox = Sandbox::new()
         .with_variable("MAESTRO_SKILLS_ENABLED", "perhaps")

@@ -200,6 +200,34 @@ fn only_the_given_directories_are_examined() {
 }
 
 #[test]
+fn given_directories_are_examined_even_where_the_settings_are_wrong() {
+    let sandbox = sick_project();
+    sandbox.skill("kit", "pdf", "Fills PDF forms.");
+    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
+    $ maestro doctor --dir kit
+    Settings
+      not there  ~/.config/maestro/config.toml
+      not there  .loop/config
+      read       .maestro/config.toml
+
+    Agents
+      none of the agents Maestro knows is on your PATH
+
+    Where skills are looked for
+      kit                                      1 skill folder
+
+    Problems
+    error[config-unknown]: unknown setting `skills_validaton`
+      --> [PROJECT]/.maestro/config.toml:2:1
+      help: did you mean `skills_validation`?
+
+    1 error, 0 warnings
+    --- exit 1
+    ");
+    assert_eq!(sandbox.maestro("doctor --dir nowhere").code, 2);
+}
+
+#[test]
 fn one_directory_reached_by_two_ways_is_told() {
     let sandbox = Sandbox::new();
     sandbox.skill(".agents/skills", "changelog", "Writes the changelog.");

@@ -1,6 +1,7 @@
 //! `maestro skills read`: a skill's text as agents read it.
 
 use std::path::Path;
+use std::process::Stdio;
 
 use insta::assert_snapshot;
 
@@ -211,6 +212,21 @@ fn a_built_in_skill_has_its_files_on_disk() {
     assert!(Path::new(base).is_absolute(), "{base}");
     let on_disk = std::fs::read_to_string(Path::new(base).join("skill.md")).unwrap();
     assert_eq!(text, format!("Reading: maestro-cli\nBase directory: {base}\n\n{on_disk}\n\nSkill read: maestro-cli\n"));
+}
+
+#[test]
+fn many_programs_at_once_on_a_fresh_machine_all_read_the_built_in_skills() {
+    let sandbox = Sandbox::new();
+    let start = || sandbox.command().args(["skills", "read", "maestro-worker"]).stdout(Stdio::piped()).spawn().unwrap();
+    let running: Vec<_> = (0..16).map(|_| start()).collect();
+    let texts: Vec<_> = running.into_iter().map(|child| child.wait_with_output().unwrap().stdout).collect();
+    let expected = sandbox.maestro("skills read maestro-worker");
+    assert_eq!(expected.code, 0, "{expected}");
+    for text in texts {
+        assert_eq!(String::from_utf8_lossy(&text), expected.stdout());
+    }
+    let left = std::fs::read_dir(sandbox.sync_dir()).unwrap().count();
+    assert_eq!(left, 2, "the link and the directory it leads to");
 }
 
 #[test]
