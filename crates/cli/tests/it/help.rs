@@ -79,7 +79,7 @@ fn a_command_is_explained_the_same_by_every_way_of_asking() {
           --dir <PATH>       Look for skills here, and nowhere else (may be repeated)
           --json             Print JSON for programs instead of text for people
           --color <WHEN>     Use colour: auto, always, never
-          --set <KEY=VALUE>  Set a setting for this command, e.g. skills_validation=strict
+          --set <KEY=VALUE>  Set a setting for this command, for example `skills_validation=strict`
       -h, --help             Print help
     ");
     assert_eq!(sandbox.maestro("skills list --help").stdout(), asked.stdout());
@@ -106,7 +106,7 @@ fn a_group_without_a_verb_shows_its_help_and_fails() {
           --dir <PATH>       Look for skills here, and nowhere else (may be repeated)
           --json             Print JSON for programs instead of text for people
           --color <WHEN>     Use colour: auto, always, never
-          --set <KEY=VALUE>  Set a setting for this command, e.g. skills_validation=strict
+          --set <KEY=VALUE>  Set a setting for this command, for example `skills_validation=strict`
       -h, --help             Print help
     --- exit 1
     ");

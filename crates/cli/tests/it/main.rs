@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod doctor;
 mod errors;
+mod examples;
 mod help;
 mod home;
 mod init;

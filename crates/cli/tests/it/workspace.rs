@@ -1,4 +1,4 @@
-//! Do dependencies point one way? The table is the one of `ARCHITECTURE.md`.
+//! Do dependencies point one way? The table has room for the crates that are yet to come.
 
 use std::collections::BTreeSet;
 use std::process::Command;
