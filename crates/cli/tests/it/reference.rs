@@ -74,14 +74,18 @@ Each layer wins over the one before:
 
 1. the defaults
 2. your own `~/.config/maestro/config.toml` (in `$XDG_CONFIG_HOME` where that is set)
-3. the project's `.loop/config`, in `key=value` lines
+3. the project's `.loop/config`, in `key=value` lines; lists are separated by blanks
 4. the project's `.maestro/config.toml`, the nearest one from the working directory up to the repository's root
 5. variables: `MAESTRO_` and the key in capitals; lists are separated by colons
 6. `--set KEY=VALUE` for one command
 
-`maestro config show --origin` prints what is in force and where it comes from. A leading `~` is your home directory;
-a relative path in your own file starts from that file's directory, one in a project's file from the project, one in a
-variable or flag from the working directory. An unknown key or a value of the wrong kind is an error.
+`maestro config show --origin` prints what is in force and where it comes from. A leading `~` is your home directory.
+Relative entries of `skills_dirs` and `skills_extra_dirs` are looked up from the working directory to the repository's
+root. Any other relative path starts from the directory of your own file, from the project in a project's file, and from
+the working directory in a variable or flag.
+
+An unknown key or a value of the wrong kind is an error. In `.loop/config`, where another program's keys stand too, an
+unknown key is a warning.
 ",
     );
     for &key in Key::ALL {

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::sandbox::Sandbox;
 
-/// A skill of each format, one of each kind of flaw.
+/// A skill of each format.
 fn collection() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.skill(".claude/skills", "changelog", "Writes the changelog. Use it before a release.");
@@ -19,6 +19,8 @@ fn collection() -> Sandbox {
         r#"{"name": "tickets", "description": "Reads and closes tickets.", "commands": [{"name": "close", "description": "Closes one."}]}"#,
     );
     sandbox
+        .write(".maestro/skills/triage/workflow.yaml", "name: triage\ndescription: Sorts what came in.\nsteps: []\n");
+    sandbox
 }
 
 #[test]
@@ -32,8 +34,9 @@ fn skills_of_every_format_are_in_one_list() {
     maestro-worker        builtin    Worker-specific capabilities for task execution
     sql                   user       Writes SQL. Use it for queries.
     tickets               project    Reads and closes tickets.
+    triage                project    Sorts what came in.
 
-    7 skills
+    8 skills
     ");
 }
 
@@ -89,6 +92,17 @@ fn the_list_for_programs_has_skills_problems_and_shadowed() {
           "format": "skill.json",
           "source": "project",
           "display_name": "tickets",
+          "type": "custom",
+          "version": "1.0.0"
+        },
+        {
+          "name": "triage",
+          "description": "Sorts what came in.",
+          "path": "[PROJECT]/.maestro/skills/triage",
+          "location": "project",
+          "format": "workflow",
+          "source": "project",
+          "display_name": "triage",
           "type": "custom",
           "version": "1.0.0"
         }
