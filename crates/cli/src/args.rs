@@ -21,13 +21,14 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 pub(crate) struct Globals {
     /// Print JSON for programs instead of text for people
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 100)]
     pub(crate) json: bool,
-    /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    /// Use colour: auto, always, never
+    #[arg(long, global = true, display_order = 101, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) color: ColorChoice,
     /// Set a setting for this command, for example `skills_validation=strict`
-    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    #[arg(long, global = true, display_order = 102, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }
 
@@ -173,7 +174,20 @@ pub(crate) enum Typed {
     /// A wish for help or the version.
     Help(String),
     /// Something that cannot be understood.
-    Wrong(String),
+    Wrong {
+        /// Why, for people.
+        text: String,
+        /// Whether a program asked.
+        json: bool,
+    },
+}
+
+impl Typed {
+    fn wrong(error: &clap::Error) -> Self {
+        // What was typed could not be read, so this is as good as it gets.
+        let json = std::env::args_os().any(|arg| arg == "--json");
+        Self::Wrong { text: error.render().to_string(), json }
+    }
 }
 
 impl Cli {
@@ -188,12 +202,12 @@ impl Cli {
     pub(crate) fn from_command_line() -> Typed {
         let matches = match Self::grammar().try_get_matches() {
             Ok(matches) => matches,
-            Err(error) if error.use_stderr() => return Typed::Wrong(error.render().to_string()),
+            Err(error) if error.use_stderr() => return Typed::wrong(&error),
             Err(error) => return Typed::Help(error.render().to_string()),
         };
         match Self::from_arg_matches(&matches) {
             Ok(cli) => Typed::Command(Box::new(cli)),
-            Err(error) => Typed::Wrong(error.render().to_string()),
+            Err(error) => Typed::wrong(&error),
         }
     }
 }

@@ -46,7 +46,7 @@ fn load_with(world: &World, dirs: &[PathBuf], settings: &Settings) -> Result<Cat
 }
 
 /// The directories named on the command line; each must be one.
-fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, CommandError> {
+pub(crate) fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, CommandError> {
     dirs.iter()
         .map(|dir| {
             let path = world.places.working_dir.join(dir);
@@ -55,9 +55,10 @@ fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, CommandError> {
                 let path = path.canonicalize().unwrap_or(path);
                 return Ok(Root::given(path, &world.places));
             }
-            let what = if path.exists() { "is not a directory" } else { "does not exist" };
-            Err(CommandError::not_found(format!("{} {what}", dir.display()))
-                .hint("--dir takes a directory that holds skill folders"))
+            let (dir, exists) = (dir.display(), path.exists());
+            let what =
+                if exists { format!("`{dir}` is not a directory") } else { format!("there is no directory `{dir}`") };
+            Err(CommandError::not_found(what).hint("--dir takes a directory that holds skill folders"))
         })
         .collect()
 }

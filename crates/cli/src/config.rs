@@ -1,6 +1,7 @@
 //! Which configuration files are there, and what do they add up to?
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::{ConfigText, Layer};
@@ -73,17 +74,20 @@ fn read_text(path: &Path, problems: &mut Vec<Problem>) -> Option<String> {
         problems.push(Problem::new(Code::ConfigInvalid, Severity::Error, path, message, help));
         None
     };
+    if path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+        return refuse("this is a pipe, which may never end".to_owned());
+    }
     let contents = match read_bounded(path, MAX_TEXT_BYTES) {
         Ok(contents) => contents,
         // A directory of that name, e.g. the home's `.maestro`, has no configuration to read either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return None,
-        Err(error) => return refuse(format!("cannot be read: {error}")),
+        Err(error) => return refuse(format!("the file cannot be read: {error}")),
     };
     if contents.cut {
-        return refuse(format!("is larger than {MAX_TEXT_BYTES} bytes"));
+        return refuse(format!("the file is larger than {MAX_TEXT_BYTES} bytes"));
     }
     match String::from_utf8(contents.bytes) {
         Ok(text) => Some(text),
-        Err(_) => refuse("is not UTF-8 text".to_owned()),
+        Err(_) => refuse("the file is not UTF-8 text".to_owned()),
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use maestro_core::Problem;
 use serde_json::{Value as Json, json};
 
-use crate::screen::{Paint, clean, clean_path};
+use crate::screen::{Paint, clean, clean_path, place};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,12 +89,33 @@ impl CommandError {
 
     /// Everything wrong with the configuration, at once.
     pub(crate) fn config(problems: &[&Problem]) -> Self {
-        let mut error = Self::new(Kind::Config, "the configuration has errors");
-        for problem in problems {
-            let place = format!("{}:{}:{}", problem.path.display(), problem.line, problem.column);
-            error.causes.push(format!("{place}: {} ({})", problem.message, problem.help));
-        }
-        error.hint("`maestro doctor` shows the whole state; `maestro config show --origin` lists every setting")
+        Self::new(Kind::Config, "the configuration has errors")
+            .because_of(problems.iter().copied())
+            .hint("`maestro doctor` shows the whole state; `maestro config show --origin` lists every setting")
+    }
+
+    /// What is wrong with the command line, as told to people, taken apart for programs.
+    pub(crate) fn usage(text: &str) -> Self {
+        let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+        let first = parts.next().unwrap_or_default();
+        let Some(message) = first.strip_prefix("error: ") else {
+            return Self::invalid("a command is missing").hint("`maestro --help` lists the commands");
+        };
+        let hints: Vec<String> = parts
+            .filter_map(|part| match part.strip_prefix("tip: ") {
+                Some(tip) => Some(tip.to_owned()),
+                None => part.starts_with("Usage:").then_some(part),
+            })
+            .collect();
+        let error = Self::invalid(message);
+        if hints.is_empty() { error.hint("`maestro --help` lists the commands") } else { Self { hints, ..error } }
+    }
+
+    /// Adds problems, each with its place and help.
+    pub(crate) fn because_of<'a>(mut self, problems: impl IntoIterator<Item = &'a Problem>) -> Self {
+        let told = |problem: &Problem| format!("{}: {} ({})", place(problem), problem.message, problem.help);
+        self.causes.extend(problems.into_iter().map(told));
+        self
     }
 
     /// Adds what lies beneath, with everything beneath that.

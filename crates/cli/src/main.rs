@@ -19,18 +19,20 @@ mod world;
 use std::process::ExitCode;
 
 use args::{Cli, Typed};
-use reply::Reply;
+use error::CommandError;
+use reply::{Reply, print_error};
+use screen::Paint;
 use world::World;
 
 fn main() -> ExitCode {
     let cli = match Cli::from_command_line() {
         Typed::Command(cli) => cli,
         Typed::Help(text) => return reply::print(&Reply::text(text)),
-        Typed::Wrong(text) => return reply::print_usage(&text),
+        Typed::Wrong { text, json: true } => return print_error(&CommandError::usage(&text), true, Paint::plain()),
+        Typed::Wrong { text, json: false } => return reply::print_usage(&text),
     };
-    let json = cli.globals.json;
     match World::of_this_process(&cli.globals).and_then(|world| commands::run(&cli, &world)) {
         Ok(reply) => reply::print(&reply),
-        Err(error) => reply::print_error(&error, json),
+        Err(error) => print_error(&error, cli.globals.json, Paint::for_stderr(cli.globals.color)),
     }
 }

@@ -7,14 +7,18 @@ use maestro_skills::{Pack, PackError};
 
 use crate::files;
 
+const BUILTIN: &str = "the built-in skill pack";
+const WORKSPACE: &str = "the workspace's skill pack";
+
 /// Copies the pack that comes with Maestro, unless the copy is up to date.
 ///
 /// Returns where it can be read, if it can.
 pub(crate) fn sync_builtin(settings: &Settings, problems: &mut Vec<Problem>) -> Option<PathBuf> {
     let pack = Pack::builtin();
     let directory = pack.directory(&settings.skills_sync_dir.value);
-    bring(pack, settings, problems);
-    directory.is_dir().then_some(directory)
+    // An older copy is better than none; what somebody else put there is no copy.
+    let is_copy = bring(pack, BUILTIN, settings, problems) || directory.is_symlink();
+    (is_copy && directory.is_dir()).then_some(directory)
 }
 
 /// Copies the workspace's own pack. When that fails, the pack is still read where it is.
@@ -22,35 +26,41 @@ pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut
     match Pack::workspace(&settings.skills_builtin_dir.value, project) {
         Ok(Some(pack)) => {
             let directory = pack.directory(&settings.skills_sync_dir.value);
-            bring(pack, settings, problems).then_some(directory)
+            bring(pack, WORKSPACE, settings, problems).then_some(directory)
         }
         Ok(None) => None,
         Err(error) => {
-            problems.push(not_synced(settings, &error));
+            problems.push(not_synced(WORKSPACE, settings, &error));
             None
         }
     }
 }
 
-fn bring(pack: Pack, settings: &Settings, problems: &mut Vec<Problem>) -> bool {
+fn bring(pack: Pack, which: &str, settings: &Settings, problems: &mut Vec<Problem>) -> bool {
     let sync_dir = &settings.skills_sync_dir.value;
     let done = pack.plan(sync_dir).and_then(|plan| match plan {
         Some(plan) => files::sync(&plan).map_err(|source| PackError::Write { path: sync_dir.clone(), source }),
         None => Ok(()),
     });
     if let Err(error) = &done {
-        problems.push(not_synced(settings, error));
+        problems.push(not_synced(which, settings, error));
     }
     done.is_ok()
 }
 
-fn not_synced(settings: &Settings, error: &PackError) -> Problem {
+fn not_synced(which: &str, settings: &Settings, error: &PackError) -> Problem {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     Problem::new(
         Code::PackNotSynced,
         Severity::Warning,
         &settings.skills_sync_dir.value,
-        format!("the skill pack was not copied: {error}{cause}"),
-        "make the directory writable, or set skills_sync_dir to another one",
+        format!("{which} was not copied: {error}{cause}"),
+        match error {
+            PackError::Read { .. } => "check that you may read it",
+            PackError::Write { .. } => "make the directory writable, or set skills_sync_dir to another one",
+            PackError::Outside { .. } => "put the pack into the project, or name its directory in your own config.toml",
+            PackError::TooLarge { .. } => "make the pack smaller, or set skills_builtin_dir to another directory",
+            PackError::Occupied { .. } => "move it away, or set skills_sync_dir to another directory",
+        },
     )
 }

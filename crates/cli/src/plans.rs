@@ -28,18 +28,20 @@ impl PlanFile {
     pub(crate) fn read(path: &Path) -> Result<Self, CommandError> {
         let shown = path.display();
         let contents = read_bounded(path, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => CommandError::not_found(format!("there is no plan {shown}"))
+            std::io::ErrorKind::NotFound => CommandError::not_found(format!("there is no plan `{shown}`"))
                 .hint("name a Markdown file with `- [ ]` lines"),
-            _ => CommandError::io(format!("the plan {shown} cannot be read"), &error)
+            std::io::ErrorKind::IsADirectory => CommandError::invalid(format!("`{shown}` is a directory, not a plan"))
+                .hint("name a Markdown file with `- [ ]` lines"),
+            _ => CommandError::io(format!("the plan `{shown}` cannot be read"), &error)
                 .hint("a plan is a Markdown file with `- [ ]` lines"),
         })?;
         if contents.cut {
-            return Err(CommandError::invalid(format!("the plan {shown} is larger than 16 MiB"))
+            return Err(CommandError::invalid(format!("the plan `{shown}` is larger than 16 MiB"))
                 .hint("split it into several plans"));
         }
         let text = String::from_utf8(contents.bytes).map_err(|error| {
             let line = error.as_bytes().iter().take(error.utf8_error().valid_up_to()).filter(|&&b| b == b'\n').count();
-            CommandError::invalid(format!("the plan {shown} is not UTF-8 text (line {})", line + 1))
+            CommandError::invalid(format!("the plan `{shown}` is not UTF-8 text (line {})", line + 1))
                 .hint("save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW")
         })?;
         Ok(Self { path: path.to_owned(), plan: plan::parse(&text) })

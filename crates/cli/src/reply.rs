@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::error::{CommandError, Exit};
-use crate::screen;
+use crate::screen::{ColorChoice, Paint};
 
 /// What a command has to say.
 #[derive(Debug)]
@@ -51,32 +51,45 @@ impl Reply {
     }
 }
 
-/// Prints a reply. A reader that has gone away is no failure.
+/// Prints a reply. A reader that has gone away is no failure; output that is lost in any other way is.
 pub(crate) fn print(reply: &Reply) -> ExitCode {
-    write_all(&mut io::stdout().lock(), &reply.stdout);
-    write_all(&mut io::stderr().lock(), reply.stderr.as_bytes());
-    reply.exit.into()
+    let printed = answer(&reply.stdout);
+    tell(&reply.stderr);
+    match printed {
+        Ok(()) => reply.exit.into(),
+        Err(error) => {
+            let error = CommandError::io("the output cannot be written", &error).hint("check where it goes to");
+            print_error(&error, false, Paint::for_stderr(ColorChoice::Auto))
+        }
+    }
 }
 
 /// Prints why something failed: for people on standard error, for programs as JSON on standard output.
-pub(crate) fn print_error(error: &CommandError, json: bool) -> ExitCode {
+pub(crate) fn print_error(error: &CommandError, json: bool, paint: Paint) -> ExitCode {
     if json {
-        let text = format!("{}\n", error.to_json());
-        write_all(&mut io::stdout().lock(), text.as_bytes());
+        // The exit code tells of the failure even where the text cannot be written.
+        let _ = answer(format!("{}\n", error.to_json()).as_bytes());
     } else {
-        let paint = screen::Paint::for_stderr();
-        write_all(&mut io::stderr().lock(), error.to_text(paint).as_bytes());
+        tell(&error.to_text(paint));
     }
     error.exit().into()
 }
 
 /// Prints what is wrong with the command line itself.
 pub(crate) fn print_usage(text: &str) -> ExitCode {
-    write_all(&mut io::stderr().lock(), text.as_bytes());
+    tell(text);
     Exit::Failed.into()
 }
 
-fn write_all(stream: &mut impl Write, bytes: &[u8]) {
+fn answer(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+fn tell(text: &str) {
     // Nobody is left to be told when this fails.
-    let _ = stream.write_all(bytes).and_then(|()| stream.flush());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }

@@ -35,8 +35,12 @@ impl Paint {
         Self::chosen(choice, io::stdout().is_terminal())
     }
 
-    pub(crate) fn for_stderr() -> Self {
-        Self::chosen(ColorChoice::Auto, io::stderr().is_terminal())
+    pub(crate) fn for_stderr(choice: ColorChoice) -> Self {
+        Self::chosen(choice, io::stderr().is_terminal())
+    }
+
+    pub(crate) fn plain() -> Self {
+        Self { on: false }
     }
 
     fn chosen(choice: ColorChoice, is_terminal: bool) -> Self {
@@ -98,11 +102,18 @@ impl Paint {
 pub(crate) fn problem(problem: &Problem, paint: Paint) -> String {
     let head = paint.severity(problem.severity, &format!("{}[{}]", problem.severity, problem.code));
     let mut text = format!("{head}: {}\n", clean(&problem.message));
-    let path = problem.path.to_string_lossy();
-    let place = format!("{}:{}:{}", clean_path(&path), problem.line, problem.column);
-    let _ = writeln!(text, "  {} {place}", paint.dim("-->"));
+    let _ = writeln!(text, "  {} {}", paint.dim("-->"), clean_path(&place(problem)));
     let _ = writeln!(text, "  {} {}", paint.help("help:"), clean(&problem.help));
     text
+}
+
+/// Where a problem is. A variable and a flag have no lines.
+pub(crate) fn place(problem: &Problem) -> String {
+    let path = problem.path.to_string_lossy();
+    if path.starts_with('$') || path.starts_with("--") {
+        return path.into_owned();
+    }
+    format!("{path}:{}:{}", problem.line, problem.column)
 }
 
 /// Text from a file, safe to show and on one line.

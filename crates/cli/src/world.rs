@@ -24,7 +24,10 @@ pub(crate) struct World {
     pub(crate) program_dirs: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
     pub(crate) json: bool,
+    /// The colours of standard output.
     pub(crate) paint: Paint,
+    /// The colours of notes, which go to standard error.
+    pub(crate) note_paint: Paint,
     /// How wide the terminal is; nothing when there is none.
     pub(crate) width: Option<usize>,
     pub(crate) terminals: Terminals,
@@ -71,6 +74,7 @@ impl World {
             flags: globals.set.clone(),
             json: globals.json,
             paint: Paint::for_stdout(globals.color),
+            note_paint: Paint::for_stderr(globals.color),
             width: terminals.stdout.then(terminal_width),
             terminals,
         })
@@ -78,10 +82,14 @@ impl World {
 
     /// A path as a person would write it: relative to the working directory, or with `~`.
     pub(crate) fn short(&self, path: &Path) -> String {
-        if let Ok(relative) = path.strip_prefix(&self.places.working_dir)
-            && !relative.as_os_str().is_empty()
-        {
-            return relative.display().to_string();
+        let up_to_project = self.places.working_dir.ancestors().take_while(|dir| dir.starts_with(&self.places.project));
+        for (levels, dir) in up_to_project.enumerate() {
+            match path.strip_prefix(dir) {
+                Ok(rest) if !rest.as_os_str().is_empty() => {
+                    return format!("{}{}", "../".repeat(levels), rest.display());
+                }
+                _ => {}
+            }
         }
         match path.strip_prefix(&self.places.home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),

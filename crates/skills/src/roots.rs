@@ -116,11 +116,13 @@ impl Containment {
 
     /// Whether a link found in a root of this kind may lead to `target`, which is canonical.
     pub(crate) fn permits(&self, source: Source, target: &Path) -> bool {
-        let wider = match source {
-            Source::Project | Source::Workspace => &self.project,
-            Source::User | Source::Given | Source::Builtin => &self.home,
+        let wider: &[&PathBuf] = match source {
+            Source::Project | Source::Workspace => &[&self.project],
+            Source::User | Source::Builtin => &[&self.home],
+            // Whoever names a directory on the command line vouches for it as for their own.
+            Source::Given => &[&self.project, &self.home],
         };
-        target.starts_with(wider) || self.roots.iter().any(|root| target.starts_with(root))
+        wider.iter().any(|place| target.starts_with(place)) || self.roots.iter().any(|root| target.starts_with(root))
     }
 }
 

@@ -125,7 +125,7 @@ fn limit(path: &Path, what: &str, help: &str) -> Problem {
 }
 
 fn no_file(path: PathBuf) -> Problem {
-    let message = "has the name of a skill's file but is none";
+    let message = "it has the name of a skill's file but is none";
     Problem::new(Code::FileUnreadable, Severity::Error, path, message, "remove it, or put a file in its place")
 }
 

@@ -117,7 +117,11 @@ pub struct Contents {
 pub fn read_bounded(path: &Path, most: u64) -> io::Result<Contents> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
+    let kind = file.metadata()?.file_type();
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     take(file, most)
@@ -145,7 +149,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Problem {
         Code::FileUnreadable,
         Severity::Error,
         path,
-        format!("cannot be read: {error}"),
+        format!("it cannot be read: {error}"),
         "check that it exists and that you may read it",
     )
 }
@@ -155,7 +159,7 @@ pub(crate) fn too_large(path: &Path, severity: Severity) -> Problem {
         Code::FileTooLarge,
         severity,
         path,
-        "larger than 1 MiB, of which no more is read",
+        "the file is larger than 1 MiB, and no more of it is read",
         "move what is not needed every time into files under references/",
     )
 }
@@ -165,7 +169,7 @@ pub(crate) fn not_utf8(path: &Path, (line, column): (usize, usize)) -> Problem {
         Code::FileNotUtf8,
         Severity::Error,
         path,
-        "is not UTF-8 text",
+        "the file is not UTF-8 text",
         "save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW",
     )
     .at(line, column)

@@ -43,7 +43,8 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandErro
             let _ = writeln!(text, "{}   {}", pad("", width), world.paint.dim(&clean(&from.to_string())));
         }
     }
-    let notes: String = loaded.problems.iter().map(|found: &Problem| screen::problem(found, world.paint)).collect();
+    let notes: String =
+        loaded.problems.iter().map(|found: &Problem| screen::problem(found, world.note_paint)).collect();
     Ok(Reply::text(text).with_notes(notes).ending(exit))
 }
 

@@ -57,7 +57,8 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
 /// The catalogue even where the settings have errors: the rest may still be worth knowing.
 fn look(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue, CommandError> {
     if !args.dirs.is_empty() {
-        return catalogue::load(world, &args.dirs);
+        let roots = catalogue::given(world, &args.dirs)?;
+        return Ok(catalogue::search(world, settings, &roots, Vec::new()));
     }
     let mut problems = Vec::new();
     let mut roots = search_order(settings, &world.places);

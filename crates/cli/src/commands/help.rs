@@ -26,5 +26,5 @@ pub(crate) fn run(args: &HelpArgs) -> Result<Reply, CommandError> {
             }
         })?;
     }
-    Ok(Reply::text(command.render_long_help().to_string()))
+    Ok(Reply::text(command.render_help().to_string()))
 }

@@ -11,6 +11,7 @@ use maestro_core::{Settings, Severity};
 use maestro_skills::{Catalogue, Pack, Root, search_order};
 use serde::Serialize;
 use serde_json::json;
+use unicode_width::UnicodeWidthStr;
 
 use crate::agents::{self, Agent};
 use crate::config;
@@ -83,8 +84,10 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     }
     text.push_str("\nNext\n");
     let wrong = config_errors > 0 || figures.as_ref().is_some_and(|figures| figures.not_loaded > 0);
-    for (command, why) in next_commands(&plans, wrong, has_config, world) {
-        let _ = writeln!(text, "  {} {why}", world.paint.strong(&pad(&command, 34)));
+    let next = next_commands(&plans, wrong, has_config, world);
+    let width = next.iter().map(|(command, _)| command.width()).max().unwrap_or_default();
+    for (command, why) in next {
+        let _ = writeln!(text, "  {}  {why}", world.paint.strong(&pad(&command, width)));
     }
     Ok(Reply::text(text))
 }
@@ -168,7 +171,7 @@ fn plan_lines(plans: &[PlanFile], world: &World) -> Vec<String> {
 
 fn server_line(world: &World) -> String {
     let record = world.maestro_home.join("run/server.json");
-    if record.exists() { format!("recorded in {}", world.short(&record)) } else { "not running".to_owned() }
+    if record.exists() { format!("recorded in {}", clean(&world.short(&record))) } else { "not running".to_owned() }
 }
 
 fn next_commands(plans: &[PlanFile], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {

@@ -9,8 +9,9 @@ use serde_json::json;
 use crate::args::InitArgs;
 use crate::error::CommandError;
 use crate::reply::Reply;
+use crate::screen::{self, clean_path};
 use crate::world::World;
-use crate::{config, files, packs, screen};
+use crate::{config, files, packs};
 
 /// What a fresh project's file says.
 const CONFIG: &str = "\
@@ -23,9 +24,9 @@ skills_enabled = true
 
 pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError> {
     let path = config::project_file(world);
-    let shown = world.short(&path);
-    let is_there = path.exists();
-    let mut text = if is_there {
+    let shown = clean_path(&world.short(&path)).into_owned();
+    let exists = path.exists();
+    let mut text = if exists {
         format!("{shown} is there already and stays as it is.\n")
     } else {
         if !args.yes && !agreed(world, &shown)? {
@@ -39,25 +40,25 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
     };
     let settings = config::settings(world)?;
     let mut problems: Vec<Problem> = Vec::new();
-    let mut pack = None;
+    let mut copied = None;
     if settings.skills_sync_on_start.value {
         packs::sync_builtin(&settings, &mut problems);
-        pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
+        copied = packs::sync_workspace(&settings, &world.places.project, &mut problems);
     }
     if world.json {
         return Reply::json(&json!({
             "config": path.to_string_lossy(),
-            "written": !is_there,
-            "pack": pack.map(|directory| directory.to_string_lossy().into_owned()),
+            "written": !exists,
+            "pack": copied.as_ref().map(|directory| directory.to_string_lossy()),
             "problems": problems,
         }));
     }
-    if let Some(directory) = pack {
-        let from = world.short(&settings.skills_builtin_dir.value);
-        let _ = writeln!(text, "Copied the skill pack {from} to {}.", world.short(&directory));
+    if let Some(directory) = copied {
+        let (pack, copy) = (world.short(&settings.skills_builtin_dir.value), world.short(&directory));
+        let _ = writeln!(text, "Copied the skill pack {} to {}.", clean_path(&pack), clean_path(&copy));
     }
     text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
-    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.paint)).collect();
+    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
     Ok(Reply::text(text).with_notes(notes))
 }
 

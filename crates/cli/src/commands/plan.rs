@@ -10,8 +10,10 @@ use crate::args::{PlanArgs, PlanCommand};
 use crate::error::CommandError;
 use crate::plans::PlanFile;
 use crate::reply::Reply;
-use crate::screen::{self, Paint, clean, count};
+use crate::screen::{self, Paint, clean, clean_path, count};
 use crate::world::World;
+
+const NO_TASK: &str = "There is no task in this plan. A task is a line like `- [ ] Do this`.\n";
 
 pub(crate) fn run(args: &PlanArgs, world: &World) -> Result<Reply, CommandError> {
     match &args.command {
@@ -23,15 +25,15 @@ pub(crate) fn run(args: &PlanArgs, world: &World) -> Result<Reply, CommandError>
 fn next(file: &Path, world: &World) -> Result<Reply, CommandError> {
     let plan = PlanFile::read(file)?;
     let task = select_task(&plan.plan);
-    let notes: String = plan.problems().iter().map(|problem| screen::problem(problem, world.paint)).collect();
+    let notes: String = plan.problems().iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
     if world.json {
-        return Reply::json(&task);
+        return Ok(Reply::json(&task)?.with_notes(notes));
     }
     let Some(task) = task else {
         return Ok(Reply::text(nothing_left(&plan)).with_notes(notes));
     };
     let mut text = format!("{}\n", world.paint.strong(&clean(&task.label)));
-    let _ = writeln!(text, "  {}:{}", file.display(), task.line_number);
+    let _ = writeln!(text, "  {}:{}", clean_path(&file.to_string_lossy()), task.line_number);
     if let Some(section) = &task.section {
         let _ = writeln!(text, "  section: {}", clean(section));
     }
@@ -44,14 +46,15 @@ fn next(file: &Path, world: &World) -> Result<Reply, CommandError> {
 
 fn nothing_left(plan: &PlanFile) -> String {
     if plan.plan.tasks.is_empty() {
-        return "There is no task in this plan. A task is a line like `- [ ] Do this`.\n".to_owned();
+        return NO_TASK.to_owned();
     }
     let aside = plan.plan.tasks.iter().filter(|task| task.set_aside.is_some()).count();
     match aside {
         0 => "Nothing is left to do.\n".to_owned(),
         _ => format!(
-            "Nothing is left to do. {} set aside; `maestro plan list` tells why.\n",
-            count(aside, "open task is", "open tasks are")
+            "Nothing is left to do. {} set aside; `maestro plan list {}` tells why.\n",
+            count(aside, "open task is", "open tasks are"),
+            clean_path(&plan.path.to_string_lossy())
         ),
     }
 }
@@ -77,20 +80,24 @@ fn list(file: &Path, world: &World) -> Result<Reply, CommandError> {
         }
         text.push_str(&line(task, world.paint));
     }
-    let _ = writeln!(text, "{}{} of {} done", if text.is_empty() { "" } else { "\n" }, plan.done(), plan.total());
-    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.paint)).collect();
+    if plan.plan.tasks.is_empty() {
+        text.push_str(NO_TASK);
+    } else {
+        let _ = writeln!(text, "\n{} of {} done", plan.done(), plan.total());
+    }
+    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
     Ok(Reply::text(text).with_notes(notes))
 }
 
 fn line(task: &PlanTask, paint: Paint) -> String {
     let state = match task.status {
-        Status::Open if task.set_aside.is_some() => paint.dim("○"),
-        Status::Open => "○".to_owned(),
-        Status::Done => paint.good("✓"),
+        Status::Open if task.set_aside.is_some() => paint.dim("○ "),
+        Status::Open => "○ ".to_owned(),
+        Status::Done => paint.good("✓ "),
         Status::Reviewed => paint.good("✓✓"),
-        Status::Deferred => paint.dim("~"),
-        Status::Optional => paint.dim("?"),
-        Status::Other(mark) => paint.dim(&mark.to_string()),
+        Status::Deferred => paint.dim("~ "),
+        Status::Optional => paint.dim("? "),
+        Status::Other(mark) => paint.dim(&format!("{mark} ")),
     };
     let indent = "  ".repeat(task.depth.min(20) + 1);
     let aside = task.set_aside.map(|reason| paint.dim(&format!("  ({})", why(reason)))).unwrap_or_default();

@@ -6,7 +6,7 @@ mod roles;
 mod show;
 mod validate;
 
-use maestro_core::Problem;
+use maestro_core::Severity;
 use maestro_skills::{Catalogue, Lookup, Skill};
 use serde::Serialize;
 
@@ -75,9 +75,10 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, CommandEr
                 .hint(format!("name one of them by its id: {}", ids.join(", "))))
         }
         Lookup::Broken(broken) => {
-            let why = catalogue.problems_of(&broken.path).map(told).collect::<Vec<_>>().join("; ");
-            Err(CommandError::invalid(format!("the skill `{name}` is there but cannot be loaded: {why}"))
-                .hint(format!("mend {}", broken.path.display())))
+            let errors = catalogue.problems_of(&broken.path).filter(|problem| problem.severity == Severity::Error);
+            Err(CommandError::invalid(format!("the skill `{name}` is there but cannot be loaded"))
+                .because_of(errors)
+                .hint("mend the file, then try again"))
         }
         Lookup::Missing { closest } => {
             let error = CommandError::not_found(format!("there is no skill `{name}`"));
@@ -87,9 +88,4 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, CommandEr
             })
         }
     }
-}
-
-fn told(problem: &Problem) -> String {
-    let file = problem.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    format!("{file}:{}:{}: {}", problem.line, problem.column, problem.message)
 }

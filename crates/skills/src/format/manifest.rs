@@ -76,12 +76,16 @@ pub(super) fn read_object(findings: &mut Findings<'_>) -> Option<Map<String, Jso
     match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(Json::Object(fields)) => Some(fields),
         Ok(_) => {
-            findings.error(Code::ManifestInvalid, TOP, "is no JSON object", "write { \"name\": …, … }");
+            findings.error(Code::ManifestInvalid, TOP, "the file is no JSON object", "write { \"name\": …, … }");
             None
         }
         Err(error) => {
             let place = Place { line: error.line().max(1), column: error.column().max(1) };
-            findings.error(Code::ManifestInvalid, place, format!("is no valid JSON: {error}"), "mend the JSON");
+            // The place is told apart from the message.
+            let reason = error.to_string();
+            let reason = reason.split(" at line ").next().unwrap_or_default();
+            let help = "mend the JSON at this place: a comma or a quote is often missing just before it";
+            findings.error(Code::ManifestInvalid, place, format!("the file is no valid JSON: {reason}"), help);
             None
         }
     }

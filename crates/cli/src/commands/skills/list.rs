@@ -114,7 +114,7 @@ fn worst(catalogue: &Catalogue, world: &World) -> String {
     let errors: Vec<&Problem> =
         catalogue.problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
     let mut text: String =
-        errors.iter().take(MOST_PROBLEMS).map(|problem| screen::problem(problem, world.paint)).collect();
+        errors.iter().take(MOST_PROBLEMS).map(|problem| screen::problem(problem, world.note_paint)).collect();
     if errors.len() > MOST_PROBLEMS {
         let _ = writeln!(text, "… and {} more errors: maestro doctor", errors.len() - MOST_PROBLEMS);
     }

@@ -8,13 +8,16 @@ use serde_json::json;
 use super::find;
 use crate::error::CommandError;
 use crate::reply::Reply;
-use crate::screen::clean_lines;
+use crate::screen::{clean, clean_lines, clean_path};
 use crate::world::World;
 
 pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
     let names = names.iter().flat_map(|names| names.split(',')).map(str::trim).filter(|name| !name.is_empty());
     // All or nothing: an agent that asked for two skills should not take one for both.
     let skills: Vec<&Skill> = names.map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
+    if skills.is_empty() {
+        return Err(CommandError::invalid("no skill is named").hint("`maestro skills list` shows every skill"));
+    }
     let mut notes = String::new();
     let mut texts: Vec<(&Skill, Contents)> = Vec::new();
     for skill in skills {
@@ -23,7 +26,8 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
                 .hint(format!("look at {}", skill.path.display()))
         })?;
         if contents.cut {
-            let _ = writeln!(notes, "`{}` is larger than 1 MiB; the rest is in {}", skill.id, skill.path.display());
+            let (id, path) = (skill.id.as_str(), skill.path.to_string_lossy());
+            let _ = writeln!(notes, "`{}` is larger than 1 MiB; the rest is in {}", clean(id), clean_path(&path));
         }
         texts.push((skill, contents));
     }

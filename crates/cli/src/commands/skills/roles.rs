@@ -41,9 +41,10 @@ impl<'a> From<&'a Skill> for RoleRow<'a> {
 pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> Result<Reply, CommandError> {
     let roles = match role {
         None => Role::ALL.to_vec(),
-        Some(name) => {
-            vec![name.parse::<Role>().map_err(|error| CommandError::invalid(error.to_string()))?]
-        }
+        Some(name) => vec![name.parse::<Role>().map_err(|_| {
+            CommandError::invalid(format!("there is no role `{name}`"))
+                .hint("name worker or orchestrator; without a name both are listed")
+        })?],
     };
     let resolved: Vec<(Role, Resolved<'_>)> = roles.iter().map(|&role| (role, for_role(catalogue, role))).collect();
     if world.json {
@@ -66,7 +67,7 @@ pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> R
             let _ = writeln!(text, "  {name} {}", clean(&skill.description));
         }
         for problem in &resolved.problems {
-            notes.push_str(&screen::problem(problem, world.paint));
+            notes.push_str(&screen::problem(problem, world.note_paint));
         }
     }
     Ok(Reply::text(text).with_notes(notes))

@@ -49,6 +49,11 @@ pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<Re
     Ok(Reply::text(text))
 }
 
+/// Two words about the same thing, unless they are the same.
+fn both(word: &str, other: &str) -> String {
+    if word == other { word.to_owned() } else { format!("{word} ({other})") }
+}
+
 fn facts(skill: &Skill, world: &World, row: &mut impl FnMut(&str, &str)) {
     let invocation = match (skill.invocation.by_model, skill.invocation.by_user) {
         (true, true) => "",
@@ -60,8 +65,8 @@ fn facts(skill: &Skill, world: &World, row: &mut impl FnMut(&str, &str)) {
         row("called", &skill.display_name);
     }
     row("in", &world.short(&skill.path));
-    row("from", &format!("{} ({})", skill.source, skill.location));
-    row("format", &format!("{} ({})", skill.format, skill.file));
+    row("from", &both(&skill.source.to_string(), &skill.location.to_string()));
+    row("format", &both(&skill.format.to_string(), &skill.file));
     row("type", &format!("{}, version {}", skill.kind, skill.version));
     row("when", skill.when_to_use.as_deref().unwrap_or_default());
     row("triggers", &skill.triggers.join(", "));

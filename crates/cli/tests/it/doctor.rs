@@ -1,0 +1,290 @@
+//! `maestro doctor`: everything that could be mended, with file, line and help.
+
+use insta::assert_snapshot;
+
+use crate::sandbox::Sandbox;
+
+fn sick_project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".maestro/config.toml", "skills_enabled = true\nskills_validaton = \"strict\"\n");
+    sandbox.write(".claude/skills/half/SKILL.md", "---\nname: half\n---\n");
+    sandbox.write(".claude/skills/colon/SKILL.md", "---\nname: colon\ndescription: Use it: always\n---\n");
+    sandbox
+}
+
+#[test]
+fn a_healthy_project_has_no_problems() {
+    let sandbox = Sandbox::new();
+    sandbox.skill(".claude/skills", "changelog", "Writes the changelog.");
+    sandbox.write(".maestro/config.toml", "skills_enabled = true\n");
+    sandbox.install("codex");
+    assert_snapshot!(sandbox.maestro("doctor"), @"
+    $ maestro doctor
+    Settings
+      not there  ~/.config/maestro/config.toml
+      not there  .loop/config
+      read       .maestro/config.toml
+
+    Agents
+      Codex        ~/bin/codex
+
+    Where skills are looked for
+      .claude/skills                           1 skill folder
+      ~/.local/share/maestro/skills/builtin    3 skill folders
+      and 15 more that are not there
+
+    Problems
+      none
+    ");
+}
+
+#[test]
+fn problems_come_with_place_and_help_and_fail_the_command() {
+    assert_snapshot!(sick_project().maestro("doctor"), @"
+    $ maestro doctor
+    Settings
+      not there  ~/.config/maestro/config.toml
+      not there  .loop/config
+      read       .maestro/config.toml
+
+    Agents
+      none of the agents Maestro knows is on your PATH
+
+    Where skills are looked for
+      .claude/skills                           2 skill folders
+      ~/.local/share/maestro/skills/builtin    3 skill folders
+      and 15 more that are not there
+
+    Problems
+    error[config-unknown]: unknown setting `skills_validaton`
+      --> [PROJECT]/.maestro/config.toml:2:1
+      help: did you mean `skills_validation`?
+    warning[frontmatter-repaired]: `description` is no valid YAML (mapping values are not allowed in this context) and was read as text
+      --> [PROJECT]/.claude/skills/colon/SKILL.md:3:20
+      help: write: description: 'Use it: always'
+    error[description-missing]: there is no description
+      --> [PROJECT]/.claude/skills/half/SKILL.md:2:1
+      help: add `description:` with what the skill does and when to use it
+
+    2 errors, 1 warning
+    --- exit 1
+    ");
+}
+
+#[test]
+fn programs_get_problems_roots_agents_and_settings() {
+    let sandbox = sick_project();
+    sandbox.install("claude");
+    let report = sandbox.maestro("doctor --json --set skills_builtin=false --set skills_extra_dirs=");
+    assert_snapshot!(report, @r#"
+    $ maestro doctor --json --set skills_builtin=false --set skills_extra_dirs=
+    {
+      "ok": false,
+      "problems": [
+        {
+          "code": "config-unknown",
+          "severity": "error",
+          "path": "[PROJECT]/.maestro/config.toml",
+          "line": 2,
+          "column": 1,
+          "message": "unknown setting `skills_validaton`",
+          "help": "did you mean `skills_validation`?"
+        },
+        {
+          "code": "frontmatter-repaired",
+          "severity": "warning",
+          "path": "[PROJECT]/.claude/skills/colon/SKILL.md",
+          "line": 3,
+          "column": 20,
+          "message": "`description` is no valid YAML (mapping values are not allowed in this context) and was read as text",
+          "help": "write: description: 'Use it: always'"
+        },
+        {
+          "code": "description-missing",
+          "severity": "error",
+          "path": "[PROJECT]/.claude/skills/half/SKILL.md",
+          "line": 2,
+          "column": 1,
+          "message": "there is no description",
+          "help": "add `description:` with what the skill does and when to use it"
+        }
+      ],
+      "roots": [
+        {
+          "path": "[PROJECT]/.agent/skills",
+          "source": "project",
+          "exists": false,
+          "folders": 0
+        },
+        {
+          "path": "[HOME]/.agent/skills",
+          "source": "user",
+          "exists": false,
+          "folders": 0
+        },
+        {
+          "path": "[PROJECT]/.claude/skills",
+          "source": "project",
+          "exists": true,
+          "folders": 2
+        },
+        {
+          "path": "[HOME]/.claude/skills",
+          "source": "user",
+          "exists": false,
+          "folders": 0
+        },
+        {
+          "path": "[PROJECT]/skills",
+          "source": "workspace",
+          "exists": false,
+          "folders": 0
+        }
+      ],
+      "agents": [
+        {
+          "name": "Claude Code",
+          "program": "claude",
+          "path": "[HOME]/bin/claude"
+        }
+      ],
+      "settings": [
+        {
+          "path": "[HOME]/.config/maestro/config.toml",
+          "exists": false
+        },
+        {
+          "path": "[PROJECT]/.loop/config",
+          "exists": false
+        },
+        {
+          "path": "[PROJECT]/.maestro/config.toml",
+          "exists": true
+        }
+      ]
+    }
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn warnings_alone_do_not_fail_the_command() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/skills/colon/SKILL.md", "---\nname: colon\ndescription: Use it: always\n---\n");
+    let report = sandbox.maestro("doctor");
+    assert_eq!(report.code, 0, "{report}");
+    assert!(report.stdout().ends_with("\n0 errors, 1 warning\n"), "{report}");
+}
+
+#[test]
+fn only_the_given_directories_are_examined() {
+    let sandbox = sick_project();
+    sandbox.write(".maestro/config.toml", "");
+    sandbox.skill("kit", "pdf", "Fills PDF forms.");
+    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
+    $ maestro doctor --dir kit
+    Settings
+      not there  ~/.config/maestro/config.toml
+      not there  .loop/config
+      read       .maestro/config.toml
+
+    Agents
+      none of the agents Maestro knows is on your PATH
+
+    Where skills are looked for
+      kit                                      1 skill folder
+
+    Problems
+      none
+    ");
+}
+
+#[test]
+fn given_directories_are_examined_even_where_the_settings_are_wrong() {
+    let sandbox = sick_project();
+    sandbox.skill("kit", "pdf", "Fills PDF forms.");
+    assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
+    $ maestro doctor --dir kit
+    Settings
+      not there  ~/.config/maestro/config.toml
+      not there  .loop/config
+      read       .maestro/config.toml
+
+    Agents
+      none of the agents Maestro knows is on your PATH
+
+    Where skills are looked for
+      kit                                      1 skill folder
+
+    Problems
+    error[config-unknown]: unknown setting `skills_validaton`
+      --> [PROJECT]/.maestro/config.toml:2:1
+      help: did you mean `skills_validation`?
+
+    1 error, 0 warnings
+    --- exit 1
+    ");
+    assert_eq!(sandbox.maestro("doctor --dir nowhere").code, 2);
+}
+
+#[test]
+fn one_directory_reached_by_two_ways_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.skill(".agents/skills", "changelog", "Writes the changelog.");
+    sandbox.write(".claude/settings.json", "{}");
+    std::os::unix::fs::symlink("../.agents/skills", sandbox.path(".claude/skills")).unwrap();
+    assert_snapshot!(sandbox.maestro("doctor --set skills_builtin=false"), @"
+    $ maestro doctor --set skills_builtin=false
+    Settings
+      not there  ~/.config/maestro/config.toml
+      not there  .loop/config
+      not there  .maestro/config.toml
+
+    Agents
+      none of the agents Maestro knows is on your PATH
+
+    Where skills are looked for
+      .claude/skills                           1 skill folder
+      .agents/skills                           the same as .claude/skills
+      and 14 more that are not there
+
+    Problems
+      none
+    ");
+}
+
+#[test]
+fn missing_and_circular_dependencies_are_reported() {
+    let sandbox = Sandbox::new();
+    for (id, needs) in [("hen", "egg"), ("egg", "hen"), ("nest", "twig")] {
+        let manifest =
+            format!(r#"{{"name": "{id}", "version": "1.0.0", "description": "A {id}.", "dependencies": ["{needs}"]}}"#);
+        sandbox.write(&format!(".maestro/skills/{id}/manifest.json"), manifest);
+        sandbox.write(&format!(".maestro/skills/{id}/skill.md"), "# Be\n");
+    }
+    let report = sandbox.maestro("doctor --set skills_builtin=false");
+    assert_snapshot!(report, @"
+    $ maestro doctor --set skills_builtin=false
+    Settings
+      not there  ~/.config/maestro/config.toml
+      not there  .loop/config
+      not there  .maestro/config.toml
+
+    Agents
+      none of the agents Maestro knows is on your PATH
+
+    Where skills are looked for
+      .maestro/skills                          3 skill folders
+      and 15 more that are not there
+
+    Problems
+    warning[dependency-cycle]: Dependency cycle: egg → hen → egg
+      --> [PROJECT]/.maestro/skills/hen/manifest.json:1:1
+      help: remove one of these dependencies
+    warning[dependency-missing]: Missing dependency: nest requires twig
+      --> [PROJECT]/.maestro/skills/nest/manifest.json:1:1
+      help: install `twig`, or remove it from the dependencies
+
+    0 errors, 2 warnings
+    ");
+}

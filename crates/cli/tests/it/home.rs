@@ -1,0 +1,220 @@
+//! `maestro` alone: what is here, and what to do next.
+
+use insta::assert_snapshot;
+
+use crate::sandbox::{Output, Sandbox};
+
+/// An overview that has the figures. The program does not wait long for them, so on a busy machine it says that it is
+/// still counting, and the next run may know.
+fn counted(run: impl Fn() -> Output) -> Output {
+    let is_counted = |output: &Output| {
+        let text = output.stdout();
+        !text.contains("still counting") && !text.contains("\"skills\":null")
+    };
+    (0..100).map(|_| run()).find(is_counted).expect("the skills were never counted")
+}
+
+fn overview(sandbox: &Sandbox, args: &str) -> Output {
+    counted(|| sandbox.maestro(args))
+}
+
+fn busy_project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.skill(".claude/skills", "changelog", "Writes the changelog. Use it before a release.");
+    sandbox.skill("~/.claude/skills", "changelog", "My own way of writing changelogs.");
+    sandbox.skill("~/.claude/skills", "sql", "Writes SQL. Use it for queries.");
+    sandbox.write(".claude/skills/broken/SKILL.md", "# No frontmatter\n");
+    sandbox.write(".claude/skills/nameless/SKILL.md", "---\ndescription: Has no name.\n---\n");
+    sandbox.write("PLAN.md", "# Plan\n\n- [x] Draw it\n- [ ] Build it @sql\n- [ ] Ship it\n");
+    sandbox.write("docs/plans/cleanup.md", "- [x] Sweep\n");
+    sandbox.install("claude");
+    sandbox.install("aider");
+    sandbox
+}
+
+#[test]
+fn an_empty_project_is_told_how_to_begin() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(overview(&sandbox, ""), @"
+    $ maestro
+    Maestro [VERSION] in [PROJECT]
+
+      agents   none of the agents Maestro knows is installed
+      skills   3
+      plans    none found
+      server   not running
+      waits    nothing waits for you
+
+    Next
+      maestro init              set this project up
+      maestro skills list       every skill here
+      maestro skills read NAME  a skill as an agent reads it
+      maestro --help            all commands
+    ");
+}
+
+#[test]
+fn the_overview_shows_agents_skills_plans_and_what_is_wrong() {
+    let sandbox = busy_project();
+    assert_snapshot!(overview(&sandbox, ""), @"
+    $ maestro
+    Maestro [VERSION] in [PROJECT]
+
+      agents   Claude Code, Aider
+      skills   6 · 1 not loaded · 1 warning · 1 shadowed
+      plans    PLAN.md  1 of 3 done, next: Build it @sql (line 4)
+               docs/plans/cleanup.md  1 of 1 done, nothing left
+      server   not running
+      waits    nothing waits for you
+
+    Next
+      maestro doctor             what is wrong, and how to mend it
+      maestro init               set this project up
+      maestro plan next PLAN.md  the task whose turn it is
+      maestro skills list        every skill here
+      maestro skills read NAME   a skill as an agent reads it
+      maestro --help             all commands
+    ");
+}
+
+#[test]
+fn the_overview_for_programs_holds_the_same_facts() {
+    let sandbox = busy_project();
+    assert_snapshot!(overview(&sandbox, "--json"), @r#"
+    $ maestro --json
+    {
+      "version": "[VERSION]",
+      "project": "[PROJECT]",
+      "agents": [
+        {
+          "name": "Claude Code",
+          "program": "claude",
+          "path": "[HOME]/bin/claude"
+        },
+        {
+          "name": "Aider",
+          "program": "aider",
+          "path": "[HOME]/bin/aider"
+        }
+      ],
+      "skills": {
+        "skills": 6,
+        "not_loaded": 1,
+        "warnings": 1,
+        "shadowed": 1
+      },
+      "plans": [
+        {
+          "path": "[PROJECT]/PLAN.md",
+          "done": 1,
+          "total": 3,
+          "next": {
+            "label": "Build it @sql",
+            "line_number": 4,
+            "section": "Plan",
+            "skill_hints": [
+              "sql"
+            ]
+          }
+        },
+        {
+          "path": "[PROJECT]/docs/plans/cleanup.md",
+          "done": 1,
+          "total": 1,
+          "next": null
+        }
+      ],
+      "server": null,
+      "waiting": [],
+      "config_errors": 0
+    }
+    "#);
+}
+
+#[test]
+fn the_overview_starts_and_writes_nothing() {
+    let sandbox = busy_project();
+    sandbox.skill("skills", "house-style", "The workspace's own pack, which other commands copy.");
+    let before = sandbox.tree();
+    overview(&sandbox, "");
+    overview(&sandbox, "--json");
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn the_overview_survives_a_config_file_with_errors() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".maestro/config.toml", "skills_enabled = \"maybe\"\n");
+    assert_snapshot!(overview(&sandbox, ""), @"
+    $ maestro
+    Maestro [VERSION] in [PROJECT]
+
+      agents   none of the agents Maestro knows is installed
+      skills   3
+      plans    none found
+      server   not running
+      waits    nothing waits for you
+      config   1 error
+
+    Next
+      maestro doctor            what is wrong, and how to mend it
+      maestro skills list       every skill here
+      maestro skills read NAME  a skill as an agent reads it
+      maestro --help            all commands
+    ");
+}
+
+#[test]
+fn below_the_project_the_overview_is_about_the_project() {
+    let sandbox = busy_project();
+    sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
+    sandbox.write("web/src/main.ts", "");
+    assert_snapshot!(counted(|| sandbox.maestro_in("web/src", &[])), @"
+    $ maestro
+    Maestro [VERSION] in [PROJECT]
+
+      agents   Claude Code, Aider
+      skills   6 · 1 not loaded · 1 warning · 1 shadowed
+      plans    ../../PLAN.md  1 of 3 done, next: Build it @sql (line 4)
+               ../../docs/plans/cleanup.md  1 of 1 done, nothing left
+      server   not running
+      waits    nothing waits for you
+
+    Next
+      maestro doctor                   what is wrong, and how to mend it
+      maestro init                     set this project up
+      maestro plan next ../../PLAN.md  the task whose turn it is
+      maestro skills list              every skill here
+      maestro skills read NAME         a skill as an agent reads it
+      maestro --help                   all commands
+    ");
+}
+
+#[test]
+fn only_the_first_plans_are_named_and_the_rest_counted() {
+    let sandbox = Sandbox::new();
+    for number in 1..=5 {
+        sandbox.write(&format!("plans/step-{number}.md"), "- [ ] Take it\n");
+    }
+    sandbox.write("plans/notes.md", "No task in here.\n");
+    assert_snapshot!(overview(&sandbox, ""), @"
+    $ maestro
+    Maestro [VERSION] in [PROJECT]
+
+      agents   none of the agents Maestro knows is installed
+      skills   3
+      plans    plans/step-1.md  0 of 1 done, next: Take it (line 1)
+               plans/step-2.md  0 of 1 done, next: Take it (line 1)
+               plans/step-3.md  0 of 1 done, next: Take it (line 1)
+               and 2 more
+      server   not running
+      waits    nothing waits for you
+
+    Next
+      maestro init                       set this project up
+      maestro plan next plans/step-1.md  the task whose turn it is
+      maestro skills list                every skill here
+      maestro skills read NAME           a skill as an agent reads it
+      maestro --help                     all commands
+    ");
+}

@@ -1,0 +1,236 @@
+//! `maestro init`: sets a project up, once.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::sandbox::Sandbox;
+
+/// The directory that the workspace's pack was copied to.
+fn copy_of_pack(sandbox: &Sandbox) -> std::path::PathBuf {
+    let entries = fs::read_dir(sandbox.sync_dir()).unwrap().map(|entry| entry.unwrap().path());
+    let is_link = |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("workspace-");
+    let links: Vec<_> = entries.filter(is_link).collect();
+    let [link] = links.as_slice() else { panic!("not one copy: {links:?}") };
+    link.clone()
+}
+
+#[test]
+fn init_writes_a_config_that_turns_skills_on() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    $ maestro init --yes
+    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    ");
+    assert_snapshot!(fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap(), @"
+    # Maestro's settings for this project.
+    # `maestro config show --origin` lists every setting and where it comes from.
+
+    # Agents that Maestro starts here are given the skills that fit their task.
+    skills_enabled = true
+    ");
+    assert_eq!(sandbox.maestro("config show skills_enabled").stdout(), "skills_enabled = true\n");
+}
+
+#[test]
+fn init_leaves_a_config_alone_that_is_there() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".maestro/config.toml", "# Mine\nskills_enabled = false\n");
+    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    $ maestro init --yes
+    .maestro/config.toml is there already and stays as it is.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    ");
+    let kept = fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap();
+    assert_eq!(kept, "# Mine\nskills_enabled = false\n");
+}
+
+#[test]
+fn a_second_init_changes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("skills", "house-style", "How we write.");
+    sandbox.maestro("init --yes");
+    let before = sandbox.tree();
+    assert_eq!(sandbox.maestro("init --yes").code, 0);
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn without_a_terminal_init_needs_a_yes() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.tree();
+    assert_snapshot!(sandbox.maestro("init"), @"
+    $ maestro init
+    --- stderr
+    error: nobody is there to agree to writing .maestro/config.toml
+    hint: `maestro init --yes` writes it without asking
+    --- exit 1
+    ");
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn init_below_the_project_writes_to_its_root() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
+    sandbox.write("web/index.html", "");
+    assert_snapshot!(sandbox.maestro_in("web", &["init", "--yes"]), @"
+    $ maestro init --yes
+    Wrote ../.maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    ");
+    assert!(sandbox.path(".maestro/config.toml").is_file());
+}
+
+#[test]
+fn init_copies_the_workspaces_skill_pack_with_everything_in_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    sandbox.skill("skills", "house-style", "How we write.");
+    sandbox.write("skills/house-style/scripts/check.sh", "#!/bin/sh\n");
+    let script = sandbox.path("skills/house-style/scripts/check.sh");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    $ maestro init --yes
+    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Copied the skill pack skills to ~/.local/share/maestro/skills/workspace-[DIGEST].
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    ");
+    let copy = copy_of_pack(&sandbox).join("house-style");
+    let text = fs::read(copy.join("SKILL.md")).unwrap();
+    assert_eq!(text, fs::read(sandbox.path("skills/house-style/SKILL.md")).unwrap());
+    let mode = copy.join("scripts/check.sh").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o111, 0o111, "a script stays one");
+}
+
+#[test]
+fn a_skill_that_left_the_pack_leaves_the_copy() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("skills", "old-way", "Goes away.");
+    sandbox.skill("skills", "house-style", "Stays.");
+    sandbox.maestro("init --yes");
+    let copy = copy_of_pack(&sandbox);
+    let first = copy.canonicalize().unwrap();
+    assert!(copy.join("old-way").is_dir());
+
+    fs::remove_dir_all(sandbox.path("skills/old-way")).unwrap();
+    sandbox.skill("skills", "new-way", "Comes.");
+    sandbox.maestro("init --yes");
+    let mut skills: Vec<_> = fs::read_dir(&copy).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    skills.sort();
+    assert_eq!(skills, ["house-style", "new-way"]);
+    // A reader follows the link to the old directory or to the new one; neither is ever half written.
+    assert_ne!(copy.canonicalize().unwrap(), first);
+    assert!(!first.exists(), "what the link led to before is cleared away");
+    let left: Vec<_> = fs::read_dir(sandbox.sync_dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 4, "a link and a directory for each pack, and nothing half done: {left:?}");
+}
+
+#[test]
+fn the_packs_of_two_workspaces_do_not_touch_each_other() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("one/skills", "first", "Of the first workspace.");
+    sandbox.skill("two/skills", "second", "Of the second workspace.");
+    sandbox.maestro_in("one", &["init", "--yes"]);
+    let copy = copy_of_pack(&sandbox);
+    sandbox.maestro_in("two", &["init", "--yes"]);
+    assert!(copy.join("first/SKILL.md").is_file());
+}
+
+#[test]
+fn packs_are_not_copied_where_that_is_turned_off() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("skills", "house-style", "How we write.");
+    assert_snapshot!(sandbox.maestro("init --yes --set skills_sync_on_start=false"), @"
+    $ maestro init --yes --set skills_sync_on_start=false
+    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    ");
+    assert!(!sandbox.sync_dir().exists());
+}
+
+#[test]
+fn a_pack_that_cannot_be_copied_is_a_warning_and_is_read_where_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("skills", "house-style", "How we write.");
+    sandbox.write("~/.local/share/maestro/skills", "a file stands in the way\n");
+    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    $ maestro init --yes
+    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    --- stderr
+    warning[pack-not-synced]: the built-in skill pack was not copied: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
+      --> [HOME]/.local/share/maestro/skills:1:1
+      help: make the directory writable, or set skills_sync_dir to another one
+    warning[pack-not-synced]: the workspace's skill pack was not copied: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
+      --> [HOME]/.local/share/maestro/skills:1:1
+      help: make the directory writable, or set skills_sync_dir to another one
+    ");
+    let read = sandbox.maestro("skills read house-style");
+    assert_snapshot!(read, @"
+    $ maestro skills read house-style
+    Reading: house-style
+    Base directory: [PROJECT]/skills/house-style
+
+    ---
+    name: house-style
+    description: How we write.
+    ---
+
+    # How to
+
+    Step by step.
+
+
+    Skill read: house-style
+    ");
+}
+
+#[test]
+fn somebody_elses_directory_in_place_of_a_copy_is_left_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.local/share/maestro/skills/builtin/mine/SKILL.md", "---\nname: mine\ndescription: Mine.\n---\n");
+    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    $ maestro init --yes
+    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    --- stderr
+    warning[pack-not-synced]: the built-in skill pack was not copied: [HOME]/.local/share/maestro/skills/builtin exists and was not made by Maestro
+      --> [HOME]/.local/share/maestro/skills:1:1
+      help: move it away, or set skills_sync_dir to another directory
+    ");
+    assert!(sandbox.sync_dir().join("builtin/mine/SKILL.md").is_file());
+    let listed = sandbox.maestro("skills list --json").json();
+    assert_eq!(listed["skills"], serde_json::json!([]), "what is not Maestro's does not pass for it");
+}
+
+#[test]
+fn a_config_that_cannot_be_written_is_an_error() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".maestro", "a file, not a directory\n");
+    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    $ maestro init --yes
+    --- stderr
+    error: .maestro/config.toml cannot be written
+      because File exists (os error 17)
+    hint: check that you may write to the project's directory
+    --- exit 1
+    ");
+}
+
+#[test]
+fn programs_are_told_what_was_written() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("skills", "house-style", "How we write.");
+    assert_snapshot!(sandbox.maestro("init --yes --json"), @r#"
+    $ maestro init --yes --json
+    {
+      "config": "[PROJECT]/.maestro/config.toml",
+      "written": true,
+      "pack": "[HOME]/.local/share/maestro/skills/workspace-[DIGEST]",
+      "problems": []
+    }
+    "#);
+    assert_eq!(sandbox.maestro("init --yes --json").json()["written"], false);
+}

@@ -1,0 +1,231 @@
+//! A home and a project that nobody else uses, and the program run in them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A home directory and a project, both empty, which vanish with this value.
+pub(crate) struct Sandbox {
+    root: TempDir,
+    variables: BTreeMap<String, String>,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let root = TempDir::new().unwrap();
+        let sandbox = Self { root, variables: BTreeMap::new() };
+        for dir in [sandbox.home(), sandbox.project(), sandbox.home().join("bin")] {
+            fs::create_dir(dir).unwrap();
+        }
+        sandbox
+    }
+
+    /// The same sandbox with a variable in the program's environment, which is otherwise bare.
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    fn root(&self) -> PathBuf {
+        // As the program sees it: the system's directory for temporary files may be a link.
+        self.root.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    /// Where the copies of skill packs are.
+    pub(crate) fn sync_dir(&self) -> PathBuf {
+        self.home().join(".local/share/maestro/skills")
+    }
+
+    /// A path as tests write it: relative to the project, or below `~`.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        match path.strip_prefix("~/") {
+            Some(rest) => self.home().join(rest),
+            None => self.project().join(path),
+        }
+    }
+
+    /// Writes a file, and the directories it is in.
+    pub(crate) fn write(&self, path: &str, contents: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, contents).unwrap();
+    }
+
+    /// Writes a flawless `SKILL.md` into a directory of the skill's name.
+    pub(crate) fn skill(&self, dir: &str, name: &str, description: &str) {
+        let text = format!("---\nname: {name}\ndescription: {description}\n---\n\n# How to\n\nStep by step.\n");
+        self.write(&format!("{dir}/{name}/SKILL.md"), text);
+    }
+
+    /// Puts a program on the `PATH`. It leaves a file behind should anybody start it.
+    #[cfg(unix)]
+    pub(crate) fn install(&self, program: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = format!("~/bin/{program}");
+        self.write(&path, "#!/bin/sh\n: > \"$0.was-started\"\n");
+        fs::set_permissions(self.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Runs `maestro` in the project with arguments that hold no blanks.
+    pub(crate) fn maestro(&self, args: &str) -> Output {
+        self.maestro_with(&args.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// Runs `maestro` in the project.
+    pub(crate) fn maestro_with(&self, args: &[&str]) -> Output {
+        self.maestro_in("", args)
+    }
+
+    /// Runs `maestro` in a directory below the project.
+    pub(crate) fn maestro_in(&self, dir: &str, args: &[&str]) -> Output {
+        let output = self.command().current_dir(self.path(dir)).args(args).output().unwrap();
+        Output {
+            command: format!("maestro {}", args.join(" ")).trim_end().to_owned(),
+            code: output.status.code().expect("ended by a signal"),
+            stdout: output.stdout,
+            stderr: output.stderr,
+            places: vec![(self.project(), "[PROJECT]"), (self.home(), "[HOME]")],
+        }
+    }
+
+    /// The program, ready to be started in the project.
+    pub(crate) fn command(&self) -> Command {
+        let home = self.home();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_maestro"));
+        command
+            .env_clear()
+            .env("HOME", &home)
+            .env("XDG_CONFIG_HOME", home.join(".config"))
+            .env("XDG_DATA_HOME", home.join(".local/share"))
+            .env("XDG_CACHE_HOME", home.join(".cache"))
+            .env("XDG_STATE_HOME", home.join(".local/state"))
+            .env("MAESTRO_HOME", home.join(".maestro"))
+            .env("PATH", home.join("bin"))
+            .env("NO_COLOR", "1")
+            .envs(&self.variables)
+            .current_dir(self.project())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Every file, directory and link of home and project, with what is in it.
+    pub(crate) fn tree(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut tree = BTreeMap::new();
+        collect(&self.root(), &mut tree);
+        tree
+    }
+}
+
+fn collect(dir: &Path, tree: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let kind = path.symlink_metadata().unwrap().file_type();
+        if kind.is_symlink() {
+            tree.insert(path.clone(), fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes());
+        } else if kind.is_dir() {
+            collect(&path, tree);
+            tree.insert(path, Vec::new());
+        } else {
+            tree.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+}
+
+/// What the program did: what it printed where, and how it ended.
+///
+/// Shown as in a terminal. Standard error stands apart, an exit code is shown unless it is 0, and what
+/// `--json` prints is spread over lines. What differs from run to run has a name in brackets.
+pub(crate) struct Output {
+    command: String,
+    pub(crate) code: i32,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    places: Vec<(PathBuf, &'static str)>,
+}
+
+impl Output {
+    /// Standard output, byte for byte.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.stdout
+    }
+
+    /// Standard output as text.
+    pub(crate) fn stdout(&self) -> String {
+        String::from_utf8(self.stdout.clone()).unwrap()
+    }
+
+    /// Standard error as text.
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8(self.stderr.clone()).unwrap()
+    }
+
+    /// Standard output as JSON, which must be one value on one line.
+    pub(crate) fn json(&self) -> Json {
+        let text = self.stdout();
+        assert!(text.ends_with('\n') && text.lines().count() == 1, "not one line of JSON:\n{text}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Text with everything that differs from run to run replaced.
+    fn normal(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (path, name) in &self.places {
+            text = text.replace(path.to_str().unwrap(), name);
+        }
+        for (name, mark) in [("Maestro ", ""), ("maestro ", ""), ("{\"version\":\"", "\"")] {
+            text = text.replace(&format!("{name}{VERSION}{mark}"), &format!("{name}[VERSION]{mark}"));
+        }
+        without_digest(&text, "workspace-", 12)
+    }
+}
+
+/// The text with the digest after each `prefix` replaced.
+fn without_digest(text: &str, prefix: &str, digits: usize) -> String {
+    let mut parts = text.split(prefix);
+    let mut normal = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        normal.push_str(prefix);
+        match part.split_at_checked(digits) {
+            Some((digest, rest)) if digest.chars().all(|c| c.is_ascii_hexdigit()) => {
+                normal.push_str("[DIGEST]");
+                normal.push_str(rest);
+            }
+            _ => normal.push_str(part),
+        }
+    }
+    normal
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "$ {}", self.normal(&self.command))?;
+        let stdout = self.normal(&self.stdout());
+        match self.command.contains("--json").then(|| serde_json::from_str::<Json>(&stdout)) {
+            Some(Ok(value)) => writeln!(f, "{value:#}")?,
+            _ => f.write_str(&stdout)?,
+        }
+        let stderr = self.normal(&self.stderr());
+        if !stderr.is_empty() {
+            write!(f, "--- stderr\n{stderr}")?;
+        }
+        if self.code != 0 {
+            writeln!(f, "--- exit {}", self.code)?;
+        }
+        Ok(())
+    }
+}
