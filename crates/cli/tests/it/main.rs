@@ -19,4 +19,5 @@ mod skills_list;
 mod skills_read;
 mod skills_roles;
 mod skills_show;
+mod skills_validate;
 mod workspace;

@@ -1,0 +1,44 @@
+//! `maestro skills validate`: the standard's rules, strictly.
+
+use insta::assert_snapshot;
+
+use crate::sandbox::Sandbox;
+
+fn two_skills() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDF files.\n---\n");
+    sandbox.write(".claude/skills/Notes/SKILL.md", "---\nname: Notes\ndescription: Takes notes.\n---\n");
+    sandbox
+}
+
+#[test]
+fn validate_judges_every_skill_strictly_whatever_the_settings_say() {
+    let sandbox = two_skills();
+    assert_snapshot!(sandbox.maestro("skills validate --set skills_builtin=false"), @"
+    $ maestro skills validate --set skills_builtin=false
+    error[name-invalid]: the name `Notes` breaks the rules: 'N' is none of a-z, 0-9 and -
+      --> [PROJECT]/.claude/skills/Notes/SKILL.md:2:7
+      help: rename it, for example to `notes`
+    2 skills checked: 1 error, 0 warnings
+    --- exit 1
+    ");
+}
+
+#[test]
+fn validate_can_be_asked_about_some_skills_only() {
+    let sandbox = two_skills();
+    assert_snapshot!(sandbox.maestro("skills validate pdf"), @"
+    $ maestro skills validate pdf
+    1 skill checked: 0 errors, 0 warnings
+    ");
+    let notes = sandbox.maestro("skills validate Notes --json");
+    assert_eq!(notes.json()["valid"], false);
+    assert_eq!(notes.json()["problems"][0]["code"], "name-invalid");
+    assert_snapshot!(sandbox.maestro("skills validate pfd"), @"
+    $ maestro skills validate pfd
+    --- stderr
+    error: there is no skill `pfd`
+    hint: did you mean `pdf`?
+    --- exit 2
+    ");
+}
