@@ -3,12 +3,14 @@
 //! Nothing here touches the file system, reads a clock, starts a process or awaits anything; what a
 //! function needs of the world it is handed. So the core cannot fail on I/O and is tested as plain data.
 
+pub mod event;
 pub mod plan;
 pub mod problem;
 pub mod role;
 pub mod settings;
 pub mod suggest;
 
+pub use event::{Event, RunId, SkillSelection, StepKind};
 pub use problem::{Code, Problem, Severity};
 pub use role::Role;
 pub use settings::Settings;
