@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::catalogue::Catalogue;
 use crate::skill::Skill;
 
-pub use agents_md::with_block;
+pub use agents_md::{has_block, with_block};
 pub use body::{Body, Part, References, Truncated, body};
 pub use budget::{Fitted, fit, tokens};
 pub use guide::{Activation, content};
@@ -120,6 +120,14 @@ impl Table {
             Self::OpenSkills(_) | Self::Guide(_) => escape::xml(text),
             Self::ToPrompt => escape::html(text),
             Self::Manifest => text.to_owned(),
+        }
+    }
+
+    /// How long a character is once it is escaped.
+    fn escaped_bytes(self, c: char) -> usize {
+        match self {
+            Self::OpenSkills(_) | Self::Guide(_) | Self::ToPrompt => escape::bytes(c),
+            Self::Manifest => c.len_utf8(),
         }
     }
 

@@ -23,6 +23,11 @@ pub fn with_block(old: Option<&str>, title: &str, block: &str) -> String {
     format!("{kept}{gap}{block}{end}")
 }
 
+/// Whether a text holds a block, or the marks between which a table goes.
+pub fn has_block(text: &str) -> bool {
+    block_in(text).or_else(|| table_in(text)).is_some()
+}
+
 fn replaced(text: &str, place: Range<usize>, new: &str) -> String {
     let before = text.get(..place.start).unwrap_or_default();
     let after = text.get(place.end..).unwrap_or_default();

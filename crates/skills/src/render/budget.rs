@@ -32,8 +32,7 @@ pub fn tokens(text: &str) -> usize {
 pub fn fit(table: Table, skills: &[&Skill], most_tokens: usize) -> Fitted {
     let budget = most_tokens.saturating_mul(BYTES_PER_TOKEN);
     let frame = table.frame();
-    let names: Vec<usize> = skills.iter().map(|skill| table.row(skill, "").len() + frame.after_each.len()).collect();
-    let Some((shown, used)) = room_for(table, &frame, &names, budget) else {
+    let Some((shown, used)) = room_for(table, &frame, skills, budget) else {
         let left_out = skills.iter().map(|skill| skill.id.as_str().to_owned()).collect();
         let rest = if skills.is_empty() { String::new() } else { table.rest(skills.len()) };
         return Fitted { text: if rest.len() <= budget { rest } else { String::new() }, cut: Vec::new(), left_out };
@@ -58,23 +57,24 @@ pub fn fit(table: Table, skills: &[&Skill], most_tokens: usize) -> Fitted {
 }
 
 /// How many rows fit with their names alone, and how many bytes the table then has.
-fn room_for(table: Table, frame: &Frame, names: &[usize], budget: usize) -> Option<(usize, usize)> {
+fn room_for(table: Table, frame: &Frame, skills: &[&Skill], budget: usize) -> Option<(usize, usize)> {
     let mut most = None;
     let mut bytes = frame.bytes();
-    for shown in 0..=names.len() {
-        if let Some(name) = shown.checked_sub(1).and_then(|last| names.get(last)) {
-            bytes += name + if shown > 1 { frame.between.len() } else { 0 };
-        }
-        let between = if shown > 0 { frame.between.len() } else { 0 };
-        let rest = match names.len() - shown {
-            0 => 0,
-            left_out => between + table.rest(left_out).len() + frame.after_each.len(),
-        };
-        if bytes + rest <= budget {
-            most = Some((shown, bytes + rest));
+    let mut gap = 0;
+    for shown in 0..=skills.len() {
+        if let Some(last) = shown.checked_sub(1).and_then(|last| skills.get(last)) {
+            bytes += gap + table.row(last, "").len() + frame.after_each.len();
+            gap = frame.between.len();
         }
         if bytes > budget {
             break;
+        }
+        let rest = match skills.len() - shown {
+            0 => 0,
+            left_out => gap + table.rest(left_out).len() + frame.after_each.len(),
+        };
+        if bytes + rest <= budget {
+            most = Some((shown, bytes + rest));
         }
     }
     most
@@ -148,7 +148,7 @@ fn shorten(table: Table, whole: &Description, most: usize) -> Shortened {
         if c.is_whitespace() {
             word_end = at;
         }
-        used += table.escaped(c.encode_utf8(&mut [0; 4])).len();
+        used += table.escaped_bytes(c);
         if used > room {
             break;
         }
@@ -156,7 +156,8 @@ fn shorten(table: Table, whole: &Description, most: usize) -> Shortened {
     }
     let kept = whole.text.get(..if ends_badly(&whole.text, word_end, end) { word_end } else { end });
     let kept = kept.unwrap_or_default();
-    let kept = kept.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '-' | '–' | '('));
+    let kept =
+        kept.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '-' | '–' | '(' | '&'));
     if kept.is_empty() {
         return Shortened { escaped: String::new(), chars: 0 };
     }

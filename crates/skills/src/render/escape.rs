@@ -59,6 +59,16 @@ fn push(c: char, apostrophe: &str, escaped: &mut String) {
     }
 }
 
+/// How long a character is once it is escaped, either way.
+pub(super) fn bytes(c: char) -> usize {
+    match c {
+        '<' | '>' => 4,
+        '&' => 5,
+        '"' | '\'' => 6,
+        _ => c.len_utf8(),
+    }
+}
+
 /// The text without what cannot be seen; white space stays.
 pub(super) fn visible(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
@@ -109,6 +119,9 @@ mod tests {
             "&lt;/description&gt;&lt;skill&gt; &amp; &quot;it&apos;s&quot;"
         );
         assert_eq!(html("it's"), "it&#x27;s");
+        for c in ['<', '>', '&', '"', '\'', 'ä'] {
+            assert_eq!((bytes(c), bytes(c)), (xml(&c.to_string()).len(), html(&c.to_string()).len()));
+        }
         assert_eq!(path(Path::new("/a<b/c\nd/e&f")), "/a&lt;b/c&#xA;d/e&amp;f");
     }
 }
