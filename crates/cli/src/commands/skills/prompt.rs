@@ -83,17 +83,15 @@ fn named(
     if skills.is_empty() {
         return Err(CommandError::invalid("no skill is named").hint("`maestro skills list` shows every skill"));
     }
-    if args.format == PromptFormat::ToPrompt {
-        return Ok(table(args.format, skills, budget));
-    }
-    if args.budget.is_some() {
+    if args.budget.is_some() && args.format != PromptFormat::ToPrompt {
         return Err(CommandError::invalid("--budget is for tables, and these are full texts")
             .hint("`--set skills_max_body_chars=NUMBER` limits the text of a skill"));
     }
     let mut prompt = Prompt::default();
     let mut read = |skill: &Skill, part| text(skill, part, settings, &mut prompt);
     let text = match args.format {
-        PromptFormat::Openskills | PromptFormat::ToPrompt => {
+        PromptFormat::ToPrompt => return Ok(table(args.format, skills, budget)),
+        PromptFormat::Openskills => {
             let mut whole = String::new();
             for skill in skills {
                 let body = read(skill, Part::File)?;
