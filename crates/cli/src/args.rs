@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::help;
 use crate::screen::ColorChoice;
@@ -102,11 +102,54 @@ pub(crate) enum SkillsCommand {
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
+    /// Print skills as a prompt holds them: a table of all, or the full text of some
+    Prompt(PromptArgs),
+    /// Write the table of skills into AGENTS.md, where agents read it
+    Sync(SyncArgs),
     /// List the skills that each role's sessions get
     Roles {
         /// Only this role: worker or orchestrator
         role: Option<String>,
     },
+}
+
+/// Options of `maestro skills prompt`.
+#[derive(Debug, Args)]
+pub(crate) struct PromptArgs {
+    /// Names, also separated by commas; without one, the table of all skills
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// In whose words: openskills, to-prompt, content, manifest
+    #[arg(long, value_enum, default_value_t = PromptFormat::Openskills)]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub(crate) format: PromptFormat,
+    /// How many tokens a table may take, instead of `skills_budget_tokens`
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+}
+
+/// In whose words skills are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PromptFormat {
+    /// OpenSkills: a `<skills_system>` block, or what `maestro skills read` prints
+    Openskills,
+    /// Agent Skills: the `<available_skills>` block of `to-prompt`
+    ToPrompt,
+    /// The Agent Skills guide for clients: its catalogue, or `<skill_content>`
+    Content,
+    /// Markdown: name, version and description, and the text of those named with all they need
+    Manifest,
+}
+
+/// Options of `maestro skills sync`.
+#[derive(Debug, Args)]
+pub(crate) struct SyncArgs {
+    /// The Markdown file
+    #[arg(long, short, value_name = "FILE", default_value = "AGENTS.md")]
+    pub(crate) output: PathBuf,
+    /// Write nothing; fail if the file would change
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 /// Options of `maestro plan`.

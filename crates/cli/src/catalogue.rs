@@ -7,11 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use maestro_core::settings::Validation;
 use maestro_core::{Problem, Settings};
 use maestro_skills::{Catalogue, Root, search_order};
 
-use crate::config;
 use crate::error::CommandError;
 use crate::packs;
 use crate::world::World;
@@ -20,18 +18,7 @@ use crate::world::World;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The catalogue as the settings or `--dir` want it.
-pub(crate) fn load(world: &World, dirs: &[PathBuf]) -> Result<Catalogue, CommandError> {
-    load_with(world, dirs, &config::settings(world)?)
-}
-
-/// The same, judged by the standard's rules whatever the settings say.
-pub(crate) fn load_strictly(world: &World, dirs: &[PathBuf]) -> Result<Catalogue, CommandError> {
-    let mut settings = config::settings(world)?;
-    settings.skills_validation.value = Validation::Strict;
-    load_with(world, dirs, &settings)
-}
-
-fn load_with(world: &World, dirs: &[PathBuf], settings: &Settings) -> Result<Catalogue, CommandError> {
+pub(crate) fn load(world: &World, dirs: &[PathBuf], settings: &Settings) -> Result<Catalogue, CommandError> {
     let mut problems = Vec::new();
     let roots = if dirs.is_empty() {
         let mut roots = search_order(settings, &world.places);

@@ -16,6 +16,19 @@ pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     temporary.persist_noclobber(path).map(drop).map_err(|error| error.error)
 }
 
+/// Writes a file in place of the one that is there, in one step. It keeps its permissions.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let permissions = fs::metadata(path)?.permissions();
+    if permissions.readonly() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is write-protected"));
+    }
+    let mut temporary = tempfile::Builder::new().tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.as_file().set_permissions(permissions)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// Carries out what a pack needs: the new directory first, then the link, then the leftovers.
 pub(crate) fn sync(plan: &SyncPlan) -> io::Result<()> {
     fs::create_dir_all(&plan.sync_dir)?;

@@ -46,6 +46,9 @@ What agents and programs call. Each prints data to standard output and takes --j
   maestro skills read NAME[,NAME]  a skill's full text, between `Reading:` and `Skill read:`
   maestro skills show NAME --json  everything known about one skill
   maestro skills validate --json   {valid, problems}: strictly by the Agent Skills rules
+  maestro skills prompt --json     {text, cut, left_out, problems}: the table of skills, within a budget
+  maestro skills prompt NAME       a skill's text for a prompt; --format says in whose words
+  maestro skills sync --check      whether AGENTS.md lists the skills that are here
   maestro skills roles ROLE --json the skills of a role, dependencies first
   maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
   maestro plan list PLAN.md --json {tasks, problems, done, total}

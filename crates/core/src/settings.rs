@@ -22,6 +22,9 @@ pub use value::expand_home;
 /// The most characters of a skill that a prompt may be asked to hold.
 const MOST_BODY_CHARS: i64 = 10_000_000;
 
+/// The most tokens that a table of skills may be allowed.
+const MOST_BUDGET_TOKENS: i64 = 1_000_000;
+
 /// The directories that relative settings are resolved against.
 #[derive(Debug, Clone)]
 pub struct Places {
@@ -110,6 +113,8 @@ pub struct Settings {
     pub skills_load_references: Setting<bool>,
     /// See [`Key::SkillsMaxBodyChars`].
     pub skills_max_body_chars: Setting<usize>,
+    /// See [`Key::SkillsBudgetTokens`].
+    pub skills_budget_tokens: Setting<usize>,
 }
 
 const DIRS: [&str; 4] = [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"];
@@ -149,6 +154,7 @@ impl Settings {
             skills_max_selected_review: default(1),
             skills_load_references: default(false),
             skills_max_body_chars: default(20_000),
+            skills_budget_tokens: default(4_000),
         }
     }
 
@@ -219,6 +225,7 @@ impl Settings {
             Key::SkillsMaxSelectedReview => set!(skills_max_selected_review, raw.count(255)),
             Key::SkillsLoadReferences => set!(skills_load_references, raw.flag()),
             Key::SkillsMaxBodyChars => set!(skills_max_body_chars, raw.count(MOST_BODY_CHARS)),
+            Key::SkillsBudgetTokens => set!(skills_budget_tokens, raw.count(MOST_BUDGET_TOKENS)),
         }
         Ok(())
     }
@@ -244,6 +251,7 @@ impl Settings {
             Key::SkillsMaxSelectedReview => plain(&self.skills_max_selected_review),
             Key::SkillsLoadReferences => plain(&self.skills_load_references),
             Key::SkillsMaxBodyChars => plain(&self.skills_max_body_chars),
+            Key::SkillsBudgetTokens => plain(&self.skills_budget_tokens),
         }
     }
 }

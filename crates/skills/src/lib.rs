@@ -12,6 +12,7 @@ pub mod frontmatter;
 mod listing;
 mod pack;
 mod read;
+pub mod render;
 mod roots;
 mod rules;
 mod scan;

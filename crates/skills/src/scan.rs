@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 6;
 const MAX_DIRS: usize = 50_000;
 
 /// Directories that hold no skills of their own.
-const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
+pub(crate) const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
 
 /// A folder that is a skill, or would be one if it could be read.
 #[derive(Debug)]

@@ -1,32 +1,42 @@
 //! `maestro skills`: the catalogue from the command line.
 
 mod list;
+mod prompt;
 mod read;
 mod roles;
 mod show;
+mod sync;
 mod validate;
 
+use std::fmt::Write as _;
+
 use maestro_core::Severity;
+use maestro_core::settings::Validation;
+use maestro_skills::render::{Cut, Fitted};
 use maestro_skills::{Catalogue, Lookup, Skill};
 use serde::Serialize;
 
 use crate::args::{SkillsArgs, SkillsCommand};
-use crate::catalogue;
 use crate::error::CommandError;
 use crate::reply::Reply;
+use crate::screen::{clean, count};
 use crate::world::World;
+use crate::{catalogue, config};
 
 pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandError> {
-    let load = match &args.command {
-        SkillsCommand::Validate { .. } => catalogue::load_strictly,
-        _ => catalogue::load,
-    };
-    let catalogue = load(world, &args.dirs.dirs)?;
+    let mut settings = config::settings(world)?;
+    if matches!(args.command, SkillsCommand::Validate { .. }) {
+        // It judges by the standard's rules, whatever the settings say.
+        settings.skills_validation.value = Validation::Strict;
+    }
+    let catalogue = catalogue::load(world, &args.dirs.dirs, &settings)?;
     let reply = match &args.command {
         SkillsCommand::List => list::run(&catalogue, world),
         SkillsCommand::Read { names } => read::run(&catalogue, names, world),
         SkillsCommand::Show { name } => show::run(&catalogue, name, world),
         SkillsCommand::Validate { names } => validate::run(&catalogue, names, world),
+        SkillsCommand::Prompt(args) => prompt::run(&catalogue, args, &settings, world),
+        SkillsCommand::Sync(args) => sync::run(&catalogue, args, &settings, world),
         SkillsCommand::Roles { role } => roles::run(&catalogue, role.as_deref(), world),
     };
     // The process ends now; taking ten thousand skills apart first would only keep somebody waiting.
@@ -63,6 +73,42 @@ impl<'a> From<&'a Skill> for Row<'a> {
             version: &skill.version,
         }
     }
+}
+
+/// The names of an argument list in which commas part names too.
+fn split_names(names: &[String]) -> impl Iterator<Item = &str> {
+    names.iter().flat_map(|names| names.split(',')).map(str::trim).filter(|name| !name.is_empty())
+}
+
+/// How many names a note lists.
+const MOST_NAMES: usize = 10;
+
+/// What a table lost to its budget, for a person.
+fn losses(table: &Fitted, budget: usize) -> String {
+    let mut notes = String::new();
+    if !table.cut.is_empty() {
+        let what = count(table.cut.len(), "description is", "descriptions are");
+        let names = table.cut.iter().map(|Cut { name, kept, of }| format!("{name} ({kept} of {of} characters)"));
+        let _ = writeln!(notes, "{what} cut to fit {budget} tokens: {}", some(names));
+    }
+    if !table.left_out.is_empty() {
+        let what = count(table.left_out.len(), "skill is", "skills are");
+        let _ = writeln!(notes, "{what} left out to fit {budget} tokens: {}", some(table.left_out.iter().cloned()));
+    }
+    if !notes.is_empty() {
+        notes.push_str("`skills_budget_tokens` sets the budget.\n");
+    }
+    notes
+}
+
+/// The first of some names, and how many more there are.
+fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(MOST_NAMES);
+    let mut listed = names.take(MOST_NAMES).map(|name| clean(&name).into_owned()).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        let _ = write!(listed, " and {more} more (--json names them all)");
+    }
+    listed
 }
 
 /// The skill of that name, or why there is none.

@@ -20,6 +20,7 @@ fn every_setting_is_shown_with_its_default() {
     skills_max_selected_review = 1
     skills_load_references     = false
     skills_max_body_chars      = 20000
+    skills_budget_tokens       = 4000
     "#);
 }
 
@@ -127,6 +128,8 @@ fn origin_says_where_each_value_comes_from() {
                                  $MAESTRO_SKILLS_LOAD_REFERENCES
     skills_max_body_chars      = 500
                                  --set
+    skills_budget_tokens       = 4000
+                                 default
     "#);
 }
 
@@ -201,6 +204,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "skills_max_body_chars": {
           "value": 20000,
+          "origin": "default"
+        },
+        "skills_budget_tokens": {
+          "value": 4000,
           "origin": "default"
         }
       },

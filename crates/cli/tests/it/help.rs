@@ -55,6 +55,9 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro skills read NAME[,NAME]  a skill's full text, between `Reading:` and `Skill read:`
       maestro skills show NAME --json  everything known about one skill
       maestro skills validate --json   {valid, problems}: strictly by the Agent Skills rules
+      maestro skills prompt --json     {text, cut, left_out, problems}: the table of skills, within a budget
+      maestro skills prompt NAME       a skill's text for a prompt; --format says in whose words
+      maestro skills sync --check      whether AGENTS.md lists the skills that are here
       maestro skills roles ROLE --json the skills of a role, dependencies first
       maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
       maestro plan list PLAN.md --json {tasks, problems, done, total}
@@ -102,6 +105,8 @@ fn a_group_without_a_verb_shows_its_help_and_fails() {
       read      Print a skill's full text as agents read it
       show      Show everything known about a skill [alias: info]
       validate  Check skills against the Agent Skills rules, strictly
+      prompt    Print skills as a prompt holds them: a table of all, or the full text of some
+      sync      Write the table of skills into AGENTS.md, where agents read it
       roles     List the skills that each role's sessions get
 
     Options:

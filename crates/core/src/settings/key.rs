@@ -39,6 +39,7 @@ keys! {
     SkillsMaxSelectedReview = "skills_max_selected_review", "How many skills a review step is given at most.";
     SkillsLoadReferences = "skills_load_references", "Whether a skill's `references/` are loaded with it.";
     SkillsMaxBodyChars = "skills_max_body_chars", "How many characters of a skill's text go into a prompt.";
+    SkillsBudgetTokens = "skills_budget_tokens", "How many tokens the table of available skills may take in a prompt.";
 }
 
 impl Key {

@@ -46,6 +46,15 @@ fn config_defaults_are_those_of_the_seed() {
 }
 
 #[test]
+fn the_budget_of_the_skills_table_is_a_number_of_tokens_up_to_a_million() {
+    assert_eq!(Settings::defaults(&places()).skills_budget_tokens.value, 4_000);
+    let (settings, problems) = Settings::layered(&places(), &[flags(&["skills_budget_tokens=1000000"])]);
+    assert_eq!((settings.skills_budget_tokens.value, problems), (1_000_000, vec![]));
+    let (_, problems) = Settings::layered(&places(), &[flags(&["skills_budget_tokens=1000001"])]);
+    assert_eq!(problems[0].help, "it must be a whole number from 0 to 1000000");
+}
+
+#[test]
 fn each_config_layer_wins_over_the_ones_before() {
     let layers = [
         user("skills_max_selected_impl = 3\nskills_load_references = true\n"),

@@ -15,6 +15,8 @@ mod discovery;
 mod formats;
 mod identity;
 mod packs;
+mod prompts;
 mod reading;
+mod rendering;
 mod validation;
 mod world;

@@ -5,16 +5,15 @@ use std::fmt::Write as _;
 use maestro_skills::{Catalogue, Contents, Skill, envelope, instructions};
 use serde_json::json;
 
-use super::find;
+use super::{find, split_names};
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::{clean, clean_lines, clean_path};
 use crate::world::World;
 
 pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
-    let names = names.iter().flat_map(|names| names.split(',')).map(str::trim).filter(|name| !name.is_empty());
     // All or nothing: an agent that asked for two skills should not take one for both.
-    let skills: Vec<&Skill> = names.map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
+    let skills: Vec<&Skill> = split_names(names).map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
     if skills.is_empty() {
         return Err(CommandError::invalid("no skill is named").hint("`maestro skills list` shows every skill"));
     }

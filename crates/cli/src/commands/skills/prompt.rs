@@ -1,0 +1,137 @@
+//! `maestro skills prompt`: skills as a prompt holds them, and what of them had no room.
+
+use std::fmt::Write as _;
+
+use maestro_core::{Problem, Settings};
+use maestro_skills::render::{
+    Activation, Body, Cut, Invoke, Part, References, Table, body, content, fit, manifest_entry, offered, resources,
+};
+use maestro_skills::{Catalogue, Skill, envelope, in_order};
+use serde::Serialize;
+
+use super::{find, losses, split_names};
+use crate::args::{PromptArgs, PromptFormat};
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{self, clean, clean_lines};
+use crate::world::World;
+
+/// What programs get.
+#[derive(Debug, Default, Serialize)]
+struct Prompt {
+    text: String,
+    cut: Vec<Cut>,
+    left_out: Vec<String>,
+    problems: Vec<Problem>,
+    /// The same for people.
+    #[serde(skip)]
+    notes: String,
+}
+
+pub(super) fn run(
+    catalogue: &Catalogue,
+    args: &PromptArgs,
+    settings: &Settings,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let budget = args.budget.unwrap_or(settings.skills_budget_tokens.value);
+    let prompt = if args.names.is_empty() {
+        table(args.format, &offered(catalogue), budget)
+    } else {
+        let skills: Vec<&Skill> =
+            split_names(&args.names).map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
+        named(catalogue, &skills, args, settings, budget)?
+    };
+    if world.json {
+        return Reply::json(&prompt);
+    }
+    let mut notes = prompt.notes;
+    notes.extend(prompt.problems.iter().map(|problem| screen::problem(problem, world.note_paint)));
+    let mut text = prompt.text;
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    // Other programs get every byte; a person's terminal obeys nothing that stands in a file.
+    let text = if world.terminals.stdout { clean_lines(&text) } else { text };
+    Ok(Reply::text(text).with_notes(notes))
+}
+
+fn table(format: PromptFormat, skills: &[&Skill], budget: usize) -> Prompt {
+    let table = match format {
+        PromptFormat::Openskills => Table::OpenSkills(Invoke::Maestro),
+        PromptFormat::ToPrompt => Table::ToPrompt,
+        PromptFormat::Content => Table::Guide(Activation::ReadFile),
+        PromptFormat::Manifest => Table::Manifest,
+    };
+    if skills.is_empty() && table != Table::ToPrompt {
+        // Words about skills would only confuse a model that has none.
+        let notes = "There are no skills to tell of. `maestro doctor` shows where was looked.\n".to_owned();
+        return Prompt { notes, ..Prompt::default() };
+    }
+    let fitted = fit(table, skills, budget);
+    let notes = losses(&fitted, budget);
+    Prompt { text: fitted.text, cut: fitted.cut, left_out: fitted.left_out, problems: Vec::new(), notes }
+}
+
+fn named(
+    catalogue: &Catalogue,
+    skills: &[&Skill],
+    args: &PromptArgs,
+    settings: &Settings,
+    budget: usize,
+) -> Result<Prompt, CommandError> {
+    if skills.is_empty() {
+        return Err(CommandError::invalid("no skill is named").hint("`maestro skills list` shows every skill"));
+    }
+    if args.budget.is_some() && args.format != PromptFormat::ToPrompt {
+        return Err(CommandError::invalid("--budget is for tables, and these are full texts")
+            .hint("`--set skills_max_body_chars=NUMBER` limits the text of a skill"));
+    }
+    let mut prompt = Prompt::default();
+    let mut read = |skill: &Skill, part| text(skill, part, settings, &mut prompt);
+    let text = match args.format {
+        PromptFormat::ToPrompt => return Ok(table(args.format, skills, budget)),
+        PromptFormat::Openskills => {
+            let mut whole = String::new();
+            for skill in skills {
+                let body = read(skill, Part::File)?;
+                whole.push_str(&String::from_utf8_lossy(&envelope(skill, body.text.as_bytes())));
+            }
+            whole
+        }
+        PromptFormat::Content => {
+            let wrap = |skill: &&Skill| Ok(content(skill, &read(skill, Part::Body)?, &resources(skill)));
+            skills.iter().map(wrap).collect::<Result<Vec<_>, _>>()?.join("\n\n")
+        }
+        PromptFormat::Manifest => {
+            let resolved = in_order(catalogue, skills.iter().copied());
+            let entry = |skill: &&Skill| Ok(manifest_entry(skill, &read(skill, Part::Body)?));
+            let entries = resolved.skills.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+            prompt.problems.extend(resolved.problems);
+            entries.join("\n\n")
+        }
+    };
+    Ok(Prompt { text, ..prompt })
+}
+
+/// A skill's text; what it lost is noted.
+fn text(skill: &Skill, part: Part, settings: &Settings, prompt: &mut Prompt) -> Result<Body, CommandError> {
+    let references = if settings.skills_load_references.value { References::Include } else { References::Leave };
+    let most = settings.skills_max_body_chars.value;
+    let mut read = body(skill, part, references, most).map_err(|error| {
+        CommandError::io(format!("the skill `{}` cannot be read", skill.id), &error)
+            .hint(format!("look at {}", skill.path.display()))
+    })?;
+    if let Some(lost) = read.truncated {
+        let (kept, of) = (lost.kept_chars, lost.original_chars);
+        let name = skill.id.as_str();
+        let _ = writeln!(
+            prompt.notes,
+            "the text of `{}` is cut to {kept} of {of} characters (skills_max_body_chars is {most})",
+            clean(name)
+        );
+        prompt.cut.push(Cut { name: name.to_owned(), kept, of });
+    }
+    prompt.problems.append(&mut read.problems);
+    Ok(read)
+}

@@ -1,0 +1,136 @@
+//! `maestro skills sync`: the table of skills in a file that agents read. Everything else in the file stays.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use maestro_core::Settings;
+use maestro_skills::render::{Invoke, Table, fit, has_block, offered, with_block};
+use maestro_skills::{Catalogue, read_bounded};
+use serde_json::json;
+
+use super::losses;
+use crate::args::SyncArgs;
+use crate::error::{CommandError, Exit};
+use crate::files;
+use crate::reply::Reply;
+use crate::screen::{clean_path, count};
+use crate::world::World;
+
+/// How large the file may be.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+pub(super) fn run(
+    catalogue: &Catalogue,
+    args: &SyncArgs,
+    settings: &Settings,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let shown = args.output.to_string_lossy();
+    let target = Target::find(&args.output, world)?;
+    let skills = offered(catalogue);
+    if skills.is_empty() && !target.old.as_deref().is_some_and(has_block) {
+        let text = format!("There are no skills to write to {}.\n", clean_path(&shown));
+        let reply = json!({
+            "path": target.path.to_string_lossy(), "changed": false, "written": false, "skills": 0, "cut": [], "left_out": [],
+        });
+        return if world.json { Reply::json(&reply) } else { Ok(Reply::text(text)) };
+    }
+    let budget = settings.skills_budget_tokens.value;
+    let table = fit(Table::OpenSkills(Invoke::Maestro), &skills, budget);
+    let listed = skills.len() - table.left_out.len();
+    if table.text.is_empty() || (listed == 0 && !skills.is_empty()) {
+        return Err(CommandError::invalid(format!("not one skill fits into {budget} tokens"))
+            .hint("raise skills_budget_tokens, for example: --set skills_budget_tokens=4000"));
+    }
+    let title = target.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let new = with_block(target.old.as_deref(), &title, &table.text);
+    let changed = target.old.as_ref() != Some(&new);
+    let written = changed && !args.check;
+    if written {
+        target.write(&new, &shown)?;
+    }
+    let exit = if changed && args.check { Exit::Failed } else { Exit::Ok };
+    if world.json {
+        let reply = json!({
+            "path": target.path.to_string_lossy(), "changed": changed, "written": written, "skills": listed,
+            "cut": table.cut, "left_out": table.left_out,
+        });
+        return Ok(Reply::json(&reply)?.ending(exit));
+    }
+    let (file, skills) = (clean_path(&shown), count(listed, "skill", "skills"));
+    let text = match (changed, written) {
+        (false, _) => format!("{file} is up to date: {skills}.\n"),
+        (true, true) => format!("Wrote {skills} to {file}.\n"),
+        (true, false) => format!("{file} is out of date. `maestro skills sync` writes it.\n"),
+    };
+    Ok(Reply::text(text).with_notes(losses(&table, budget)).ending(exit))
+}
+
+/// The file that is written to.
+struct Target {
+    /// Where it really is.
+    path: PathBuf,
+    /// What it says, if it is there.
+    old: Option<String>,
+}
+
+impl Target {
+    fn find(output: &Path, world: &World) -> Result<Self, CommandError> {
+        let shown = output.display();
+        let is_markdown = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
+        if !is_markdown(output) {
+            return Err(CommandError::invalid(format!("`{shown}` is no Markdown file"))
+                .hint("name a file that ends in .md; without --output it is AGENTS.md"));
+        }
+        let named = world.places.working_dir.join(output);
+        let path = real(&named).map_err(|error| {
+            CommandError::io(format!("`{shown}` cannot be written"), &error)
+                .hint("its directory must exist, and a link must lead to a file")
+        })?;
+        let project = &world.places.project;
+        let inside = |path: &Path| project.canonicalize().is_ok_and(|project| path.starts_with(project));
+        // A cloned project must not choose a file of the user's. An absolute path is the user's own choice.
+        if named.starts_with(project) && !inside(&path) {
+            return Err(CommandError::invalid(format!("`{shown}` leads to {}, outside the project", path.display()))
+                .hint("put a file in place of the link, or name the other file by its absolute path"));
+        }
+        if !is_markdown(&path) {
+            return Err(CommandError::invalid(format!("`{shown}` leads to {}, no Markdown file", path.display()))
+                .hint("put a file in place of the link"));
+        }
+        let old = match read_bounded(&path, MAX_FILE_BYTES) {
+            Ok(contents) if contents.cut => {
+                return Err(CommandError::invalid(format!("`{shown}` is larger than 16 MiB")).hint("name another file"));
+            }
+            Ok(contents) => Some(contents.bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                return Err(CommandError::io(format!("`{shown}` cannot be read"), &error).hint("name another file"));
+            }
+        };
+        let old = old.map(String::from_utf8).transpose().map_err(|_| {
+            CommandError::invalid(format!("`{shown}` is not UTF-8 text, and stays as it is"))
+                .hint("save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW")
+        })?;
+        Ok(Self { path, old })
+    }
+
+    fn write(&self, text: &str, shown: &str) -> Result<(), CommandError> {
+        let write = if self.old.is_some() { files::replace } else { files::create };
+        write(&self.path, text).map_err(|error| {
+            CommandError::io(format!("`{shown}` cannot be written"), &error)
+                .hint("check that you may write to it and its directory")
+        })
+    }
+}
+
+/// Where a file is or would be once all links are followed. A link that leads nowhere is an error.
+fn real(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+            let name = path.file_name().ok_or(error)?;
+            Ok(path.parent().unwrap_or(Path::new(".")).canonicalize()?.join(name))
+        }
+        found => found,
+    }
+}

@@ -1,0 +1,156 @@
+//! How are skills told to an agent?
+//!
+//! Two kinds of text: a table of what is there, in the words of several tools, and the full text of a skill. Each
+//! format is kept byte for byte; the values in it are parsed, and escaped where the format is XML. Nothing is left
+//! out in silence: what was cut comes back beside the text.
+
+mod agents_md;
+mod body;
+mod budget;
+mod cut;
+mod escape;
+mod guide;
+mod manifest;
+mod openskills;
+mod references;
+mod resources;
+mod to_prompt;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::catalogue::Catalogue;
+use crate::skill::Skill;
+
+pub use agents_md::{has_block, with_block};
+pub use body::{Body, Part, References, Truncated, body};
+pub use budget::{Fitted, fit, tokens};
+pub use guide::{Activation, content};
+pub use manifest::full as manifest_entry;
+pub use openskills::Invoke;
+pub use resources::{Resources, resources};
+
+/// A format that lists skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// The `<skills_system>` block of OpenSkills.
+    OpenSkills(Invoke),
+    /// The `<available_skills>` block of the Agent Skills reference implementation.
+    ToPrompt,
+    /// The catalogue of the Agent Skills guide for clients, below the words that tell a model what to do with it.
+    Guide(Activation),
+    /// Name, version and description in Markdown.
+    Manifest,
+}
+
+/// Something that was shortened, in characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    /// The skill it belongs to.
+    pub name: String,
+    /// How much is left.
+    pub kept: usize,
+    /// How much there was.
+    pub of: usize,
+}
+
+/// The skills that a table may name: those that a model may choose by itself, in search order.
+pub fn offered(catalogue: &Catalogue) -> Vec<&Skill> {
+    catalogue.skills.iter().map(Arc::as_ref).filter(|skill| skill.invocation.by_model).collect()
+}
+
+/// The table of all these skills, however long it becomes.
+pub fn table(table: Table, skills: &[&Skill]) -> String {
+    let rows: Vec<String> =
+        skills.iter().map(|skill| table.row(skill, &table.escaped(&table.description(skill)))).collect();
+    table.frame().around(&rows)
+}
+
+/// What stands around and between the rows of a table.
+#[derive(Debug)]
+struct Frame {
+    before: String,
+    after_each: &'static str,
+    between: &'static str,
+    after: &'static str,
+}
+
+impl Frame {
+    fn around(&self, rows: &[String]) -> String {
+        let mut text = self.before.clone();
+        for (index, row) in rows.iter().enumerate() {
+            if index > 0 {
+                text.push_str(self.between);
+            }
+            text.push_str(row);
+            text.push_str(self.after_each);
+        }
+        text.push_str(self.after);
+        text
+    }
+
+    /// How many bytes a table has without its rows.
+    fn bytes(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+}
+
+impl Table {
+    fn frame(self) -> Frame {
+        match self {
+            Self::OpenSkills(invoke) => openskills::frame(invoke),
+            Self::ToPrompt => to_prompt::frame(),
+            Self::Guide(activation) => guide::frame(activation),
+            Self::Manifest => Frame { before: String::new(), after_each: "", between: "\n\n", after: "" },
+        }
+    }
+
+    /// A skill's description as this format wants it, not yet escaped.
+    fn description(self, skill: &Skill) -> String {
+        match self {
+            Self::OpenSkills(_) | Self::Guide(_) => escape::one_line(&skill.description),
+            Self::ToPrompt => escape::lines(&skill.description),
+            Self::Manifest => skill.description.clone(),
+        }
+    }
+
+    fn escaped(self, text: &str) -> String {
+        match self {
+            Self::OpenSkills(_) | Self::Guide(_) => escape::xml(text),
+            Self::ToPrompt => escape::html(text),
+            Self::Manifest => text.to_owned(),
+        }
+    }
+
+    /// How long a character is once it is escaped.
+    fn escaped_bytes(self, c: char) -> usize {
+        match self {
+            Self::OpenSkills(_) | Self::Guide(_) | Self::ToPrompt => escape::bytes(c),
+            Self::Manifest => c.len_utf8(),
+        }
+    }
+
+    /// A skill's row with a description that is escaped already.
+    fn row(self, skill: &Skill, description: &str) -> String {
+        match self {
+            Self::OpenSkills(_) => openskills::row(skill, description),
+            Self::ToPrompt => to_prompt::row(skill, description),
+            Self::Guide(_) => guide::row(skill, description),
+            Self::Manifest => manifest::row(skill, description),
+        }
+    }
+
+    /// What is said instead of the rows that had no room.
+    fn rest(self, left_out: usize) -> String {
+        let list = match self {
+            Self::OpenSkills(invoke) => invoke.list(),
+            Self::ToPrompt | Self::Guide(_) | Self::Manifest => Invoke::Maestro.list(),
+        };
+        let noun = if left_out == 1 { "skill is" } else { "skills are" };
+        format!("{left_out} more {noun} not listed here; `{list}` lists every skill.")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! How much of a skill's text goes into a prompt?
+//!
+//! As many characters as the settings allow. What is cut is cut where a section ends, and the text says where the
+//! rest is.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+
+use maestro_core::{Problem, Severity};
+
+use super::{cut, references};
+use crate::frontmatter;
+use crate::read::{instructions, instructions_file};
+use crate::skill::{Format, Skill};
+use crate::text;
+
+/// Which part of a `SKILL.md` is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The whole file.
+    File,
+    /// What stands below the header.
+    Body,
+}
+
+/// What is done with a skill's references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum References {
+    /// They stay where they are; an agent reads them when it needs them.
+    Leave,
+    /// They are appended to the text.
+    Include,
+}
+
+/// A skill's text for a prompt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Body {
+    /// The text, with a note at its end if something is missing.
+    pub text: String,
+    /// How much is missing, if something is.
+    pub truncated: Option<Truncated>,
+    /// What could not be used as it is.
+    pub problems: Vec<Problem>,
+}
+
+/// How much of a text is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Truncated {
+    /// How many characters there were; at least, where not even all of them were read.
+    pub original_chars: usize,
+    /// How many there are now, the note at the end not counted.
+    pub kept_chars: usize,
+}
+
+/// A skill's text, read from disk now, in at most `max_chars` characters and the note that says so.
+pub fn body(skill: &Skill, part: Part, references: References, max_chars: usize) -> io::Result<Body> {
+    let contents = instructions(skill)?;
+    let file = instructions_file(skill).unwrap_or_else(|| skill.path.join(&skill.file));
+    let mut problems = Vec::new();
+    if contents.cut {
+        problems.push(text::too_large(&file, Severity::Warning));
+    }
+    let own = match text::text_of(&contents.bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(place) => {
+            // A text that was cut anywhere may end within a character.
+            if !contents.cut {
+                let mut problem = text::not_utf8(&file, place);
+                problem.severity = Severity::Warning;
+                problems.push(problem);
+            }
+            String::from_utf8_lossy(&contents.bytes)
+        }
+    };
+    let own = match part {
+        Part::File => own.as_ref(),
+        Part::Body => below_header(skill, &own),
+    };
+    let appendix = match references {
+        References::Leave => String::new(),
+        References::Include => references::appendix(skill, &mut problems),
+    };
+    let whole = format!("{own}{appendix}");
+    // More follows than was read, so that even what was read is not the whole.
+    let most = if contents.cut { max_chars.min(whole.chars().count().saturating_sub(1)) } else { max_chars };
+    let Some(kept) = cut::at_boundary(&whole, most) else {
+        return Ok(Body { text: whole, truncated: None, problems });
+    };
+    let without_blanks = whole.trim_end();
+    if without_blanks.chars().nth(most).is_none() && !contents.cut {
+        return Ok(Body { text: without_blanks.to_owned(), truncated: None, problems });
+    }
+    let mut rest = Vec::new();
+    if kept.len() < own.trim_end().len() || contents.cut {
+        rest.push(shown(&file));
+    }
+    if !appendix.is_empty() {
+        rest.push(shown(&references::directory(skill)));
+    }
+    let truncated = Truncated { original_chars: whole.chars().count(), kept_chars: kept.chars().count() };
+    let text = format!("{kept}{}", trailer(&rest.join(" and ")));
+    Ok(Body { text, truncated: Some(truncated), problems })
+}
+
+/// What stands at the end of a text that was cut.
+fn trailer(rest: &str) -> String {
+    format!("\n\n[Content truncated...]\nThe rest is in {rest}")
+}
+
+/// A path on one line.
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A `SKILL.md` without its header and the blank lines around the rest. Other formats have no header.
+fn below_header<'a>(skill: &Skill, text: &'a str) -> &'a str {
+    if skill.format != Format::SkillMd {
+        return text;
+    }
+    let at = frontmatter::find(text.as_bytes()).map_or(0, |header| header.body_at);
+    text.get(at..).unwrap_or_default().trim()
+}

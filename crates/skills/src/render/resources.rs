@@ -1,0 +1,76 @@
+//! Which files belong to a skill besides its text?
+//!
+//! They are listed and never read. Links are not followed, and the listing has an end however large the folder is.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+
+use crate::listing::{Directory, Kind};
+use crate::scan::IGNORED;
+use crate::skill::Skill;
+
+/// How many files are named.
+const MOST_FILES: usize = 50;
+/// How many entries are looked at.
+const MOST_ENTRIES: usize = 5_000;
+/// How deep.
+const MOST_LEVELS: usize = 6;
+
+/// The files of a skill.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Their paths below the skill's directory, sorted.
+    pub files: Vec<PathBuf>,
+    /// How many more there are.
+    pub unnamed: usize,
+    /// Whether the folder goes on where nobody looked.
+    pub goes_on: bool,
+}
+
+impl Resources {
+    /// What is said about files that are not named.
+    pub(super) fn more(&self) -> Option<String> {
+        let noun = if self.unnamed == 1 { "file" } else { "files" };
+        match (self.unnamed, self.goes_on) {
+            (0, false) => None,
+            (0, true) => Some("… and more files".to_owned()),
+            (count, false) => Some(format!("… and {count} more {noun}")),
+            (count, true) => Some(format!("… and at least {count} more {noun}")),
+        }
+    }
+}
+
+/// Lists the files of a skill, without the one its text is in. A directory that cannot be read has none.
+pub fn resources(skill: &Skill) -> Resources {
+    let mut found = Resources::default();
+    let mut level = vec![PathBuf::new()];
+    let looked_at = Cell::new(0);
+    let is_text = |path: &Path| {
+        path.to_str().is_some_and(|name| name == skill.file || skill.instructions.as_deref() == Some(name))
+    };
+    for _ in 0..MOST_LEVELS {
+        let mut below = Vec::new();
+        for relative in level.into_iter().take_while(|_| looked_at.get() <= MOST_ENTRIES) {
+            let Ok(open) = Directory::open(&skill.path.join(&relative)) else { continue };
+            // What could be listed before a failure is still there.
+            let _ = open.each(|name, kind| {
+                looked_at.set(looked_at.get() + 1);
+                if looked_at.get() > MOST_ENTRIES {
+                    return;
+                }
+                let path = relative.join(name);
+                match kind {
+                    Kind::File if !is_text(&path) => found.files.push(path),
+                    Kind::Directory if !IGNORED.iter().any(|&ignored| name == ignored) => below.push(path),
+                    _ => {}
+                }
+            });
+        }
+        level = below;
+    }
+    found.goes_on = looked_at.get() > MOST_ENTRIES || !level.is_empty();
+    found.files.sort();
+    found.unnamed = found.files.len().saturating_sub(MOST_FILES);
+    found.files.truncate(MOST_FILES);
+    found
+}

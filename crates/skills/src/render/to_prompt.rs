@@ -1,0 +1,16 @@
+//! What does the reference implementation of Agent Skills print for `to-prompt`?
+
+use super::{Frame, escape};
+use crate::skill::Skill;
+
+pub(super) fn frame() -> Frame {
+    Frame { before: "<available_skills>\n".to_owned(), after_each: "\n", between: "", after: "</available_skills>" }
+}
+
+pub(super) fn row(skill: &Skill, description: &str) -> String {
+    let name = escape::html(&escape::one_line(skill.id.as_str()));
+    let location = escape::path(&skill.path.join(&skill.file));
+    format!(
+        "<skill>\n<name>\n{name}\n</name>\n<description>\n{description}\n</description>\n<location>\n{location}\n</location>\n</skill>"
+    )
+}
