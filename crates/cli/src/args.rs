@@ -102,6 +102,17 @@ pub(crate) enum SkillsCommand {
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
+    /// Choose the skills for a task, for programs
+    Select(TaskArgs),
+    /// Show which skills a task would get, which nearly, and why
+    Try(TaskArgs),
+    /// Explain how one skill stands for a task
+    Why {
+        /// The skill's name
+        name: String,
+        /// The task, as in a plan
+        task: String,
+    },
     /// Print skills as a prompt holds them: a table of all, or the full text of some
     Prompt(PromptArgs),
     /// Write the table of skills into AGENTS.md, where agents read it
@@ -111,6 +122,26 @@ pub(crate) enum SkillsCommand {
         /// Only this role: worker or orchestrator
         role: Option<String>,
     },
+}
+
+/// A task that skills are wanted for.
+#[derive(Debug, Args)]
+pub(crate) struct TaskArgs {
+    /// The task, as in a plan
+    pub(crate) task: String,
+    /// What is to be done: implementation, review
+    #[arg(long, value_name = "KIND", default_value = "implementation")]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub(crate) step: Step,
+}
+
+/// What is to be done with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Step {
+    /// Do it
+    Implementation,
+    /// Look at what was done
+    Review,
 }
 
 /// Options of `maestro skills prompt`.

@@ -45,6 +45,7 @@ What agents and programs call. Each prints data to standard output and takes --j
   maestro skills list --json       {skills, problems, shadowed}: every skill on this machine
   maestro skills read NAME[,NAME]  a skill's full text, between `Reading:` and `Skill read:`
   maestro skills show NAME --json  everything known about one skill
+  maestro skills select TASK --json {run_id, step_kind, task_label, skills, strategy, errors, detail}
   maestro skills validate --json   {valid, problems}: strictly by the Agent Skills rules
   maestro skills prompt --json     {text, cut, left_out, problems}: the table of skills, within a budget
   maestro skills prompt NAME       a skill's text for a prompt; --format says in whose words

@@ -174,8 +174,8 @@ pub enum Verdict {
     Chosen,
     /// It does not fit well enough.
     BelowThreshold,
-    /// Another fits so much better that a second one would distract.
-    FarBehind,
+    /// It fits, but for words that a chosen one covers already.
+    AddsLittle,
     /// There was no room left.
     NoRoom,
     /// It may only be used when somebody names it.

@@ -30,6 +30,16 @@ use serde::Serialize;
 pub use parse::parse;
 pub use select::select_task;
 
+/// The skills that a task's text asks for by name, each once, in order.
+///
+/// The same rules as in a plan: what stands in code, an address or a package's name is no hint.
+#[must_use]
+pub fn skill_hints(label: &str) -> Vec<String> {
+    let line = label.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plan = parse(&format!("- [ ] {line}"));
+    plan.tasks.into_iter().next().map(|task| task.skill_hints).unwrap_or_default()
+}
+
 /// A plan, as read from its Markdown text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Plan {

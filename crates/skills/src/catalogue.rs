@@ -145,8 +145,13 @@ impl Catalogue {
 
     /// The skill of that id.
     pub fn get(&self, id: &str) -> Option<&Skill> {
+        self.skill(id).map(Arc::as_ref)
+    }
+
+    /// The skill of that id, to be kept.
+    pub fn skill(&self, id: &str) -> Option<&Arc<Skill>> {
         let id = SkillId::new(id)?;
-        self.by_id.get(&id).and_then(|&index| self.skills.get(index)).map(Arc::as_ref)
+        self.by_id.get(&id).and_then(|&index| self.skills.get(index))
     }
 
     /// Answers a name: by id, then by directory, then by a unique display name. Never by path.

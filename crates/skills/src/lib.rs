@@ -6,6 +6,7 @@
 
 mod cache;
 mod catalogue;
+mod clients;
 mod dependencies;
 mod format;
 pub mod frontmatter;
@@ -16,17 +17,20 @@ pub mod render;
 mod roots;
 mod rules;
 mod scan;
+mod select;
 mod skill;
 mod text;
 pub mod yaml;
 
 pub use cache::CatalogueCache;
 pub use catalogue::{Broken, Catalogue, Lookup, RootReport, Shadowed};
+pub use clients::{CLIENTS, Client, Sight};
 pub use dependencies::{Resolved, for_role, in_order};
 pub use format::split_tools;
 pub use pack::{Edit, Pack, PackError, SyncPlan};
 pub use read::{envelope, instructions, instructions_file};
 pub use roots::{Root, project_of, search_order};
 pub use rules::{NameFault, hidden_character, name_fault, valid_name};
+pub use select::{Selection, Selector, TaskNeeds};
 pub use skill::{Command, Format, Invocation, Location, Skill, SkillId, SkillType, Source};
 pub use text::{Contents, MAX_TEXT_BYTES, read_bounded};

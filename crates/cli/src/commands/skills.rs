@@ -4,11 +4,15 @@ mod list;
 mod prompt;
 mod read;
 mod roles;
+mod select;
 mod show;
 mod sync;
+mod trial;
 mod validate;
+mod why;
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use maestro_core::Severity;
 use maestro_core::settings::Validation;
@@ -29,12 +33,15 @@ pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandErro
         // It judges by the standard's rules, whatever the settings say.
         settings.skills_validation.value = Validation::Strict;
     }
-    let catalogue = catalogue::load(world, &args.dirs.dirs, &settings)?;
+    let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
     let reply = match &args.command {
         SkillsCommand::List => list::run(&catalogue, world),
         SkillsCommand::Read { names } => read::run(&catalogue, names, world),
         SkillsCommand::Show { name } => show::run(&catalogue, name, world),
         SkillsCommand::Validate { names } => validate::run(&catalogue, names, world),
+        SkillsCommand::Select(args) => select::run(&catalogue, args, &settings, world),
+        SkillsCommand::Try(args) => trial::run(&catalogue, args, &settings, world),
+        SkillsCommand::Why { name, task } => why::run(&catalogue, name, task, world),
         SkillsCommand::Prompt(args) => prompt::run(&catalogue, args, &settings, world),
         SkillsCommand::Sync(args) => sync::run(&catalogue, args, &settings, world),
         SkillsCommand::Roles { role } => roles::run(&catalogue, role.as_deref(), world),

@@ -54,6 +54,7 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro skills list --json       {skills, problems, shadowed}: every skill on this machine
       maestro skills read NAME[,NAME]  a skill's full text, between `Reading:` and `Skill read:`
       maestro skills show NAME --json  everything known about one skill
+      maestro skills select TASK --json {run_id, step_kind, task_label, skills, strategy, errors, detail}
       maestro skills validate --json   {valid, problems}: strictly by the Agent Skills rules
       maestro skills prompt --json     {text, cut, left_out, problems}: the table of skills, within a budget
       maestro skills prompt NAME       a skill's text for a prompt; --format says in whose words
@@ -105,6 +106,9 @@ fn a_group_without_a_verb_shows_its_help_and_fails() {
       read      Print a skill's full text as agents read it
       show      Show everything known about a skill [alias: info]
       validate  Check skills against the Agent Skills rules, strictly
+      select    Choose the skills for a task, for programs
+      try       Show which skills a task would get, which nearly, and why
+      why       Explain how one skill stands for a task
       prompt    Print skills as a prompt holds them: a table of all, or the full text of some
       sync      Write the table of skills into AGENTS.md, where agents read it
       roles     List the skills that each role's sessions get

@@ -19,6 +19,7 @@ mod skills_list;
 mod skills_prompt;
 mod skills_read;
 mod skills_roles;
+mod skills_select;
 mod skills_show;
 mod skills_sync;
 mod skills_validate;

@@ -1,10 +1,11 @@
 //! Skills on a real file system, through the crate's public interface.
 
 #![allow(
+    clippy::cast_precision_loss,
     clippy::panic,
     clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "clippy allows these in a test, but not in what a test calls"
+    reason = "a test may fail by panicking, and counts little"
 )]
 
 mod bad_input;
@@ -18,5 +19,6 @@ mod packs;
 mod prompts;
 mod reading;
 mod rendering;
+mod selection;
 mod validation;
 mod world;

@@ -1,0 +1,53 @@
+//! `maestro skills select`: the skills for a task, as an event's payload.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use maestro_core::plan::skill_hints;
+use maestro_core::{RunId, Settings, StepKind};
+use maestro_skills::{Catalogue, Selection, Selector, TaskNeeds};
+
+use crate::args::{Step, TaskArgs};
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::clean;
+use crate::world::World;
+
+pub(super) fn run(
+    catalogue: &Arc<Catalogue>,
+    args: &TaskArgs,
+    settings: &Settings,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let selection = choose(&Selector::new(Arc::clone(catalogue)), args, settings)?;
+    if world.json {
+        return Reply::json(&selection.record);
+    }
+    let mut text = String::new();
+    for skill in &selection.record.skills {
+        let _ = writeln!(text, "{}  {}", world.paint.skill(&clean(&skill.name)), clean(&skill.reason));
+    }
+    if selection.record.skills.is_empty() {
+        text.push_str("none\n");
+    }
+    let mut notes = String::new();
+    for error in &selection.record.errors {
+        let _ = writeln!(notes, "{} {}", world.note_paint.warning("warning:"), clean(error));
+    }
+    Ok(Reply::text(text).with_notes(notes))
+}
+
+/// Makes the choice for what was typed. Outside a run it gets a run id of its own.
+pub(super) fn choose(selector: &Selector, args: &TaskArgs, settings: &Settings) -> Result<Selection, CommandError> {
+    let label = args.task.trim();
+    if label.is_empty() {
+        return Err(CommandError::invalid("the task is empty").hint("write what is to be done, in quotes"));
+    }
+    let (step, most) = match args.step {
+        Step::Implementation => (StepKind::Implementation, settings.skills_max_selected_impl.value),
+        Step::Review => (StepKind::Review, settings.skills_max_selected_review.value),
+    };
+    let hints = skill_hints(label);
+    let needs = TaskNeeds { label, hints: &hints, step, most: usize::from(most) };
+    Ok(selector.select(RunId::new(uuid::Uuid::now_v7()), needs))
+}

@@ -1,0 +1,119 @@
+//! `maestro skills try`: which skills a task would get, which nearly, and what installed agents would see by themselves.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use maestro_core::Settings;
+use maestro_core::event::{Ranked, Verdict};
+use maestro_skills::{CLIENTS, Catalogue, Selection, Selector};
+use serde_json::json;
+
+use super::select::choose;
+use crate::agents::{self, Agent};
+use crate::args::TaskArgs;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, count, pad};
+use crate::world::World;
+
+/// How many that were not chosen are shown.
+const NEARLY: usize = 5;
+
+pub(super) fn run(
+    catalogue: &Arc<Catalogue>,
+    args: &TaskArgs,
+    settings: &Settings,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let selection = choose(&Selector::new(Arc::clone(catalogue)), args, settings)?;
+    let agents = agents::installed(&world.program_dirs);
+    let seen = sights(&selection, &agents, world);
+    if world.json {
+        let seen: Vec<_> = seen
+            .iter()
+            .map(|(agent, skill, sight)| json!({ "agent": agent, "skill": skill, "sight": sight }))
+            .collect();
+        return Reply::json(&json!({ "selection": selection.record, "agents": seen }));
+    }
+    let record = &selection.record;
+    let mut text = format!("{}\n\n", world.paint.strong(&clean(&record.task_label)));
+    text.push_str(&chosen(&selection, world));
+    let others: Vec<&Ranked> = record.detail.ranking.iter().filter(|ranked| !is_chosen(ranked)).collect();
+    if !others.is_empty() {
+        text.push_str("\nNot chosen\n");
+    }
+    for ranked in others.iter().take(NEARLY) {
+        let why = why_not(ranked.verdict, record.detail.threshold);
+        let _ = writeln!(text, "  {} {}  {}", row(ranked, world), words(ranked), world.paint.dim(&why));
+    }
+    let _ = writeln!(text, "\n{} considered", count(record.detail.considered, "skill", "skills"));
+    if !seen.is_empty() {
+        text.push_str("\nWithout Maestro\n");
+    }
+    for (agent, skill, sight) in &seen {
+        let _ = writeln!(text, "  {} {}: {sight}", pad(agent, 12), clean(skill));
+    }
+    let mut notes = String::new();
+    for error in &record.errors {
+        let _ = writeln!(notes, "{} {}", world.note_paint.warning("warning:"), clean(error));
+    }
+    Ok(Reply::text(text).with_notes(notes))
+}
+
+fn chosen(selection: &Selection, world: &World) -> String {
+    let record = &selection.record;
+    if record.skills.is_empty() {
+        let bar = record.detail.threshold;
+        return format!("Chosen: none. No skill reaches {bar:.1}, which is what a task that needs none looks like.\n");
+    }
+    let mut text = "Chosen\n".to_owned();
+    for skill in &record.skills {
+        let ranked = record.detail.ranking.iter().find(|ranked| ranked.name == skill.name);
+        let line = match ranked {
+            Some(ranked) if skill.reason.starts_with("keyword") => format!("{} {}", row(ranked, world), words(ranked)),
+            _ => format!("{}        {}", world.paint.skill(&pad(&clean(&skill.name), 28)), clean(&skill.reason)),
+        };
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}
+
+fn is_chosen(ranked: &Ranked) -> bool {
+    matches!(ranked.verdict, Verdict::Chosen | Verdict::Hinted)
+}
+
+fn row(ranked: &Ranked, world: &World) -> String {
+    format!("{} {:>5.1} ", world.paint.skill(&pad(&clean(&ranked.name), 28)), ranked.score)
+}
+
+fn words(ranked: &Ranked) -> String {
+    let words = ranked.terms.iter().take(4).map(|term| format!("{} {:.1}", clean(&term.word), term.adds));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn why_not(verdict: Verdict, threshold: f64) -> String {
+    match verdict {
+        Verdict::BelowThreshold => format!("below {threshold:.1}"),
+        Verdict::AddsLittle => "adds little to what is chosen".to_owned(),
+        Verdict::NoRoom => "no room left".to_owned(),
+        Verdict::NotByModel => "only when somebody names it".to_owned(),
+        Verdict::Excluded => "the task says not to".to_owned(),
+        Verdict::Chosen | Verdict::Hinted => String::new(),
+    }
+}
+
+/// For each installed agent and chosen skill, what the agent would make of it by itself.
+fn sights(selection: &Selection, agents: &[Agent], world: &World) -> Vec<(&'static str, String, String)> {
+    let known = agents.iter().filter_map(|agent| {
+        let client = CLIENTS.iter().find(|client| client.program == agent.program)?;
+        Some((agent.name, client))
+    });
+    known
+        .flat_map(|(name, client)| {
+            selection.skills.iter().map(move |skill| {
+                let sight = client.sight(skill, &world.places).to_string();
+                (name, skill.id.as_str().to_owned(), sight)
+            })
+        })
+        .collect()
+}

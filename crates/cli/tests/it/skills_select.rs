@@ -1,0 +1,120 @@
+//! `maestro skills select`, `try` and `why`: the skills for a task, for programs and for people.
+
+use insta::assert_snapshot;
+use serde_json::{Value as Json, json};
+
+use crate::sandbox::Sandbox;
+
+fn toolbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.skill(".claude/skills", "pdf-forms", "Fill in and flatten PDF forms, and merge PDF files into one.");
+    sandbox.skill(".agents/skills", "kubernetes", "Write Kubernetes manifests for deployments and services.");
+    sandbox
+}
+
+#[test]
+fn select_prints_the_names_and_why() {
+    let sandbox = toolbox();
+    assert_snapshot!(sandbox.maestro_with(&["skills", "select", "Merge the signed PDF forms @nope"]), @"
+    $ maestro skills select Merge the signed PDF forms @nope
+    pdf-forms  keyword: pdf, merge, forms
+    --- stderr
+    warning: hinted skill not found: @nope
+    ");
+    assert_snapshot!(sandbox.maestro_with(&["skills", "select", "Bump the version"]), @"
+    $ maestro skills select Bump the version
+    none
+    ");
+}
+
+#[test]
+fn select_gives_programs_the_payload_of_the_event() {
+    let sandbox = toolbox();
+    let args = ["skills", "select", "Look at the PDF forms that were merged", "--step", "review", "--json"];
+    let answer = sandbox.maestro_with(&args).json();
+    let keys: Vec<&String> = answer.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["run_id", "step_kind", "task_label", "skills", "strategy", "errors", "detail"]);
+    assert_eq!(answer["step_kind"], "review");
+    assert_eq!(answer["skills"], json!([{ "name": "pdf-forms", "reason": "keyword: pdf, merged, forms" }]));
+    assert_eq!(answer["errors"], json!([]));
+    assert_eq!(answer["run_id"].as_str().map(str::len), Some(36));
+}
+
+#[test]
+fn an_empty_task_is_refused() {
+    assert_snapshot!(toolbox().maestro_with(&["skills", "select", " "]), @"
+    $ maestro skills select
+    --- stderr
+    error: the task is empty
+    hint: write what is to be done, in quotes
+    --- exit 1
+    ");
+}
+
+#[test]
+fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
+    let sandbox = toolbox();
+    sandbox.install("claude");
+    sandbox.install("codex");
+    assert_snapshot!(sandbox.maestro_with(&["skills", "try", "Merge the signed PDF forms into one"]), @"
+    $ maestro skills try Merge the signed PDF forms into one
+    Merge the signed PDF forms into one
+
+    Chosen
+      pdf-forms                     17.8  pdf 7.7, merge 5.8, forms 4.3
+
+    5 skills considered
+
+    Without Maestro
+      Claude Code  pdf-forms: sees it
+      Codex        pdf-forms: misses it: it does not look there
+    ");
+    assert_snapshot!(sandbox.maestro_with(&["skills", "try", "Write a deployment note"]), @"
+    $ maestro skills try Write a deployment note
+    Write a deployment note
+
+    Chosen: none. No skill reaches 10.7, which is what a task that needs none looks like.
+
+    Not chosen
+      kubernetes                     8.7  deployment 4.5, write 4.2  below 10.7
+      maestro-worker                 3.1  note 3.1  below 10.7
+      maestro-orchestrator           2.1  write 2.1  below 10.7
+
+    5 skills considered
+    ");
+}
+
+#[test]
+fn try_for_programs_holds_the_selection_and_what_agents_see() {
+    let sandbox = toolbox();
+    sandbox.install("codex");
+    let answer = sandbox.maestro_with(&["skills", "try", "Merge the PDF forms", "--json"]).json();
+    assert_eq!(answer["selection"]["skills"][0]["name"], "pdf-forms");
+    let sight: &Json = &answer["agents"][0];
+    assert_eq!(sight["agent"], "Codex");
+    assert_eq!(sight["sight"], "misses it: it does not look there");
+}
+
+#[test]
+fn why_explains_one_skill_word_by_word() {
+    let sandbox = toolbox();
+    assert_snapshot!(sandbox.maestro_with(&["skills", "why", "pdf-forms", "Merge the PDF forms"]), @"
+    $ maestro skills why pdf-forms Merge the PDF forms
+    pdf-forms scores 17.8, enough: a first choice needs 10.7
+
+        7.7  pdf
+        5.8  merge
+        4.3  forms
+    ");
+    assert_snapshot!(sandbox.maestro_with(&["skills", "why", "kubernetes", "Merge the PDF forms"]), @"
+    $ maestro skills why kubernetes Merge the PDF forms
+    kubernetes has none of the task's words, in name, description or text.
+    ");
+    assert_snapshot!(sandbox.maestro_with(&["skills", "why", "kubernets", "Merge the PDF forms"]), @"
+    $ maestro skills why kubernets Merge the PDF forms
+    --- stderr
+    error: there is no skill `kubernets`
+    hint: did you mean `kubernetes`?
+    --- exit 2
+    ");
+}

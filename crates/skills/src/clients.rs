@@ -1,0 +1,134 @@
+//! Would another agent see this skill as it is?
+//!
+//! Each client looks in other places and cuts at other lengths. This is what is known of them, as data.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use maestro_core::settings::Places;
+
+use crate::skill::{Format, Skill};
+
+/// What is known of how a client finds skills.
+#[derive(Debug)]
+pub struct Client {
+    /// The program that is started.
+    pub program: &'static str,
+    /// Where it looks in a project.
+    project: &'static [&'static str],
+    /// Where it looks in the home directory.
+    home: &'static [&'static str],
+    depth: Depth,
+    /// How many characters of a description it shows at most.
+    shown: Option<usize>,
+}
+
+/// How far below its directories a client looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Only folders right below.
+    One,
+    /// Groups of folders too.
+    Groups,
+}
+
+/// The clients whose ways are known.
+pub const CLIENTS: &[Client] = &[
+    Client {
+        program: "claude",
+        project: &[".claude/skills"],
+        home: &[".claude/skills"],
+        depth: Depth::One,
+        shown: Some(1536),
+    },
+    Client {
+        program: "codex",
+        project: &[".agents/skills", ".codex/skills"],
+        home: &[".agents/skills", ".codex/skills"],
+        depth: Depth::Groups,
+        shown: None,
+    },
+    Client {
+        program: "opencode",
+        project: &[".opencode/skills", ".opencode/skill", ".claude/skills", ".agents/skills"],
+        home: &[".config/opencode/skills", ".config/opencode/skill", ".claude/skills", ".agents/skills"],
+        depth: Depth::Groups,
+        shown: None,
+    },
+    Client {
+        program: "gemini",
+        project: &[".gemini/skills", ".agents/skills"],
+        home: &[".gemini/skills", ".agents/skills"],
+        depth: Depth::One,
+        shown: None,
+    },
+    Client {
+        program: "goose",
+        project: &[".goose/skills", ".claude/skills", ".agents/skills"],
+        home: &[".agents/skills", ".config/goose/skills", ".claude/skills", ".config/agents/skills"],
+        depth: Depth::Groups,
+        shown: None,
+    },
+    Client {
+        program: "cursor-agent",
+        project: &[".cursor/skills", ".agents/skills", ".claude/skills", ".codex/skills"],
+        home: &[".cursor/skills", ".agents/skills", ".claude/skills", ".codex/skills"],
+        depth: Depth::Groups,
+        shown: None,
+    },
+];
+
+/// What a client makes of a skill by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// It sees it whole.
+    Whole,
+    /// It sees it, with the description cut.
+    Cut {
+        /// How many characters it shows.
+        shown: usize,
+    },
+    /// It reads only `SKILL.md`.
+    OtherFormat,
+    /// It does not look there.
+    OtherPlace,
+    /// It does not look that deep.
+    TooDeep,
+}
+
+impl fmt::Display for Sight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => f.write_str("sees it"),
+            Self::Cut { shown } => write!(f, "cuts its description at {shown} characters"),
+            Self::OtherFormat => f.write_str("misses it: it reads only SKILL.md"),
+            Self::OtherPlace => f.write_str("misses it: it does not look there"),
+            Self::TooDeep => f.write_str("misses it: it does not look into groups"),
+        }
+    }
+}
+
+impl Client {
+    /// What this client makes of a skill without Maestro's help.
+    pub fn sight(&self, skill: &Skill, places: &Places) -> Sight {
+        if skill.format != Format::SkillMd || skill.file != "SKILL.md" {
+            return Sight::OtherFormat;
+        }
+        let Some(root) = self.roots(places).into_iter().find(|root| skill.path.starts_with(root)) else {
+            return Sight::OtherPlace;
+        };
+        if self.depth == Depth::One && skill.path.parent() != Some(&root) {
+            return Sight::TooDeep;
+        }
+        match self.shown.filter(|&shown| skill.description.chars().count() > shown) {
+            Some(shown) => Sight::Cut { shown },
+            None => Sight::Whole,
+        }
+    }
+
+    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+        let above = places.working_dir.ancestors().take_while(|dir| dir.starts_with(&places.project));
+        let project = above.flat_map(|dir: &Path| self.project.iter().map(move |entry| dir.join(entry)));
+        project.chain(self.home.iter().map(|entry| places.home.join(entry))).collect()
+    }
+}

@@ -1,0 +1,244 @@
+//! Which skills does a task get, if any, and why?
+//!
+//! Skills that the task names come first. The rest is a ranked match over names, descriptions and, for those that
+//! come into question, bodies. Choosing none is the usual outcome: a skill that does not help distracts. Nothing
+//! here depends on anything but the task and the catalogue, so the same question has the same answer.
+
+mod background;
+mod hints;
+mod index;
+mod score;
+mod tokens;
+
+use std::sync::Arc;
+
+use maestro_core::event::{Ranked, SelectedSkill, SelectionDetail, Strategy, Verdict};
+use maestro_core::{RunId, SkillSelection, StepKind};
+
+use crate::catalogue::{Catalogue, Lookup};
+use crate::skill::Skill;
+use hints::Wishes;
+use index::TermIndex;
+use score::Scored;
+use tokens::Tokenizer;
+
+/// How many skills a selection reports on.
+const REPORTED: usize = 10;
+/// Among how many of the best a second skill is looked for.
+const CLOSE: usize = 6;
+
+/// A task that skills are wanted for.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskNeeds<'a> {
+    /// The task's text.
+    pub label: &'a str,
+    /// The skills that it names.
+    pub hints: &'a [String],
+    /// What is to be done with it.
+    pub step: StepKind,
+    /// How many skills it may get.
+    pub most: usize,
+}
+
+/// What was chosen: the record for the log, and the skills themselves.
+#[derive(Debug)]
+pub struct Selection {
+    /// What is written down and shown.
+    pub record: SkillSelection,
+    /// The chosen skills, best first.
+    pub skills: Vec<Arc<Skill>>,
+}
+
+/// Chooses skills from a catalogue. Building it costs more than a choice, so it is kept as long as the catalogue.
+pub struct Selector {
+    catalogue: Arc<Catalogue>,
+    tokenizer: Tokenizer,
+    index: TermIndex,
+}
+
+impl Selector {
+    /// Prepares a catalogue for being chosen from.
+    pub fn new(catalogue: Arc<Catalogue>) -> Self {
+        let tokenizer = Tokenizer::new();
+        let index = TermIndex::of(&catalogue, &tokenizer);
+        Self { catalogue, tokenizer, index }
+    }
+
+    /// Chooses for a task.
+    pub fn select(&self, run_id: RunId, task: TaskNeeds<'_>) -> Selection {
+        let wishes = Wishes::of(task.label, task.hints, &self.catalogue);
+        let mut choice = Choice { most: task.most, skills: Vec::new(), reasons: Vec::new(), errors: Vec::new() };
+        for name in &wishes.hinted {
+            choice.take_hinted(name, &self.catalogue);
+        }
+        let hinted = choice.skills.len();
+        let bar = Bar::of(self.index.len());
+        let ranked = score::rank(task.label, &self.index, &self.tokenizer);
+        choice.fill(&ranked, &wishes, bar);
+        let verdicts: Vec<Verdict> = ranked.iter().map(|scored| choice.verdict(scored, &wishes, bar)).collect();
+        let reported = ranked.into_iter().zip(verdicts).take(REPORTED);
+        let ranking = reported.map(|(scored, verdict)| scored.into_ranked(verdict)).collect();
+        let strategy = match (hinted, choice.skills.len()) {
+            (0, 0) => Strategy::None,
+            (0, _) => Strategy::Match,
+            _ => Strategy::Hint,
+        };
+        self.record(run_id, task, choice, strategy, ranking, bar)
+    }
+
+    /// What a first choice must reach.
+    pub fn threshold(&self) -> f64 {
+        round(Bar::of(self.index.len()).first)
+    }
+
+    /// How one skill stands for a task, however far down it is; nothing when no word of the task is in it.
+    pub fn explain(&self, label: &str, skill: &Skill) -> Option<Ranked> {
+        let scored = score::one(label, skill, &self.index, &self.tokenizer)?;
+        let enough = scored.score >= Bar::of(self.index.len()).first;
+        Some(scored.into_ranked(if enough { Verdict::Chosen } else { Verdict::BelowThreshold }))
+    }
+
+    fn record(
+        &self,
+        run_id: RunId,
+        task: TaskNeeds<'_>,
+        choice: Choice,
+        strategy: Strategy,
+        ranking: Vec<Ranked>,
+        bar: Bar,
+    ) -> Selection {
+        let names = choice.skills.iter().map(|skill| skill.id.as_str().to_owned());
+        let skills = names.zip(choice.reasons).map(|(name, reason)| SelectedSkill { name, reason }).collect();
+        let record = SkillSelection {
+            run_id,
+            step_kind: task.step,
+            task_label: task.label.to_owned(),
+            skills,
+            strategy,
+            errors: choice.errors,
+            detail: SelectionDetail { ranking, threshold: round(bar.first), considered: self.index.len() },
+        };
+        Selection { record, skills: choice.skills }
+    }
+}
+
+/// What a score must reach.
+#[derive(Debug, Clone, Copy)]
+struct Bar {
+    /// For the first choice.
+    first: f64,
+    /// For any further one.
+    second: f64,
+    /// For a further one, with words that those before do not cover: two skills for the same words are one too many.
+    new_words: f64,
+}
+
+impl Bar {
+    /// Among many skills one fits by chance more easily, so the bar rises with their number.
+    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 skills")]
+    fn of(skills: usize) -> Self {
+        let rise = 1.2 * (skills.max(10) as f64 / 100.0).ln();
+        Self { first: 13.5 + rise, second: 12.0 + rise, new_words: 9.0 + rise.max(0.0) }
+    }
+}
+
+/// A choice while it is being made.
+struct Choice {
+    most: usize,
+    skills: Vec<Arc<Skill>>,
+    reasons: Vec<String>,
+    errors: Vec<String>,
+}
+
+impl Choice {
+    fn take_hinted(&mut self, name: &str, catalogue: &Catalogue) {
+        let Some(skill) = catalogue.skill(name) else {
+            self.errors.push(match catalogue.find(name) {
+                Lookup::Broken(_) => format!("hinted skill cannot be loaded: @{name}"),
+                _ => format!("hinted skill not found: @{name}"),
+            });
+            return;
+        };
+        if self.has(skill) {
+            return;
+        }
+        if self.skills.len() >= self.most {
+            self.errors.push(format!("hinted skill over the limit of {}: @{name}", self.most));
+            return;
+        }
+        self.skills.push(Arc::clone(skill));
+        self.reasons.push(format!("hint: @{name}"));
+    }
+
+    /// Fills the places that hints left open with what fits.
+    fn fill(&mut self, ranked: &[Scored], wishes: &Wishes, bar: Bar) {
+        // Where the task names skills, nobody waits for others; they must be worth a second place.
+        if self.skills.is_empty() && wishes.hinted.is_empty() {
+            let first = ranked.iter().find(|scored| self.may_take(scored, wishes));
+            match first.filter(|scored| scored.score >= bar.first && self.most > 0) {
+                Some(scored) => self.take(scored),
+                None => return,
+            }
+        }
+        while self.skills.len() < self.most {
+            let close = ranked.iter().take(CLOSE).filter(|scored| self.may_take(scored, wishes));
+            let worth = close.filter(|scored| scored.score >= bar.second && self.adds(scored, ranked) >= bar.new_words);
+            let best = worth.max_by(|a, b| {
+                // Of two that add the same, the one that stands higher is meant.
+                self.adds(a, ranked).total_cmp(&self.adds(b, ranked)).then(a.score.total_cmp(&b.score))
+            });
+            match best {
+                Some(scored) => self.take(scored),
+                None => return,
+            }
+        }
+    }
+
+    fn take(&mut self, scored: &Scored) {
+        self.skills.push(Arc::clone(&scored.skill));
+        self.reasons.push(scored.reason());
+    }
+
+    fn has(&self, skill: &Skill) -> bool {
+        self.skills.iter().any(|chosen| chosen.id == skill.id)
+    }
+
+    fn may_take(&self, scored: &Scored, wishes: &Wishes) -> bool {
+        let skill = &scored.skill;
+        skill.invocation.by_model && !self.has(skill) && !wishes.unwanted.contains(&skill.id)
+    }
+
+    /// How much of a skill's score comes from words that those already chosen do not cover.
+    fn adds(&self, scored: &Scored, ranked: &[Scored]) -> f64 {
+        let covered = ranked.iter().filter(|other| self.has(&other.skill));
+        scored.beyond(&covered.collect::<Vec<_>>())
+    }
+
+    /// What became of a skill, once the choice is made.
+    fn verdict(&self, scored: &Scored, wishes: &Wishes, bar: Bar) -> Verdict {
+        if let Some(reason) = self.reason_of(&scored.skill) {
+            return if reason.starts_with("hint") { Verdict::Hinted } else { Verdict::Chosen };
+        }
+        if wishes.unwanted.contains(&scored.skill.id) {
+            return Verdict::Excluded;
+        }
+        let is_second = !self.skills.is_empty() || !wishes.hinted.is_empty();
+        if scored.score < if is_second { bar.second } else { bar.first } {
+            return Verdict::BelowThreshold;
+        }
+        if !scored.skill.invocation.by_model {
+            return Verdict::NotByModel;
+        }
+        if self.skills.len() >= self.most { Verdict::NoRoom } else { Verdict::AddsLittle }
+    }
+
+    fn reason_of(&self, skill: &Skill) -> Option<&str> {
+        let position = self.skills.iter().position(|chosen| chosen.id == skill.id)?;
+        self.reasons.get(position).map(String::as_str)
+    }
+}
+
+/// Scores are told to two places; more would only look precise.
+fn round(score: f64) -> f64 {
+    (score * 100.0).round() / 100.0
+}

@@ -1,0 +1,50 @@
+//! Which skills does a task ask for, and which does it rule out?
+
+use crate::catalogue::Catalogue;
+use crate::skill::SkillId;
+
+/// What a task says about skills by name.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    /// Named as hints, in order, whether they exist or not.
+    pub(crate) hinted: Vec<String>,
+    /// Skills the task says not to use.
+    pub(crate) unwanted: Vec<SkillId>,
+}
+
+impl Wishes {
+    /// The task's own hints, and what its words say: "use the pdf skill", "not with the pdf skill".
+    pub(crate) fn of(label: &str, hints: &[String], catalogue: &Catalogue) -> Self {
+        let mut wishes = Self { hinted: hints.to_vec(), unwanted: Vec::new() };
+        let words: Vec<&str> = label.split_whitespace().map(|word| word.trim_matches(NO_NAME)).collect();
+        for (index, window) in words.windows(2).enumerate() {
+            let [name, noun] = window else { continue };
+            if !noun.eq_ignore_ascii_case("skill") {
+                continue;
+            }
+            let Some(skill) = catalogue.get(name) else { continue };
+            let before = words.get(index.saturating_sub(LOOK_BACK)..index).unwrap_or_default();
+            if before.iter().any(|word| is_negation(word)) {
+                wishes.hinted.retain(|hint| hint != name);
+                wishes.unwanted.push(skill.id.clone());
+            } else if before.iter().any(|word| is_request(word)) && !wishes.hinted.iter().any(|hint| hint == name) {
+                wishes.hinted.push((*name).to_owned());
+            }
+        }
+        wishes
+    }
+}
+
+/// How many words before a skill's name are heeded.
+const LOOK_BACK: usize = 5;
+
+/// What may stand around a word without being part of it.
+const NO_NAME: &[char] = &['`', '"', '\'', '(', ')', ',', '.', ';', ':', '!', '?'];
+
+fn is_negation(word: &str) -> bool {
+    ["not", "don't", "without", "never", "no"].iter().any(|negation| word.eq_ignore_ascii_case(negation))
+}
+
+fn is_request(word: &str) -> bool {
+    ["use", "using", "with", "follow", "following", "by"].iter().any(|request| word.eq_ignore_ascii_case(request))
+}

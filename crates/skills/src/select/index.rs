@@ -1,0 +1,135 @@
+//! Which skills have which words? The search index over a catalogue's names and descriptions.
+//!
+//! Built once for a catalogue. Bodies are not in it: they are read only for the few skills that come into question.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::tokens::{Tokenizer, each_word};
+use crate::catalogue::Catalogue;
+use crate::skill::Skill;
+
+/// A field of a skill that words are counted in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Field {
+    /// What a word in it is worth.
+    pub(crate) weight: f64,
+    /// How much its length is held against it.
+    slope: f64,
+    /// How long it usually is.
+    usual: f64,
+}
+
+pub(crate) const NAME: Field = Field { weight: 3.0, slope: 0.3, usual: 2.5 };
+pub(crate) const DESCRIPTION: Field = Field { weight: 1.5, slope: 0.5, usual: 25.0 };
+pub(crate) const BODY: Field = Field { weight: 0.2, slope: 0.8, usual: 600.0 };
+
+impl Field {
+    /// What a word that stands `count` times in a field of `length` words is worth.
+    #[expect(clippy::cast_precision_loss, reason = "lengths of texts are far below 2^52")]
+    pub(crate) fn worth(self, count: u32, length: usize) -> f64 {
+        self.weight * f64::from(count) / (1.0 - self.slope + self.slope * length as f64 / self.usual)
+    }
+}
+
+/// A word's number in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TermId(u32);
+
+/// A skill's number in the index.
+pub(crate) type Document = u32;
+
+/// The words of a catalogue.
+#[derive(Debug)]
+pub(crate) struct TermIndex {
+    skills: Vec<Arc<Skill>>,
+    terms: HashMap<String, TermId>,
+    /// For each word the skills that have it in name or description, with its worth there.
+    postings: Vec<Vec<(Document, f64)>>,
+}
+
+impl TermIndex {
+    pub(crate) fn of(catalogue: &Catalogue, tokenizer: &Tokenizer) -> Self {
+        let mut builder = Builder { tokenizer, seen: HashMap::new(), terms: HashMap::new(), postings: Vec::new() };
+        for (document, skill) in (0..).zip(&catalogue.skills) {
+            builder.add(document, skill);
+        }
+        Self { skills: catalogue.skills.clone(), terms: builder.terms, postings: builder.postings }
+    }
+
+    /// How many skills there are.
+    pub(crate) fn len(&self) -> usize {
+        self.skills.len()
+    }
+
+    /// The numbers of all skills.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = Document> + use<> {
+        0..Document::try_from(self.skills.len()).unwrap_or(Document::MAX)
+    }
+
+    pub(crate) fn skill(&self, document: Document) -> Option<&Arc<Skill>> {
+        self.skills.get(usize::try_from(document).ok()?)
+    }
+
+    /// The skills that have a stem in name or description.
+    pub(crate) fn with(&self, stem: &str) -> &[(Document, f64)] {
+        let postings = self.terms.get(stem).and_then(|term| self.postings.get(usize::try_from(term.0).ok()?));
+        postings.map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+struct Builder<'a> {
+    tokenizer: &'a Tokenizer,
+    /// What became of a word: stemming it again for each skill would cost more than everything else.
+    seen: HashMap<String, Option<TermId>>,
+    terms: HashMap<String, TermId>,
+    postings: Vec<Vec<(Document, f64)>>,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, document: Document, skill: &Skill) {
+        let mut worth: HashMap<TermId, f64> = HashMap::new();
+        self.count(NAME, &[skill.id.as_str()], &mut worth);
+        let mut description = vec![skill.description.as_str()];
+        description.extend(skill.when_to_use.as_deref());
+        description.extend(skill.triggers.iter().chain(&skill.tags).map(String::as_str));
+        self.count(DESCRIPTION, &description, &mut worth);
+        for (term, worth) in worth {
+            if let Some(postings) = usize::try_from(term.0).ok().and_then(|index| self.postings.get_mut(index)) {
+                postings.push((document, worth));
+            }
+        }
+    }
+
+    fn count(&mut self, field: Field, texts: &[&str], worth: &mut HashMap<TermId, f64>) {
+        let mut counts: HashMap<TermId, u32> = HashMap::new();
+        let mut length = 0;
+        for text in texts {
+            each_word(text, |word| {
+                if let Some(term) = self.term(word) {
+                    *counts.entry(term).or_default() += 1;
+                    length += 1;
+                }
+            });
+        }
+        for (term, count) in counts {
+            *worth.entry(term).or_default() += field.worth(count, length);
+        }
+    }
+
+    fn term(&mut self, word: &str) -> Option<TermId> {
+        if let Some(known) = self.seen.get(word) {
+            return *known;
+        }
+        let term = (!self.tokenizer.is_stop(word)).then(|| {
+            let next = TermId(u32::try_from(self.terms.len()).unwrap_or(u32::MAX));
+            let term = *self.terms.entry(self.tokenizer.stem(word)).or_insert(next);
+            if term == next {
+                self.postings.push(Vec::new());
+            }
+            term
+        });
+        self.seen.insert(word.to_owned(), term);
+        term
+    }
+}

@@ -1,0 +1,208 @@
+//! How well does a skill fit a task? BM25F over name, description and body, with words weighed by how rare they are.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use maestro_core::event::{Ranked, Term, Verdict};
+use rayon::prelude::*;
+
+use super::background;
+use super::index::{BODY, Document, TermIndex};
+use super::round;
+use super::tokens::{Token, Tokenizer, each_word};
+use crate::frontmatter;
+use crate::read;
+use crate::skill::Skill;
+
+/// For how many skills the body is read: those whose name and description fit best.
+const CANDIDATES: usize = 40;
+/// How many skills the background table stands for beside the installed ones.
+const BACKGROUND: f64 = 330.0;
+/// From here on more of the same word adds little.
+const SATURATION: f64 = 1.2;
+/// How much of a body is looked at.
+const BODY_BYTES: usize = 20_000;
+
+/// A word of the task and its weight.
+struct QueryTerm {
+    token: Token,
+    weight: f64,
+}
+
+/// A skill's score for a task, with what each word adds.
+#[derive(Debug)]
+pub(crate) struct Scored {
+    pub(crate) skill: Arc<Skill>,
+    pub(crate) score: f64,
+    terms: Vec<(String, f64)>,
+}
+
+impl Scored {
+    /// `keyword: …` with the words that count most.
+    pub(crate) fn reason(&self) -> String {
+        let words: Vec<&str> = self.terms.iter().take(3).map(|(word, _)| word.as_str()).collect();
+        format!("keyword: {}", words.join(", "))
+    }
+
+    /// What it scores with words that count for none of the others, or much less.
+    pub(crate) fn beyond(&self, others: &[&Self]) -> f64 {
+        let is_new = |(word, adds): &&(String, f64)| {
+            others.iter().all(|other| {
+                let theirs = other.terms.iter().find(|(other, _)| other == word).map_or(0.0, |(_, adds)| *adds);
+                theirs < adds / 2.0
+            })
+        };
+        self.terms.iter().filter(is_new).map(|(_, adds)| adds).sum()
+    }
+
+    pub(crate) fn into_ranked(self, verdict: Verdict) -> Ranked {
+        let terms = self.terms.into_iter().map(|(word, adds)| Term { word, adds: round(adds), means: None }).collect();
+        Ranked { name: self.skill.id.as_str().to_owned(), score: round(self.score), terms, verdict }
+    }
+}
+
+/// The skills that come into question for a task, best first; ties go to search order.
+pub(crate) fn rank(label: &str, index: &TermIndex, tokenizer: &Tokenizer) -> Vec<Scored> {
+    let query = query(label, index, tokenizer);
+    let candidates = candidates(&query, index);
+    let mut scored: Vec<(Document, Scored)> = candidates
+        .into_par_iter()
+        .filter_map(|(document, worths)| {
+            let skill = index.skill(document)?;
+            Some((document, score(skill, &query, &worths, tokenizer)))
+        })
+        .filter(|(_, scored)| scored.score > 0.0)
+        .collect();
+    scored.sort_by(|(a_document, a), (b_document, b)| b.score.total_cmp(&a.score).then(a_document.cmp(b_document)));
+    scored.into_iter().map(|(_, scored)| scored).collect()
+}
+
+/// One skill's score, however it compares with others; nothing when it has none of the task's words.
+pub(crate) fn one(label: &str, skill: &Skill, index: &TermIndex, tokenizer: &Tokenizer) -> Option<Scored> {
+    let query = query(label, index, tokenizer);
+    let is_it = |document: &Document| index.skill(*document).is_some_and(|other| other.id == skill.id);
+    let document = index.documents().find(is_it)?;
+    let worths: Vec<f64> = query.iter().map(|term| worth_in(index, &term.token.stem, document)).collect();
+    let scored = score(index.skill(document)?, &query, &worths, tokenizer);
+    (scored.score > 0.0).then_some(scored)
+}
+
+fn worth_in(index: &TermIndex, stem: &str, document: Document) -> f64 {
+    index.with(stem).iter().find(|(other, _)| *other == document).map_or(0.0, |(_, worth)| *worth)
+}
+
+/// The task's distinct words, weighed.
+fn query(label: &str, index: &TermIndex, tokenizer: &Tokenizer) -> Vec<QueryTerm> {
+    let mut terms: Vec<QueryTerm> = Vec::new();
+    for token in tokenizer.tokens(label) {
+        if !terms.iter().any(|known| known.token.stem == token.stem) {
+            let weight = weight(&token.stem, index);
+            terms.push(QueryTerm { token, weight });
+        }
+    }
+    terms
+}
+
+/// How much a word tells: the rarer it is in general and among the installed skills, the more.
+///
+/// Counts are brought to the scale of the background, so that a score means the same among ten skills and among
+/// ten thousand.
+#[expect(clippy::cast_precision_loss, reason = "counts of skills are far below 2^52")]
+fn weight(stem: &str, index: &TermIndex) -> f64 {
+    let share = background::share(stem);
+    let installed = index.with(stem).len() as f64;
+    let scale = BACKGROUND / (BACKGROUND + index.len() as f64);
+    let have = (300.0 * share.headline + 30.0 * share.anywhere + installed) * scale;
+    (1.0 + (BACKGROUND - have + 0.5) / (have + 0.5)).ln()
+}
+
+/// The skills with the best names and descriptions, with what each word is worth in them.
+fn candidates(query: &[QueryTerm], index: &TermIndex) -> Vec<(Document, Vec<f64>)> {
+    let mut found: HashMap<Document, Vec<f64>> = HashMap::new();
+    for (position, term) in query.iter().enumerate() {
+        for &(document, worth) in index.with(&term.token.stem) {
+            let worths = found.entry(document).or_insert_with(|| vec![0.0; query.len()]);
+            if let Some(slot) = worths.get_mut(position) {
+                *slot = worth;
+            }
+        }
+    }
+    if index.len() <= CANDIDATES {
+        // So few that a body may be looked at although nothing in its headline fits.
+        for document in index.documents() {
+            found.entry(document).or_insert_with(|| vec![0.0; query.len()]);
+        }
+    }
+    let headline = |worths: &[f64]| query.iter().zip(worths).map(|(term, &worth)| adds(term, worth)).sum::<f64>();
+    let mut ranked: Vec<(f64, Document, Vec<f64>)> =
+        found.into_iter().map(|(document, worths)| (headline(&worths), document, worths)).collect();
+    ranked.sort_by(|(a, a_document, _), (b, b_document, _)| b.total_cmp(a).then(a_document.cmp(b_document)));
+    ranked.truncate(CANDIDATES);
+    ranked.into_iter().map(|(_, document, worths)| (document, worths)).collect()
+}
+
+fn adds(term: &QueryTerm, worth: f64) -> f64 {
+    term.weight * (SATURATION + 1.0) * worth / (worth + SATURATION)
+}
+
+/// A skill's score with its body.
+fn score(skill: &Arc<Skill>, query: &[QueryTerm], headline: &[f64], tokenizer: &Tokenizer) -> Scored {
+    let body = body_worths(skill, query, tokenizer);
+    let mut terms: Vec<(String, f64)> = query
+        .iter()
+        .zip(headline.iter().zip(body))
+        .map(|(term, (headline, body))| (term.token.word.clone(), adds(term, headline + body)))
+        .filter(|(_, adds)| *adds > 0.0)
+        .collect();
+    let score = terms.iter().map(|(_, adds)| adds).sum();
+    terms.sort_by(|(a_word, a), (b_word, b)| b.total_cmp(a).then_with(|| a_word.cmp(b_word)));
+    Scored { skill: Arc::clone(skill), score, terms }
+}
+
+/// What each of the task's words is worth in a skill's body. A body that cannot be read is an empty one here; that
+/// it cannot be read is told where it is loaded.
+fn body_worths(skill: &Skill, query: &[QueryTerm], tokenizer: &Tokenizer) -> Vec<f64> {
+    let contents = read::instructions(skill).map(|contents| contents.bytes).unwrap_or_default();
+    let start = frontmatter::find(&contents).map_or(0, |header| header.body_at);
+    let end = contents.len().min(start + BODY_BYTES);
+    let text = String::from_utf8_lossy(contents.get(start..end).unwrap_or_default());
+    let mut counts = vec![0_u32; query.len()];
+    let mut length = 0;
+    // Which of the task's words a word is. Stemming each only once is most of the speed.
+    let mut seen: HashMap<String, Part> = HashMap::new();
+    each_word(&text, |word| {
+        let part = seen.get(word).copied().unwrap_or_else(|| {
+            let part = Part::of(word, query, tokenizer);
+            seen.insert(word.to_owned(), part);
+            part
+        });
+        length += usize::from(part != Part::Nothing);
+        if let Part::Query(position) = part
+            && let Some(count) = counts.get_mut(position)
+        {
+            *count += 1;
+        }
+    });
+    counts.into_iter().map(|count| BODY.worth(count, length)).collect()
+}
+
+/// What a word of a body is to a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// It says nothing.
+    Nothing,
+    /// It is another word.
+    Other,
+    /// It is one of the task's.
+    Query(usize),
+}
+
+impl Part {
+    fn of(word: &str, query: &[QueryTerm], tokenizer: &Tokenizer) -> Self {
+        if tokenizer.is_stop(word) {
+            return Self::Nothing;
+        }
+        let stem = tokenizer.stem(word);
+        query.iter().position(|term| term.token.stem == stem).map_or(Self::Other, Self::Query)
+    }
+}

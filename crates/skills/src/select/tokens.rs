@@ -1,0 +1,135 @@
+//! Which words does a text consist of, for the sake of comparing?
+//!
+//! Words are lower-case runs of letters and digits, `c++` and `c#` included; `camelCase` is two. Words that say
+//! nothing about a task are left out, the rest is reduced to its stem.
+
+use std::collections::HashSet;
+
+use frostem::{Algorithm, Stemmer};
+
+/// Words that stand in every task and every description, and so tell none from another.
+const STOP: &str = "a an the and or but if then else for from of on in into onto to with without within at by as is \
+are was were be been being it its this that these those there here so such not no nor do does did done doing can \
+could should would may might must will shall we you your our their they them he she his her i me my us who whom which \
+what when where why how all any each every both few more most other some own same than too very just also only over \
+under again further once about against between through during before after above below up down out off per via \
+use uses used using user users skill skills file files code make makes made new add adds added adding need needs \
+needed want wants get gets set sets one two first last next let lets run runs see show shows way ways work works \
+working thing things help helps like etc e g ie vs";
+
+/// Takes texts apart. Made once; it holds the stop words and the stemmer.
+pub(crate) struct Tokenizer {
+    stop: HashSet<&'static str>,
+    stemmer: Stemmer,
+}
+
+/// A word of a text, as it is compared and as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Token {
+    /// What is compared.
+    pub(crate) stem: String,
+    /// What is shown.
+    pub(crate) word: String,
+}
+
+impl Tokenizer {
+    pub(crate) fn new() -> Self {
+        Self { stop: STOP.split_whitespace().collect(), stemmer: Stemmer::new(Algorithm::English) }
+    }
+
+    /// The words that count, in order.
+    pub(crate) fn tokens(&self, text: &str) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        each_word(text, |word| {
+            if !self.is_stop(word) {
+                tokens.push(Token { stem: self.stem(word), word: word.to_owned() });
+            }
+        });
+        tokens
+    }
+
+    /// Whether a word says nothing. A mere number does not either: it is a version, a limit, an issue.
+    pub(crate) fn is_stop(&self, word: &str) -> bool {
+        word.bytes().all(|byte| byte.is_ascii_digit()) || self.stop.contains(word)
+    }
+
+    pub(crate) fn stem(&self, word: &str) -> String {
+        self.stemmer.stem(word).into_owned()
+    }
+}
+
+/// Shows every word of a text to `see`, in lower case.
+pub(crate) fn each_word(text: &str, mut see: impl FnMut(&str)) {
+    let mut word = String::new();
+    let mut before = Before::Gap;
+    let mut end = |word: &mut String| {
+        if !word.is_empty() {
+            see(word);
+            word.clear();
+        }
+    };
+    for c in text.chars() {
+        match c {
+            'a'..='z' | '0'..='9' => {
+                if before == Before::Sign {
+                    end(&mut word);
+                }
+                word.push(c);
+                before = Before::Small;
+            }
+            'A'..='Z' => {
+                if before != Before::Capital {
+                    end(&mut word);
+                }
+                word.push(c.to_ascii_lowercase());
+                before = Before::Capital;
+            }
+            '+' | '#' if !word.is_empty() => {
+                word.push(c);
+                before = Before::Sign;
+            }
+            _ => {
+                end(&mut word);
+                before = Before::Gap;
+            }
+        }
+    }
+    end(&mut word);
+}
+
+/// What the character before was, as far as it decides whether a new word begins.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Gap,
+    Small,
+    Capital,
+    Sign,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        each_word(text, |word| words.push(word.to_owned()));
+        words
+    }
+
+    #[test]
+    fn words_are_parted_where_people_part_them() {
+        assert_eq!(words("parseHeader of v2.1"), ["parse", "header", "of", "v2", "1"]);
+        assert_eq!(words("Use C++ and c#, not C."), ["use", "c++", "and", "c#", "not", "c"]);
+        assert_eq!(words("HTTP/2 APIs"), ["http", "2", "apis"]);
+        assert_eq!(words("über-café"), ["ber", "caf"]);
+        assert_eq!(words("   "), Vec::<String>::new());
+    }
+
+    #[test]
+    fn stems_bring_inflections_together_and_stop_words_are_left_out() {
+        let tokenizer = Tokenizer::new();
+        let stems = |text: &str| tokenizer.tokens(text).into_iter().map(|token| token.stem).collect::<Vec<_>>();
+        assert_eq!(stems("Testing the tests"), stems("test tested"));
+        assert_eq!(stems("use the skill"), Vec::<String>::new());
+    }
+}
