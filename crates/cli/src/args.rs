@@ -42,6 +42,8 @@ pub(crate) enum Command {
     /// List, read and explain skills
     #[command(visible_alias = "skill", subcommand_required = true, arg_required_else_help = true)]
     Skills(SkillsArgs),
+    /// Print exactly what an agent would be told about a task
+    Prompt(TaskPromptArgs),
     /// Find the next task of a Markdown plan
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Plan(PlanArgs),
@@ -181,6 +183,20 @@ pub(crate) struct SyncArgs {
     /// Write nothing; fail if the file would change
     #[arg(long)]
     pub(crate) check: bool,
+}
+
+/// Options of `maestro prompt`.
+#[derive(Debug, Args)]
+pub(crate) struct TaskPromptArgs {
+    /// A plan, whose next task is meant, or a task in quotes
+    #[arg(value_name = "PLAN.md|TASK")]
+    pub(crate) task: String,
+    /// What is to be done: implementation, review
+    #[arg(long, value_name = "KIND", default_value = "implementation")]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub(crate) step: Step,
+    #[command(flatten)]
+    pub(crate) dirs: DirArgs,
 }
 
 /// Options of `maestro plan`.

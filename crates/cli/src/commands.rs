@@ -7,6 +7,7 @@ mod help;
 mod home;
 mod init;
 mod plan;
+mod prompt;
 mod skills;
 
 use crate::args::{Cli, Command};
@@ -21,6 +22,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Init(args)) => init::run(args, world),
         Some(Command::Doctor(args)) => doctor::run(args, world),
         Some(Command::Skills(args)) => skills::run(args, world),
+        Some(Command::Prompt(args)) => prompt::run(args, world),
         Some(Command::Plan(args)) => plan::run(args, world),
         Some(Command::Config(args)) => config::run(args, world),
         Some(Command::Completions(args)) => Ok(completions::run(args)),

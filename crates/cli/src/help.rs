@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["init", "doctor"]),
     ("Skills", &["skills"]),
-    ("Work", &["plan"]),
+    ("Work", &["plan", "prompt"]),
     ("Watch and steer", &[]),
     ("More", &["config", "completions", "help"]),
 ];
@@ -52,6 +52,7 @@ What agents and programs call. Each prints data to standard output and takes --j
   maestro skills sync --check      whether AGENTS.md lists the skills that are here
   maestro skills roles ROLE --json the skills of a role, dependencies first
   maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
+  maestro prompt PLAN.md|TASK      what an agent is told: {text, tokens, events, cut, left_out}
   maestro plan list PLAN.md --json {tasks, problems, done, total}
   maestro config show --json       every setting with its origin
   maestro doctor --json            {ok, problems, roots, agents, settings}

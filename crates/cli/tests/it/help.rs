@@ -26,6 +26,7 @@ fn the_overview_groups_the_commands() {
 
     Work
       plan         Find the next task of a Markdown plan
+      prompt       Print exactly what an agent would be told about a task
 
     More
       config       Show the settings in force and where they come from
@@ -61,6 +62,7 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro skills sync --check      whether AGENTS.md lists the skills that are here
       maestro skills roles ROLE --json the skills of a role, dependencies first
       maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
+      maestro prompt PLAN.md|TASK      what an agent is told: {text, tokens, events, cut, left_out}
       maestro plan list PLAN.md --json {tasks, problems, done, total}
       maestro config show --json       every setting with its origin
       maestro doctor --json            {ok, problems, roots, agents, settings}

@@ -13,6 +13,7 @@ mod help;
 mod home;
 mod init;
 mod plan;
+mod prompt;
 mod reference;
 mod seeds;
 mod skills_list;

@@ -1,0 +1,108 @@
+//! `maestro prompt`: exactly what an agent would be told about a task.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use maestro_core::event::Event;
+use maestro_core::plan::{TaskSelection, select_task, skill_hints};
+use maestro_core::{RunId, Settings, StepKind};
+use maestro_skills::render::{References, tokens};
+use maestro_skills::{PromptLimits, Selector, TaskNeeds, TaskPrompt, task_prompt};
+use serde_json::json;
+
+use crate::args::{Step, TaskPromptArgs};
+use crate::error::CommandError;
+use crate::plans::PlanFile;
+use crate::reply::Reply;
+use crate::screen::{clean, clean_lines, count};
+use crate::world::World;
+use crate::{catalogue, config};
+
+pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, CommandError> {
+    let settings = config::settings(world)?;
+    let task = task(&args.task)?;
+    let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
+    let (step, most) = match args.step {
+        Step::Implementation => (StepKind::Implementation, settings.skills_max_selected_impl.value),
+        Step::Review => (StepKind::Review, settings.skills_max_selected_review.value),
+    };
+    let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most: usize::from(most) };
+    let selector = Selector::new(Arc::clone(&catalogue));
+    let selection = selector.select(RunId::new(uuid::Uuid::now_v7()), needs);
+    let prompt = task_prompt(&task, &selection, &catalogue, limits(&settings));
+    if world.json {
+        return Reply::json(&json!({
+            "text": prompt.text,
+            "tokens": tokens(&prompt.text),
+            "events": prompt.events,
+            "cut": prompt.cut,
+            "left_out": prompt.left_out,
+        }));
+    }
+    let notes = notes(&prompt, world);
+    let text = format!("{}\n", prompt.text);
+    // Other programs get every byte; a person's terminal obeys nothing that stands in a file.
+    let text = if world.terminals.stdout { clean_lines(&text) } else { text };
+    Ok(Reply::text(text).with_notes(notes))
+}
+
+fn limits(settings: &Settings) -> PromptLimits {
+    PromptLimits {
+        table_tokens: settings.skills_budget_tokens.value,
+        body_chars: settings.skills_max_body_chars.value,
+        references: if settings.skills_load_references.value { References::Include } else { References::Leave },
+    }
+}
+
+/// The next task of a plan, or the text itself.
+fn task(argument: &str) -> Result<TaskSelection, CommandError> {
+    let is_plan = Path::new(argument).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    if is_plan {
+        let plan = PlanFile::read(Path::new(argument))?;
+        return select_task(&plan.plan).ok_or_else(|| {
+            CommandError::not_found(format!("nothing is left to do in {argument}"))
+                .hint(format!("`maestro plan list {argument}` shows how each task stands"))
+        });
+    }
+    let label = argument.split_whitespace().collect::<Vec<_>>().join(" ");
+    if label.is_empty() {
+        return Err(CommandError::invalid("the task is empty").hint("write what is to be done, or name a plan"));
+    }
+    let skill_hints = skill_hints(&label);
+    Ok(TaskSelection { label, line_number: 1, section: None, skill_hints })
+}
+
+/// What a person should know about the prompt: its size, its skills, and what is missing.
+fn notes(prompt: &TaskPrompt, world: &World) -> String {
+    let mut notes = format!("about {} tokens", tokens(&prompt.text));
+    let mut troubles = Vec::new();
+    for event in &prompt.events {
+        match event {
+            Event::SkillsSelected(selection) => {
+                let names: Vec<_> = selection.skills.iter().map(|skill| clean(&skill.name)).collect();
+                let names = if names.is_empty() { "no skill".to_owned() } else { names.join(", ") };
+                let _ = write!(notes, ", {names} of {}", selection.detail.considered);
+                troubles.extend(selection.errors.iter().map(|error| clean(error).into_owned()));
+            }
+            Event::SkillsTruncated(cut) => {
+                troubles.push(format!("the text of `{}` is cut to {} characters", clean(&cut.name), cut.max_chars));
+            }
+            Event::SkillsLoadFailed(failed) => {
+                troubles.push(format!("`{}` was not loaded: {}", clean(&failed.name), clean(&failed.error)));
+            }
+            Event::SkillsDiscovered(_) => {}
+        }
+    }
+    notes.push('\n');
+    if !prompt.left_out.is_empty() {
+        troubles.push(format!("{} found no room in the table", count(prompt.left_out.len(), "skill", "skills")));
+    }
+    if !prompt.cut.is_empty() {
+        troubles.push(format!("{} shortened", count(prompt.cut.len(), "description is", "descriptions are")));
+    }
+    for trouble in troubles {
+        let _ = writeln!(notes, "{} {trouble}", world.note_paint.warning("warning:"));
+    }
+    notes
+}

@@ -1,0 +1,137 @@
+//! What exactly is an agent told about its task?
+//!
+//! Instructions, the task, the table of skills, and the full text of those that were chosen, in this order. Beside
+//! the text stand the events that tell what happened to it: what was found, chosen, cut, or could not be loaded.
+
+use std::collections::{BTreeSet, HashSet};
+
+use maestro_core::event::{Event, SkillsDiscovered, SkillsLoadFailed, SkillsTruncated};
+use maestro_core::plan::TaskSelection;
+use maestro_core::{RunId, Severity, StepKind};
+
+use crate::catalogue::Catalogue;
+use crate::read::envelope;
+use crate::render::{Cut, Invoke, Part, References, Table, body, fit, offered};
+use crate::select::Selection;
+use crate::skill::Skill;
+
+/// How much a prompt may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptLimits {
+    /// Tokens for the table of skills.
+    pub table_tokens: usize,
+    /// Characters for the text of each chosen skill.
+    pub body_chars: usize,
+    /// What is done with references.
+    pub references: References,
+}
+
+/// A prompt, and what happened while it was made.
+#[derive(Debug)]
+pub struct TaskPrompt {
+    /// What the agent gets.
+    pub text: String,
+    /// What is worth writing down, in order.
+    pub events: Vec<Event>,
+    /// Descriptions that were shortened for want of room.
+    pub cut: Vec<Cut>,
+    /// Skills that found no room in the table.
+    pub left_out: Vec<String>,
+}
+
+const IMPLEMENT: &str = "\
+You work on one task of a plan. Do this task and no other; what else you notice, report instead of changing it.
+Read what is there before you change it, keep to the ways of this project, and check what you did.
+Finish by saying what you changed, how you checked it and what the check printed. If it is not done, say so.";
+
+const REVIEW: &str = "\
+You review what was done for one task of a plan. Change nothing.
+Look at the change itself and at what it touches. Say for each finding where it is, why it matters and whether it must,
+should or could be mended. If you find nothing, say what you looked at.";
+
+/// The prompt for a task with the skills that were chosen for it.
+pub fn task_prompt(
+    task: &TaskSelection,
+    selection: &Selection,
+    catalogue: &Catalogue,
+    limits: PromptLimits,
+) -> TaskPrompt {
+    let run_id = selection.record.run_id;
+    let mut prompt = TaskPrompt {
+        text: opening(task, selection.record.step_kind),
+        events: discovered(run_id, catalogue),
+        cut: Vec::new(),
+        left_out: Vec::new(),
+    };
+    prompt.events.push(Event::SkillsSelected(selection.record.clone()));
+    let skills = by_relevance(catalogue, selection);
+    if !skills.is_empty() {
+        let fitted = fit(Table::OpenSkills(Invoke::Maestro), &skills, limits.table_tokens);
+        prompt.text.push_str("\n\n");
+        prompt.text.push_str(&fitted.text);
+        prompt.cut = fitted.cut;
+        prompt.left_out = fitted.left_out;
+    }
+    for skill in &selection.skills {
+        prompt.load(run_id, skill, limits);
+    }
+    prompt
+}
+
+impl TaskPrompt {
+    /// Appends a chosen skill's text. One that cannot be read is told and left out.
+    fn load(&mut self, run_id: RunId, skill: &Skill, limits: PromptLimits) {
+        let name = skill.id.as_str().to_owned();
+        match body(skill, Part::File, limits.references, limits.body_chars) {
+            Err(error) => {
+                self.events.push(Event::SkillsLoadFailed(SkillsLoadFailed { run_id, name, error: error.to_string() }));
+            }
+            Ok(body) => {
+                self.text.push_str("\n\n");
+                self.text.push_str(String::from_utf8_lossy(&envelope(skill, body.text.as_bytes())).trim_end());
+                if body.truncated.is_some() {
+                    let max_chars = limits.body_chars;
+                    self.events.push(Event::SkillsTruncated(SkillsTruncated { run_id, name, max_chars }));
+                }
+            }
+        }
+    }
+}
+
+fn opening(task: &TaskSelection, step: StepKind) -> String {
+    let section = task.section.as_ref().map(|section| format!("(Section: {section})\n")).unwrap_or_default();
+    let label = &task.label;
+    match step {
+        StepKind::Implementation => {
+            format!("{IMPLEMENT}\n\n## Selected Task\n\nWork on this specific task:\n> {label}\n{section}")
+        }
+        StepKind::Review => {
+            format!("{REVIEW}\n\n## Task Under Review\n\nThe implementation is for this task:\n> {label}\n{section}")
+        }
+    }
+}
+
+/// What was found, and what of it could not be loaded.
+fn discovered(run_id: RunId, catalogue: &Catalogue) -> Vec<Event> {
+    let locations: BTreeSet<String> = catalogue.skills.iter().map(|skill| skill.location.to_string()).collect();
+    let names: Vec<String> = catalogue.skills.iter().map(|skill| skill.id.as_str().to_owned()).collect();
+    let found = SkillsDiscovered { run_id, count: names.len(), locations: locations.into_iter().collect(), names };
+    let failures = catalogue.broken.iter().map(|broken| {
+        let errors = catalogue.problems_of(&broken.path).filter(|problem| problem.severity == Severity::Error);
+        let error = errors.map(|problem| {
+            format!("{}:{}:{}: {}", problem.path.display(), problem.line, problem.column, problem.message)
+        });
+        let error = error.collect::<Vec<_>>().join("; ");
+        Event::SkillsLoadFailed(SkillsLoadFailed { run_id, name: broken.name.clone(), error })
+    });
+    std::iter::once(Event::SkillsDiscovered(found)).chain(failures).collect()
+}
+
+/// The skills a model may see: those that were chosen, those that came close, then the rest in search order.
+fn by_relevance<'a>(catalogue: &'a Catalogue, selection: &'a Selection) -> Vec<&'a Skill> {
+    let chosen = selection.skills.iter().map(AsRef::as_ref);
+    let close = selection.record.detail.ranking.iter().filter_map(|ranked| catalogue.get(&ranked.name));
+    let close = close.filter(|skill| skill.invocation.by_model);
+    let mut seen = HashSet::new();
+    chosen.chain(close).chain(offered(catalogue)).filter(|skill| seen.insert(&skill.id)).collect()
+}
