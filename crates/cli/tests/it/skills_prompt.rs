@@ -126,25 +126,35 @@ fn the_table_can_be_told_in_other_words() {
 #[test]
 fn a_budget_shortens_descriptions_and_says_so() {
     let sandbox = two_skills();
-    assert_snapshot!(sandbox.maestro("skills prompt --format manifest --budget 24"), @"
-    $ maestro skills prompt --format manifest --budget 24
+    let long =
+        "Draws diagrams of what talks to what, in as many boxes as it takes, and explains each of them at length.";
+    sandbox.skill(".claude/skills", "diagrams", long);
+    assert_snapshot!(sandbox.maestro("skills prompt --format manifest --budget 60"), @"
+    $ maestro skills prompt --format manifest --budget 60
     ---
     # changelog (v1.0.0)
 
-    Writes the <changelog>…
+    Writes the <changelog> & tags. Use it before a release.
+
+    ---
+    # diagrams (v1.0.0)
+
+    Draws diagrams of what talks to what, in as many boxes as it takes, and…
 
     ---
     # sql (v1.0.0)
 
-    Writes SQL. Use it…
+    Writes SQL. Use it for queries.
     --- stderr
-    2 descriptions are cut to fit 24 tokens: changelog (22 of 55 characters), sql (18 of 31 characters)
+    1 description is cut to fit 60 tokens: diagrams (71 of 104 characters)
     `skills_budget_tokens` sets the budget.
     ");
-    let told = sandbox.maestro("skills prompt --format manifest --json --set skills_budget_tokens=24").json();
+    let told = sandbox.maestro("skills prompt --format manifest --json --set skills_budget_tokens=60").json();
     assert_eq!(told["left_out"], json!([]));
-    assert_eq!(told["cut"][0]["name"], "changelog");
-    assert!(told["text"].as_str().unwrap().len() <= 24 * 4, "{told}");
+    assert_eq!(told["cut"][0]["name"], "diagrams");
+    assert!(told["text"].as_str().unwrap().len() <= 60 * 4, "{told}");
+    let less = sandbox.maestro("skills prompt --format manifest --json --budget 45").json();
+    assert_eq!(less["left_out"], json!(["diagrams", "sql"]), "a name without a word about it helps nobody");
 }
 
 #[test]

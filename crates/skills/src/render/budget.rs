@@ -1,14 +1,16 @@
 //! How does a table of many skills fit into few tokens?
 //!
-//! Names come first, then descriptions, shortened fairly: nobody gets more than a share before everybody has theirs,
-//! and what is left over goes to the most relevant. Only when not even the names fit are skills left out, the least
-//! relevant first, and the table's last line says so.
+//! Descriptions are shortened fairly: nobody gets more than a share before everybody has theirs, and what is left
+//! over goes to the most relevant. A name without a word about it helps nobody, so when not even the beginning of
+//! every description fits, skills are left out, the least relevant first, and the table's last line says so.
 
 use super::{Cut, Frame, Table};
 use crate::skill::Skill;
 
 /// How many bytes are taken for a token.
 const BYTES_PER_TOKEN: usize = 4;
+/// How much of a description a row has room for at least.
+const LEAST_BYTES: usize = 60;
 /// What stands where a description was cut.
 const ELLIPSIS: &str = "…";
 
@@ -32,7 +34,9 @@ pub fn tokens(text: &str) -> usize {
 pub fn fit(table: Table, skills: &[&Skill], most_tokens: usize) -> Fitted {
     let budget = most_tokens.saturating_mul(BYTES_PER_TOKEN);
     let frame = table.frame();
-    let Some((shown, used)) = room_for(table, &frame, skills, budget) else {
+    let room = room_for(table, &frame, skills, budget, LEAST_BYTES).filter(|(shown, _)| *shown > 0);
+    // Where there is so little room, one skill with few words is better than none.
+    let Some((shown, used)) = room.or_else(|| room_for_one(table, &frame, skills, budget)) else {
         let left_out = skills.iter().map(|skill| skill.id.as_str().to_owned()).collect();
         let rest = if skills.is_empty() { String::new() } else { table.rest(skills.len()) };
         return Fitted { text: if rest.len() <= budget { rest } else { String::new() }, cut: Vec::new(), left_out };
@@ -56,28 +60,42 @@ pub fn fit(table: Table, skills: &[&Skill], most_tokens: usize) -> Fitted {
     }
 }
 
-/// How many rows fit with their names alone, and how many bytes the table then has.
-fn room_for(table: Table, frame: &Frame, skills: &[&Skill], budget: usize) -> Option<(usize, usize)> {
+/// How many rows fit with the beginning of their descriptions, and how many bytes the table has without these.
+fn room_for(table: Table, frame: &Frame, skills: &[&Skill], budget: usize, least: usize) -> Option<(usize, usize)> {
     let mut most = None;
     let mut bytes = frame.bytes();
+    let mut beginnings = 0;
     let mut gap = 0;
     for shown in 0..=skills.len() {
         if let Some(last) = shown.checked_sub(1).and_then(|last| skills.get(last)) {
             bytes += gap + table.row(last, "").len() + frame.after_each.len();
+            beginnings += last.description.len().min(least);
             gap = frame.between.len();
         }
-        if bytes > budget {
+        if bytes + beginnings > budget {
             break;
         }
         let rest = match skills.len() - shown {
             0 => 0,
             left_out => gap + table.rest(left_out).len() + frame.after_each.len(),
         };
-        if bytes + rest <= budget {
+        if bytes + beginnings + rest <= budget {
             most = Some((shown, bytes + rest));
         }
     }
     most
+}
+
+/// The same for the most relevant skill alone, whatever is left of its description.
+fn room_for_one(table: Table, frame: &Frame, skills: &[&Skill], budget: usize) -> Option<(usize, usize)> {
+    let rest = |left_out: usize| if left_out == 0 { 0 } else { table.rest(left_out).len() + frame.after_each.len() };
+    let none = (0, frame.bytes() + rest(skills.len()));
+    let one = skills.first().map(|skill| {
+        let row = table.row(skill, "").len() + frame.after_each.len();
+        let between = if skills.len() > 1 { frame.between.len() } else { 0 };
+        (1, frame.bytes() + row + between + rest(skills.len() - 1))
+    });
+    one.into_iter().chain([none]).find(|(_, bytes)| *bytes <= budget)
 }
 
 /// A description as the table wants it, and how long it is once escaped.

@@ -219,41 +219,23 @@ fn when_not_even_the_names_fit_the_last_line_says_how_many_are_missing() {
 
     <skill>
     <name>skill-0</name>
-    <description></description>
+    <description>word0 word1 word2 word3 word4 word5 word6 word7 word8 word9</description>
     <location>project</location>
     </skill>
 
     <skill>
     <name>skill-1</name>
-    <description></description>
+    <description>word0 word1 word2 word3 word4 word5 word6 word7 word8 word9</description>
     <location>project</location>
     </skill>
 
     <skill>
     <name>skill-2</name>
-    <description></description>
+    <description>word0 word1 word2 word3 word4 word5 word6 word7 word8 word9</description>
     <location>project</location>
     </skill>
 
-    <skill>
-    <name>skill-3</name>
-    <description></description>
-    <location>project</location>
-    </skill>
-
-    <skill>
-    <name>skill-4</name>
-    <description></description>
-    <location>project</location>
-    </skill>
-
-    <skill>
-    <name>skill-5</name>
-    <description></description>
-    <location>project</location>
-    </skill>
-
-    94 more skills are not listed here; `maestro skills list` lists every skill.
+    97 more skills are not listed here; `maestro skills list` lists every skill.
 
     </available_skills>
     <!-- SKILLS_TABLE_END -->
