@@ -119,12 +119,25 @@ pub(crate) fn place(problem: &Problem) -> String {
 /// Text from a file, safe to show and on one line.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     let plain = |c: char| !needs_escape(c) && !c.is_whitespace();
-    let tidy = !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ");
-    if tidy && text.chars().all(|c| plain(c) || c == ' ') {
+    if is_tidy(text) && (is_plain_ascii(text) || text.chars().all(|c| plain(c) || c == ' ')) {
         return Cow::Borrowed(text);
     }
     let words: Vec<String> = text.split_whitespace().map(visible).collect();
     Cow::Owned(words.join(" "))
+}
+
+/// Whether blanks stand only between words, one at a time.
+fn is_tidy(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    // Counting all of them takes less time than stopping at the first: many bytes are compared at once.
+    let doubled = pairs.filter(|&(&a, &b)| a == b' ' && b == b' ').count();
+    doubled == 0 && !text.starts_with(' ') && !text.ends_with(' ')
+}
+
+/// Whether there is nothing but visible ASCII and blanks, as in nearly all text.
+fn is_plain_ascii(text: &str) -> bool {
+    text.bytes().filter(|byte| !matches!(byte, b' '..=b'~')).count() == 0
 }
 
 /// A path or a message with paths in it, safe to show; its blanks stay as they are.
@@ -158,7 +171,8 @@ fn needs_escape(c: char) -> bool {
 
 /// Text cut to a width, with an ellipsis where something is missing.
 pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
-    if text.width() <= width {
+    // No character is wider than it is long, so most texts need not be measured.
+    if text.len() <= width || text.width() <= width {
         return Cow::Borrowed(text);
     }
     let mut used = 1;
