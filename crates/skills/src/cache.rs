@@ -34,6 +34,11 @@ impl CatalogueCache {
         Arc::clone(&self.loaded.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Where it looks.
+    pub(crate) fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
     /// Looks at the disk again and returns what is there now. Only what changed since the last time is read.
     pub fn reload(&self) -> Arc<Catalogue> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,6 +19,7 @@ mod rules;
 mod scan;
 mod skill;
 mod text;
+mod watch;
 pub mod yaml;
 
 pub use cache::CatalogueCache;
@@ -33,3 +34,4 @@ pub use roots::{Root, project_of, search_order};
 pub use rules::{NameFault, hidden_character, name_fault, valid_name};
 pub use skill::{Command, Format, Invocation, Location, Skill, SkillId, SkillType, Source};
 pub use text::{Contents, MAX_TEXT_BYTES, read_bounded};
+pub use watch::CatalogueWatcher;

@@ -15,6 +15,7 @@ mod init;
 mod plan;
 mod reference;
 mod seeds;
+mod skills_index;
 mod skills_list;
 mod skills_read;
 mod skills_roles;
