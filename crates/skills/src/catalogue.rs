@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use maestro_core::problem::lossy;
@@ -190,7 +191,7 @@ impl Catalogue {
 
     /// The skill whose directory has that name.
     pub(crate) fn by_directory(&self, name: &str) -> Option<&Skill> {
-        let named = |skill: &&Entry| skill.directory().is_some_and(|directory| directory == name);
+        let named = |skill: &&Entry| skill.packed().directory().is_some_and(|directory| directory == name);
         self.skills.iter().find(named).map(Entry::skill)
     }
 
@@ -216,13 +217,14 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn scan(&mut self, root: &Root) -> (Vec<Folder>, Vec<Problem>) {
+        let root = Arc::new(root.clone());
         let Some(memory) = self.memory else {
-            let found = scan::scan(root, self.limits, None);
+            let found = scan::scan(&root, self.limits, None);
             return (found.folders, found.problems);
         };
-        let kept = memory.take(root, self.limits.validation);
+        let kept = memory.take(&root, self.limits.validation);
         let index = kept.index();
-        let found = scan::scan(root, self.limits, Some(&index));
+        let found = scan::scan(&root, self.limits, Some(&index));
         self.edits.extend(found.notes.and_then(|notes| index.renewed(notes)));
         (found.folders, found.problems)
     }

@@ -54,7 +54,7 @@ pub fn in_order<'a>(catalogue: &'a Catalogue, wanted: impl IntoIterator<Item = &
 
 /// Everything wrong with the dependencies of a catalogue.
 pub(crate) fn check(catalogue: &Catalogue) -> Vec<Problem> {
-    let dependents = catalogue.skills.iter().filter(|skill| skill.depends()).map(Entry::skill);
+    let dependents = catalogue.skills.iter().filter(|skill| skill.packed().depends()).map(Entry::skill);
     in_order(catalogue, dependents).problems
 }
 

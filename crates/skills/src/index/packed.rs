@@ -1,4 +1,4 @@
-//! What can be told of a skill while it is still in an index?
+//! What can be told of a skill without taking it apart?
 
 use std::ffi::OsStr;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::bytes::Reader;
+use super::bytes::{Reader, Writer};
 use super::record;
 use crate::entry::Heading;
 use crate::roots::Root;
@@ -24,6 +24,21 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
+    /// Packs the skill that was found in the directory `relative`; nothing if it is larger than any skill can be.
+    pub(crate) fn new(skill: &Skill, relative: &Path, root: &Arc<Root>) -> Option<Self> {
+        let relative = relative.as_os_str().as_bytes();
+        let mut writer = Writer::default();
+        writer.raw(relative);
+        record::write_skill(&mut writer, skill);
+        let bytes = writer.into_bytes();
+        let (middle, end) = (u32::try_from(relative.len()).ok()?, u32::try_from(bytes.len()).ok()?);
+        Some(Self { bytes: Arc::new(bytes), root: Arc::clone(root), relative: 0..middle, fields: middle..end })
+    }
+
+    pub(super) fn fields(&self) -> &[u8] {
+        self.part(&self.fields)
+    }
+
     fn part(&self, range: &Range<u32>) -> &[u8] {
         let at = |offset: u32| usize::try_from(offset).unwrap_or(usize::MAX);
         self.bytes.get(at(range.start)..at(range.end)).unwrap_or_default()
@@ -42,7 +57,7 @@ impl Packed {
     }
 
     pub(crate) fn heading(&self) -> Heading<'_> {
-        record::read_heading(&mut Reader::new(self.part(&self.fields)), &self.root).unwrap_or(Heading {
+        record::read_heading(&mut Reader::new(self.fields()), &self.root).unwrap_or(Heading {
             id: "",
             display_name: "",
             description: "",
@@ -55,16 +70,16 @@ impl Packed {
     }
 
     pub(crate) fn id(&self) -> &str {
-        record::read_id(&mut Reader::new(self.part(&self.fields))).unwrap_or_default()
+        record::read_id(&mut Reader::new(self.fields())).unwrap_or_default()
     }
 
     pub(crate) fn depends(&self) -> bool {
-        record::read_depends(&mut Reader::new(self.part(&self.fields))).unwrap_or_default()
+        record::read_depends(&mut Reader::new(self.fields())).unwrap_or_default()
     }
 
     /// The whole skill. Should it be unreadable, which the index's checksum rules out, there is what can be read.
     pub(crate) fn skill(&self) -> Skill {
-        let mut reader = Reader::new(self.part(&self.fields));
+        let mut reader = Reader::new(self.fields());
         record::read_skill(&mut reader, self.path(), &self.root).unwrap_or_else(|| self.bare())
     }
 

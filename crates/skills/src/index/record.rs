@@ -39,7 +39,7 @@ pub(super) fn write(writer: &mut Writer, dir: &Path, visit: &Visit<'_>) -> Optio
         Some(Folder::Broken(_)) => writer.byte(BROKEN_FOLDER),
         Some(Folder::Skill(skill)) => {
             writer.byte(SKILL_FOLDER);
-            write_skill(writer, skill);
+            writer.raw(skill.packed().fields());
         }
     }
     Some(())
@@ -99,7 +99,8 @@ fn read_problem(reader: &mut Reader<'_>, relative: &Path, root: &Root) -> Option
     Some(Problem { code, severity, path, line, column, message: reader.string()?, help: reader.string()? })
 }
 
-fn write_skill(writer: &mut Writer, skill: &Skill) {
+/// Writes a whole skill.
+pub(super) fn write_skill(writer: &mut Writer, skill: &Skill) {
     // Named one by one, so that a field that is new cannot be forgotten here. Path, location and source are the root's.
     let Skill {
         id,
@@ -246,4 +247,122 @@ fn read_invocation(reader: &mut Reader<'_>) -> Option<Invocation> {
 
 fn read_command(reader: &mut Reader<'_>) -> Option<Command> {
     Some(Command { name: reader.string()?, description: reader.string()?, parameters: reader.map()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use serde_json::{Map, Value as Json, json};
+
+    use super::*;
+    use crate::index::Packed;
+    use crate::skill::{Location, Source};
+
+    fn root() -> Arc<Root> {
+        Arc::new(Root { path: "/app/skills".into(), location: Location::Project, source: Source::Project })
+    }
+
+    fn map(value: Json) -> Map<String, Json> {
+        let Json::Object(map) = value else { panic!("an object") };
+        map
+    }
+
+    /// Every field has a value that nothing else has.
+    fn full() -> Skill {
+        let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        let place = (Location::Project, Source::Project);
+        let path = PathBuf::from("/app/skills/group/pdf");
+        let mut skill = Skill::new(SkillId::of("pdf"), path, place, Format::Manifest, "manifest.json".into());
+        skill.display_name = "PDF".into();
+        skill.description = "Reads – and writes.".into();
+        skill.instructions = Some("skill.md".into());
+        skill.kind = SkillType::Role;
+        skill.version = "2.1".into();
+        skill.assign_to = texts(&["worker"]);
+        skill.capabilities = texts(&["reads", "writes"]);
+        skill.dependencies = texts(&["files"]);
+        skill.author = Some("Ada".into());
+        skill.license = Some("MIT".into());
+        skill.compatibility = Some("any".into());
+        skill.when_to_use = Some("often".into());
+        skill.argument_hint = Some("[file]".into());
+        skill.triggers = texts(&["a pdf", ""]);
+        skill.tags = texts(&["paper"]);
+        skill.allowed_tools = texts(&["Bash(ls, cat)"]);
+        skill.invocation = Invocation { by_model: false, by_user: true };
+        skill.metadata = map(json!({"z": 1, "a": [1.5, null, {"deep": true}]}));
+        skill.config = map(json!({"c": "d"}));
+        skill.commands = vec![Command {
+            name: "merge".into(),
+            description: "Joins".into(),
+            parameters: map(json!({"from": "a path"})),
+        }];
+        skill.workflow = Some("workflow.yaml".into());
+        skill.extra = map(json!({"other": -3}));
+        skill
+    }
+
+    #[test]
+    fn a_packed_skill_is_the_same_skill() {
+        let plain = Skill::new(
+            SkillId::of("a"),
+            root().path.clone(),
+            (Location::Project, Source::Project),
+            Format::Workflow,
+            "skill.yaml".into(),
+        );
+        let usual = Skill { instructions: Some("SKILL.md".into()), file: "SKILL.md".into(), ..full() };
+        for (skill, relative) in [(full(), "group/pdf"), (plain, ""), (usual, "group/pdf")] {
+            let packed = Packed::new(&skill, Path::new(relative), &root()).unwrap();
+            assert_eq!(packed.skill(), skill);
+            assert_eq!(packed.path(), skill.path);
+            assert_eq!(packed.directory(), skill.path.file_name());
+            assert_eq!(packed.depends(), !skill.dependencies.is_empty());
+            let Heading { id, display_name, description, location, source, format, kind, version } = packed.heading();
+            assert_eq!((id, packed.id()), (skill.id.as_str(), skill.id.as_str()));
+            assert_eq!((display_name, description), (skill.display_name.as_str(), skill.description.as_str()));
+            assert_eq!((location, source, format, kind), (skill.location, skill.source, skill.format, skill.kind));
+            assert_eq!(version, skill.version);
+        }
+    }
+
+    #[test]
+    fn every_code_and_severity_survives() {
+        for &code in Code::ALL {
+            for severity in [Severity::Info, Severity::Warning, Severity::Error] {
+                for path in ["/app/skills/pdf", "/app/skills/pdf/SKILL.md"] {
+                    let problem = Problem::new(code, severity, path, "wrong", "mend it").at(300, 2);
+                    let mut writer = Writer::default();
+                    write_problem(&mut writer, Path::new("/app/skills/pdf"), &problem).unwrap();
+                    let read = read_problem(&mut Reader::new(writer.as_slice()), Path::new("pdf"), &root());
+                    assert_eq!(read, Some(problem));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_damage_stops_the_program(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+            let mut writer = Writer::default();
+            let folder = Packed::new(&full(), Path::new("group/pdf"), &root()).unwrap();
+            let problem = Problem::new(Code::FieldTypo, Severity::Info, "/app/skills/group/pdf", "wrong", "mend it");
+            let child = Dir { relative: Cow::Borrowed(Path::new("group/pdf/skills")), real: None };
+            let folder = Some(Folder::Skill(folder.into()));
+            let visit = Visit { folder, children: vec![child], problems: vec![problem] };
+            write(&mut writer, Path::new("/app/skills/group/pdf"), &visit).unwrap();
+            let mut bytes = writer.into_bytes();
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            let mut reader = Reader::new(&bytes);
+            if read(&mut reader, Path::new("group/pdf"), &root()).is_some() {
+                let _ = read_heading(&mut Reader::new(reader.rest()), &root());
+                let _ = read_skill(&mut Reader::new(reader.rest()), PathBuf::new(), &root());
+            }
+        }
+    }
 }

@@ -5,12 +5,13 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use maestro_core::{Code, Problem, Severity};
 
 use super::{Dir, Folder, Limits, Origin, Visit};
 use crate::format::{self, Context, Files};
-use crate::index::Seen;
+use crate::index::{Packed, Seen};
 use crate::listing::{Directory, Kind};
 use crate::roots::Root;
 use crate::text;
@@ -32,7 +33,7 @@ struct Look<'a, 'k> {
 pub(super) fn visit<'k>(
     relative: &Path,
     base: Option<&Directory<'_>>,
-    root: &Root,
+    root: &Arc<Root>,
     limits: Limits<'_>,
 ) -> (Visit<'k>, Origin<'k>) {
     let dir = root.below(relative);
@@ -84,8 +85,8 @@ pub(super) fn visit<'k>(
         let context = Context { location: root.location, source: root.source, validation: limits.validation };
         let loaded = format::load(&open, &files, context);
         visit.problems.extend(loaded.problems);
-        visit.folder =
-            Some(loaded.skill.map_or_else(|| Folder::Broken(dir.clone()), |skill| Folder::Skill(skill.into())));
+        let packed = loaded.skill.and_then(|skill| Packed::new(&skill, relative, root));
+        visit.folder = Some(packed.map_or_else(|| Folder::Broken(dir.clone()), |packed| Folder::Skill(packed.into())));
         read = loaded.read;
     }
     if visit.folder.is_some() && !is_root {

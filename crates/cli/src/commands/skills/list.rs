@@ -97,16 +97,11 @@ fn table(skills: &[(&str, &Entry)], paint: Paint, columns: Option<usize>, out: &
     let width = skills.iter().map(|(id, _)| clean(id).width()).max().unwrap_or_default().min(WIDEST_NAME);
     // Into a pipe everything goes whole; on a terminal a line is a line.
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + 14).max(20));
-    let mut last = None;
     for (id, skill) in skills {
         let Heading { description, source, .. } = skill.heading();
-        // The same for nearly all of them.
-        let (_, from) = last
-            .take_if(|(same, _)| *same == source)
-            .unwrap_or_else(|| (source, paint.dim(&pad(&source.to_string(), 9))));
         let name = paint.skill(&pad(&fit(&clean(id), width), width));
-        writeln!(out, "{name}  {from}  {}", fit(&clean(description), room))?;
-        last = Some((source, from));
+        let source = paint.dim(&pad(&source.to_string(), 9));
+        writeln!(out, "{name}  {source}  {}", fit(&clean(description), room))?;
     }
     out.write_all(b"\n")
 }
