@@ -8,12 +8,16 @@ Load rate   `maestro skills list --json --dir CORPUS/skills` over a corpus of re
 Scale       10,000 skills in one project. `openskills list` costs at least 4 times the CPU of `maestro skills list`;
             Maestro costs at most 1.5 times the CPU and the wall time of `find | xargs cat` over the same files,
             and less than 60 MB of memory.
+Index       The same with what an earlier command kept: `openskills list` costs at least 12 times the CPU of
+            `maestro skills list`, `maestro skills read NAME` takes less than 80 ms, and what is listed is the same.
+            The stat calls that every such command has to make are timed alone, as the floor it stands on.
 Response    `maestro skills read NAME` among 200 skills in less than 15 ms, bare `maestro` in less than 200 ms, both
             with the start of the process; the binary is smaller than 40 MB.
 
 Only ratios within one run mean something: the compared commands take turns, after one uncounted round, so that
 noise hits all alike. CPU is user + system time of a command with all its children, from wait4. Each run starts
-with an empty home directory, so nothing that an earlier run cached helps. Targets are judged on medians.
+with an empty home directory, so nothing that an earlier run cached helps, except where an index is meant to. Targets
+are judged on medians.
 
 The corpus is optional: without it the load rate is skipped, and the skills of the trees are synthetic. Its bodies are
 cut, so the trees repeat each body up to a length drawn from the distribution of real skills (median 4.8 kB, ninth
@@ -47,6 +51,8 @@ LARGE, SMALL = 10_000, 200
 READ_RUNS = 50
 RUN_LIMIT_S = 120
 SHOWN_OFFENDERS = 20
+# What changed less than this long ago is not kept in an index.
+SETTLED_S = 2.1
 MB = 1_000_000
 
 FRONTMATTER = re.compile(r"---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.S)
@@ -105,6 +111,8 @@ class Command:
     label: str
     argv: list
     cwd: Path
+    # Whether it finds what its earlier runs left in the home directory.
+    keeps: bool = False
 
 
 @dataclasses.dataclass
@@ -127,24 +135,33 @@ class Timing:
 
 
 class Sandbox:
-    """An empty home directory, and an environment that points every place a program may write to into it."""
+    """A home directory, and an environment that points every place a program may write to into it."""
 
     def __init__(self, work):
-        self.home = work / "home"
+        self.home, self.kept_home = work / "home", work / "kept-home"
+        shutil.rmtree(self.kept_home, ignore_errors=True)
 
     def fresh(self):
+        """An empty one."""
         shutil.rmtree(self.home, ignore_errors=True)
-        places = {"HOME": self.home, "MAESTRO_HOME": self.home / ".maestro"}
+        return self.environment(self.home)
+
+    def kept(self):
+        """One that stays as it is from run to run."""
+        return self.environment(self.kept_home)
+
+    def environment(self, home):
+        places = {"HOME": home, "MAESTRO_HOME": home / ".maestro"}
         for kind in ("CONFIG", "CACHE", "DATA", "STATE"):
-            places[f"XDG_{kind}_HOME"] = self.home / kind.lower()
-        places["XDG_RUNTIME_DIR"] = self.home / "runtime"
-        places["XDG_RUNTIME_DIR"].mkdir(parents=True, mode=0o700)
+            places[f"XDG_{kind}_HOME"] = home / kind.lower()
+        places["XDG_RUNTIME_DIR"] = home / "runtime"
+        places["XDG_RUNTIME_DIR"].mkdir(parents=True, mode=0o700, exist_ok=True)
         return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **{name: str(path) for name, path in places.items()}}
 
 
 def run_once(command, sandbox):
     """One timed run, from before the process is started until it is reaped. Output goes to the null device."""
-    env = sandbox.fresh()
+    env = sandbox.kept() if command.keeps else sandbox.fresh()
     start = time.perf_counter()
     process = subprocess.Popen(
         command.argv,
@@ -180,21 +197,22 @@ def run_interleaved(commands, runs, sandbox):
     return timings
 
 
-def capture(argv, cwd, sandbox):
+def capture(argv, cwd, sandbox, keeps=False):
     """Exit status and standard output of one untimed run."""
+    env = sandbox.kept() if keeps else sandbox.fresh()
     try:
         done = subprocess.run(
-            argv, cwd=cwd, env=sandbox.fresh(), stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_LIMIT_S
+            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_LIMIT_S
         )
     except subprocess.TimeoutExpired as error:
         raise CannotMeasure(f"no end after {RUN_LIMIT_S} s: {shlex.join(map(str, argv))}") from error
     return done.returncode, done.stdout
 
 
-def peak_memory(argv, cwd, sandbox):
+def peak_memory(argv, cwd, sandbox, keeps=False):
     """Peak resident bytes of one run."""
     helper = [sys.executable, "-I", "-S", "-c", PEAK_MEMORY, *map(str, argv)]
-    status, out = capture(helper, cwd, sandbox)
+    status, out = capture(helper, cwd, sandbox, keeps)
     if status != 0:
         raise CannotMeasure(f"ended with {status}: {shlex.join(map(str, argv))}")
     return int(out)
@@ -364,6 +382,7 @@ def build_tree(work, count, templates, bodies, report):
         shutil.rmtree(tree, ignore_errors=True)
         known = {"source": source, "bytes": write_tree(tree, count, templates, bodies)}
         stamp.write_text(json.dumps(known))
+        time.sleep(SETTLED_S)
     report.note(f"tree of {count} skills, {known['bytes']:,} bytes, bodies {bodies}")
     return tree
 
@@ -403,10 +422,10 @@ def maestro_list_commands(maestro, tree):
 
 
 def print_timings(report, timings):
-    report.note(f"{'milliseconds':<30} {'CPU median':>11} {'CPU best':>11} {'wall median':>12} {'wall best':>11}")
+    report.note(f"{'milliseconds':<34} {'CPU median':>11} {'CPU best':>11} {'wall median':>12} {'wall best':>11}")
     for label, timing in timings.items():
         cpu, wall = (f"{1000 * timing.median(f):>11.1f} {1000 * timing.best(f):>11.1f}" for f in ("cpu", "wall"))
-        report.note(f"{label:<30} {cpu}  {wall}")
+        report.note(f"{label:<34} {cpu}  {wall}")
 
 
 def judge_ratio(report, label, above, below, field, target, at_least):
@@ -450,6 +469,50 @@ def measure_scale(report, maestro, tree, openskills, runs, sandbox):
     for command in own:
         peak = peak_memory(command.argv, command.cwd, sandbox)
         report.judge(f"peak memory, {command.label}", f"{peak / MB:.1f} MB", "< 60 MB", peak < 60 * MB)
+
+
+# ---- the index ----
+
+
+def stat_floor(maestro, tree, runs):
+    """The least milliseconds that one pass of the stat calls took; None if its program was not built."""
+    program = maestro.parent / "examples" / "stat_floor"
+    if not os.access(program, os.X_OK):
+        return None
+    argv = [program, tree / ".claude" / "skills"]
+    return min(float(subprocess.run(argv, check=True, capture_output=True).stdout) for _ in range(runs))
+
+
+def judge_same_list(report, maestro, tree, sandbox):
+    """What is listed from an index, byte for byte as without one; the home is named alike in both."""
+    argv = [maestro, "skills", "list", "--json"]
+    without = [*argv, "--set", "skills_index=false"]
+    lists = [capture(command, tree, sandbox, keeps=True) for command in (argv, argv, without)]
+    files = list((sandbox.kept_home / "cache" / "maestro" / "index").iterdir())
+    report.note(f"{len(files)} index of {sum(file.stat().st_size for file in files):,} bytes")
+    report.judge("lists that differ from one without an index", len(set(lists)) - 1, "= 0", len(set(lists)) == 1)
+
+
+def measure_index(report, maestro, tree, openskills, runs, sandbox):
+    report.section(f"Index: {LARGE} skills, {runs} runs each, after one that leaves an index behind")
+    judge_same_list(report, maestro, tree, sandbox)
+    names = sorted(entry.name for entry in (tree / ".claude" / "skills").iterdir())
+    listed = Command("maestro skills list (index)", [maestro, "skills", "list"], tree, keeps=True)
+    as_json = Command("maestro skills list --json (index)", [*listed.argv, "--json"], tree, keeps=True)
+    middle = names[len(names) // 2]
+    read = Command("maestro skills read NAME (index)", [maestro, "skills", "read", middle], tree, keeps=True)
+    rival = [Command("openskills list", [openskills, "list"], tree)] if openskills else []
+    timings = run_interleaved([*rival, listed, as_json, read], runs, sandbox)
+    print_timings(report, timings)
+    floor = stat_floor(maestro, tree, runs)
+    report.note(f"the stat calls alone take {floor:.1f} ms at best" if floor else
+                "the stat floor is left out: cargo build --release --example stat_floor")
+    if rival:
+        judge_ratio(report, f"CPU, openskills / {listed.label}", timings[rival[0].label], timings[listed.label],
+                    "cpu", 12, True)
+    judge_wall(report, timings[read.label], f"{read.label}, {LARGE} skills", 80)
+    peak = peak_memory(listed.argv, tree, sandbox, keeps=True)
+    report.judge(f"peak memory, {listed.label}", f"{peak / MB:.1f} MB", "< 60 MB", peak < 60 * MB)
 
 
 # ---- response ----
@@ -509,6 +572,7 @@ def measure(arguments, work, report):
     openskills = install_openskills(work, report)
     measure_scale(report, maestro, large, openskills, runs, sandbox)
     if maestro:
+        measure_index(report, maestro, large, openskills, runs, sandbox)
         small = build_tree(work, SMALL, templates, arguments.bodies, report)
         measure_response(report, maestro, small, large, runs, sandbox)
 

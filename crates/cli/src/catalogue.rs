@@ -11,6 +11,7 @@ use maestro_core::{Problem, Settings};
 use maestro_skills::{Catalogue, Root, search_order};
 
 use crate::error::CommandError;
+use crate::index;
 use crate::packs;
 use crate::world::World;
 
@@ -52,21 +53,36 @@ pub(crate) fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, Comman
 
 /// Looks through the roots, showing progress to a person who waits.
 pub(crate) fn search(world: &World, settings: &Settings, roots: &[Root], problems: Vec<Problem>) -> Catalogue {
+    search_and_keep(world, settings, roots, problems).0
+}
+
+/// The same, and what came of keeping it for the next command.
+pub(crate) fn search_and_keep(
+    world: &World,
+    settings: &Settings,
+    roots: &[Root],
+    problems: Vec<Problem>,
+) -> (Catalogue, Result<(), Problem>) {
     // This thread works too instead of waiting for others. Without that all is the same, with one thread more.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     let found = AtomicUsize::new(0);
-    let mut catalogue = thread::scope(|scope| {
+    let memory = index::memory(world, settings);
+    let (mut catalogue, edits) = thread::scope(|scope| {
         let (done, finished) = mpsc::channel();
         if world.terminals.stderr {
             let found = &found;
             scope.spawn(move || show_progress(found, &finished));
         }
-        let catalogue = Catalogue::load(roots, &world.places, settings.skills_validation.value, &found);
+        let validation = settings.skills_validation.value;
+        let loaded = match &memory {
+            Some(memory) => Catalogue::load_with(memory, roots, &world.places, validation, &found),
+            None => (Catalogue::load(roots, &world.places, validation, &found), Vec::new()),
+        };
         drop(done);
-        catalogue
+        loaded
     });
     catalogue.problems.splice(0..0, problems);
-    catalogue
+    (catalogue, index::keep(world, &edits))
 }
 
 /// Shows how many skills were found so far, from when it takes long until the work is done.

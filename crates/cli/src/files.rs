@@ -29,6 +29,16 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Writes a file that only the user may read, in place of the one that is there, in one step.
+pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(dir)?;
+    // Such a file is for its owner alone, and that it survives a power cut is not worth waiting for.
+    let mut temporary = tempfile::NamedTempFile::new_in(dir)?;
+    temporary.write_all(bytes)?;
+    temporary.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// Carries out what a pack needs: the new directory first, then the link, then the leftovers.
 pub(crate) fn sync(plan: &SyncPlan) -> io::Result<()> {
     fs::create_dir_all(&plan.sync_dir)?;

@@ -10,6 +10,7 @@ mod config;
 mod error;
 mod files;
 mod help;
+mod index;
 mod packs;
 mod plans;
 mod reply;
@@ -27,12 +28,12 @@ use world::World;
 fn main() -> ExitCode {
     let cli = match Cli::from_command_line() {
         Typed::Command(cli) => cli,
-        Typed::Help(text) => return reply::print(&Reply::text(text)),
+        Typed::Help(text) => return reply::print(Reply::text(text)),
         Typed::Wrong { text, json: true } => return print_error(&CommandError::usage(&text), true, Paint::plain()),
         Typed::Wrong { text, json: false } => return reply::print_usage(&text),
     };
     match World::of_this_process(&cli.globals).and_then(|world| commands::run(&cli, &world)) {
-        Ok(reply) => reply::print(&reply),
+        Ok(reply) => reply::print(reply),
         Err(error) => print_error(&error, cli.globals.json, Paint::for_stderr(cli.globals.color)),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Commands return a [`Reply`]; only this module writes to the terminal.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -10,13 +10,25 @@ use serde::Serialize;
 use crate::error::{CommandError, Exit};
 use crate::screen::{ColorChoice, Paint};
 
+/// How much is printed at once.
+const PIECE: usize = 64 * 1024;
+
 /// What a command has to say.
-#[derive(Debug)]
 pub(crate) struct Reply {
-    stdout: Vec<u8>,
+    stdout: Answer,
     stderr: String,
     exit: Exit,
 }
+
+/// What goes to standard output.
+enum Answer {
+    /// What is there already.
+    Bytes(Vec<u8>),
+    /// What is made while it is printed, because it may be long.
+    Stream(Stream),
+}
+
+type Stream = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()>>;
 
 impl Reply {
     /// Text for people or other programs.
@@ -26,15 +38,18 @@ impl Reply {
 
     /// Bytes that are not necessarily text.
     pub(crate) fn bytes(stdout: Vec<u8>) -> Self {
-        Self { stdout, stderr: String::new(), exit: Exit::Ok }
+        Self { stdout: Answer::Bytes(stdout), stderr: String::new(), exit: Exit::Ok }
     }
 
-    /// A value for other programs, on one line unless a person is looking.
+    /// Something long, which is never in memory as a whole.
+    pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()> + 'static) -> Self {
+        Self { stdout: Answer::Stream(Box::new(write)), stderr: String::new(), exit: Exit::Ok }
+    }
+
+    /// A value for other programs.
     pub(crate) fn json(value: &impl Serialize) -> Result<Self, CommandError> {
-        let encoded =
-            if io::stdout().is_terminal() { serde_json::to_vec_pretty(value) } else { serde_json::to_vec(value) };
-        let mut bytes = encoded.map_err(|error| CommandError::internal(format!("cannot write JSON: {error}")))?;
-        bytes.push(b'\n');
+        let mut bytes = Vec::new();
+        write_json(&mut bytes, value).map_err(|error| CommandError::internal(format!("cannot write JSON: {error}")))?;
         Ok(Self::bytes(bytes))
     }
 
@@ -52,8 +67,11 @@ impl Reply {
 }
 
 /// Prints a reply. A reader that has gone away is no failure; output that is lost in any other way is.
-pub(crate) fn print(reply: &Reply) -> ExitCode {
-    let printed = answer(&reply.stdout);
+pub(crate) fn print(reply: Reply) -> ExitCode {
+    let printed = match reply.stdout {
+        Answer::Bytes(bytes) => answer(|out| out.write_all(&bytes)),
+        Answer::Stream(write) => answer(write),
+    };
     tell(&reply.stderr);
     match printed {
         Ok(()) => reply.exit.into(),
@@ -68,7 +86,7 @@ pub(crate) fn print(reply: &Reply) -> ExitCode {
 pub(crate) fn print_error(error: &CommandError, json: bool, paint: Paint) -> ExitCode {
     if json {
         // The exit code tells of the failure even where the text cannot be written.
-        let _ = answer(format!("{}\n", error.to_json()).as_bytes());
+        let _ = answer(|out| writeln!(out, "{}", error.to_json()));
     } else {
         tell(&error.to_text(paint));
     }
@@ -81,9 +99,19 @@ pub(crate) fn print_usage(text: &str) -> ExitCode {
     Exit::Failed.into()
 }
 
-fn answer(bytes: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+/// Writes a value for other programs, on one line unless a person is looking.
+pub(crate) fn write_json(mut out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    if io::stdout().is_terminal() {
+        serde_json::to_writer_pretty(&mut out, value)?;
+    } else {
+        serde_json::to_writer(&mut out, value)?;
+    }
+    out.write_all(b"\n")
+}
+
+fn answer(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut stdout = BufWriter::with_capacity(PIECE, io::stdout().lock());
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }

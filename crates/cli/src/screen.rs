@@ -118,18 +118,44 @@ pub(crate) fn place(problem: &Problem) -> String {
 
 /// Text from a file, safe to show and on one line.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| !needs_escape(c) && !c.is_whitespace();
-    let tidy = !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ");
-    if tidy && text.chars().all(|c| plain(c) || c == ' ') {
+    if is_tidy(text) && (is_plain_ascii(text) || !text.chars().any(|c| needs_escape(c) || is_odd_blank(c))) {
         return Cow::Borrowed(text);
     }
-    let words: Vec<String> = text.split_whitespace().map(visible).collect();
-    Cow::Owned(words.join(" "))
+    let mut shown = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !shown.is_empty() {
+            shown.push(' ');
+        }
+        shown.push_str(&clean_path(word));
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether blanks stand only between words, one at a time.
+fn is_tidy(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    // Without a way out at the first find, many bytes are compared at once.
+    let doubled = |(&a, &b): (&u8, &u8)| u8::from(a == b' ' && b == b' ');
+    let found = bytes.iter().zip(bytes.iter().skip(1)).map(doubled).fold(0, |found, one| found | one);
+    found == 0 && !text.starts_with(' ') && !text.ends_with(' ')
+}
+
+/// Whether there is nothing but visible ASCII and blanks, as in most text.
+fn is_plain_ascii(text: &str) -> bool {
+    text.bytes().map(|byte| u8::from(!matches!(byte, b' '..=b'~'))).fold(0, |found, one| found | one) == 0
+}
+
+fn is_odd_blank(c: char) -> bool {
+    c != ' ' && c.is_whitespace()
 }
 
 /// A path or a message with paths in it, safe to show; its blanks stay as they are.
 pub(crate) fn clean_path(text: &str) -> Cow<'_, str> {
-    if text.chars().any(needs_escape) { Cow::Owned(visible(text)) } else { Cow::Borrowed(text) }
+    if !is_plain_ascii(text) && text.chars().any(needs_escape) {
+        Cow::Owned(visible(text))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// Several lines from a file, safe to show.
@@ -152,13 +178,17 @@ fn visible(text: &str) -> String {
 }
 
 fn needs_escape(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Text cut to a width, with an ellipsis where something is missing.
 pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
-    if text.width() <= width {
+    // No character is wider than it is long, so most texts need not be measured.
+    if text.len() <= width || text.width() <= width {
         return Cow::Borrowed(text);
     }
     let mut used = 1;

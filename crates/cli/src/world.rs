@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::Places;
@@ -18,6 +19,10 @@ pub(crate) struct World {
     pub(crate) user_config: PathBuf,
     /// Where Maestro keeps its state.
     pub(crate) maestro_home: PathBuf,
+    /// Where Maestro keeps what can be found out again.
+    pub(crate) cache: PathBuf,
+    /// Which build of Maestro this is.
+    pub(crate) program: String,
     /// Variables whose names are of interest to the settings.
     pub(crate) variables: BTreeMap<String, String>,
     /// The directories programs are looked for in.
@@ -50,6 +55,7 @@ impl World {
             CommandError::invalid("your home directory is not known").hint("set HOME to an absolute path")
         })?;
         let data = xdg("XDG_DATA_HOME", &home, ".local/share").join("maestro");
+        let cache = xdg("XDG_CACHE_HOME", &home, ".cache").join("maestro");
         let maestro_home = absolute("MAESTRO_HOME").unwrap_or_else(|| home.join(".maestro"));
         let user_config = xdg("XDG_CONFIG_HOME", &home, ".config").join("maestro/config.toml");
         let of_interest = |name: &str| name.starts_with("MAESTRO_") || name == "SKILLS_DIR";
@@ -69,6 +75,8 @@ impl World {
             places: Places { project: project_of(&working_dir), home, data, working_dir },
             user_config,
             maestro_home,
+            cache,
+            program: program(),
             variables,
             program_dirs,
             flags: globals.set.clone(),
@@ -97,6 +105,19 @@ impl World {
             Err(_) => path.display().to_string(),
         }
     }
+}
+
+/// A text that no other build has: the version, and which file is being run.
+fn program() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let file = std::env::current_exe().and_then(|path| path.metadata());
+    file.map_or_else(
+        |_| version.to_owned(),
+        |file| {
+            let changed = (file.ctime(), file.ctime_nsec());
+            format!("{version} {} {} {} {changed:?}", file.dev(), file.ino(), file.len())
+        },
+    )
 }
 
 fn terminal_width() -> usize {

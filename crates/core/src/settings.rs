@@ -105,6 +105,8 @@ pub struct Settings {
     pub skills_sync_on_start: Setting<bool>,
     /// See [`Key::SkillsValidation`].
     pub skills_validation: Setting<Validation>,
+    /// See [`Key::SkillsIndex`].
+    pub skills_index: Setting<bool>,
     /// See [`Key::SkillsMaxSelectedImpl`].
     pub skills_max_selected_impl: Setting<u8>,
     /// See [`Key::SkillsMaxSelectedReview`].
@@ -150,6 +152,7 @@ impl Settings {
             skills_sync_dir: default(places.data.join("skills")),
             skills_sync_on_start: default(true),
             skills_validation: default(Validation::Lenient),
+            skills_index: default(true),
             skills_max_selected_impl: default(2),
             skills_max_selected_review: default(1),
             skills_load_references: default(false),
@@ -221,6 +224,7 @@ impl Settings {
             }
             Key::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
             Key::SkillsValidation => set!(skills_validation, raw.validation()),
+            Key::SkillsIndex => set!(skills_index, raw.flag()),
             Key::SkillsMaxSelectedImpl => set!(skills_max_selected_impl, raw.count(255)),
             Key::SkillsMaxSelectedReview => set!(skills_max_selected_review, raw.count(255)),
             Key::SkillsLoadReferences => set!(skills_load_references, raw.flag()),
@@ -247,6 +251,7 @@ impl Settings {
             Key::SkillsSyncDir => path(&self.skills_sync_dir),
             Key::SkillsSyncOnStart => plain(&self.skills_sync_on_start),
             Key::SkillsValidation => plain(&self.skills_validation),
+            Key::SkillsIndex => plain(&self.skills_index),
             Key::SkillsMaxSelectedImpl => plain(&self.skills_max_selected_impl),
             Key::SkillsMaxSelectedReview => plain(&self.skills_max_selected_review),
             Key::SkillsLoadReferences => plain(&self.skills_load_references),

@@ -1,11 +1,12 @@
 //! How does a long-lived process keep the catalogue at hand?
 
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use maestro_core::settings::{Places, Validation};
 
 use crate::catalogue::Catalogue;
+use crate::index::Memory;
 use crate::roots::Root;
 
 /// A catalogue that is loaded once and again on request. Readers keep the one they have.
@@ -15,13 +16,17 @@ pub struct CatalogueCache {
     places: Places,
     validation: Validation,
     loaded: RwLock<Arc<Catalogue>>,
+    /// Locked while the disk is looked at, so that what was seen last is what stays.
+    memory: Mutex<Memory>,
 }
 
 impl CatalogueCache {
     /// Loads the catalogue for the first time.
     pub fn load(roots: Vec<Root>, places: Places, validation: Validation) -> Self {
-        let first = Catalogue::load(&roots, &places, validation, &AtomicUsize::new(0));
-        Self { roots, places, validation, loaded: RwLock::new(Arc::new(first)) }
+        let cache =
+            Self { roots, places, validation, loaded: RwLock::default(), memory: Mutex::new(Memory::in_process()) };
+        cache.reload();
+        cache
     }
 
     /// The catalogue as it was last loaded.
@@ -29,9 +34,18 @@ impl CatalogueCache {
         Arc::clone(&self.loaded.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks at the disk again and returns what is there now.
+    /// Where it looks.
+    pub(crate) fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// Looks at the disk again and returns what is there now. Only what changed since the last time is read.
     pub fn reload(&self) -> Arc<Catalogue> {
-        let fresh = Arc::new(Catalogue::load(&self.roots, &self.places, self.validation, &AtomicUsize::new(0)));
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let progress = AtomicUsize::new(0);
+        let (fresh, edits) = Catalogue::load_with(&memory, &self.roots, &self.places, self.validation, &progress);
+        memory.put(edits);
+        let fresh = Arc::new(fresh);
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
         fresh
     }

@@ -14,15 +14,18 @@ use maestro_core::{Code, Problem, Severity, suggest};
 use serde::Serialize;
 
 use crate::dependencies;
+use crate::entry::Entry;
+use crate::index::Memory;
+use crate::pack::Edit;
 use crate::roots::{Containment, Root};
-use crate::scan::{self, Limits};
+use crate::scan::{self, Folder, Limits};
 use crate::skill::{Skill, SkillId, Source};
 
 /// All skills found, with problems and shadowed ones.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     /// The skills that count, in search order.
-    pub skills: Vec<Arc<Skill>>,
+    pub skills: Vec<Entry>,
     /// Everything worth mending.
     pub problems: Vec<Problem>,
     /// Skills that another one of the same name hides.
@@ -31,14 +34,14 @@ pub struct Catalogue {
     pub broken: Vec<Broken>,
     /// Where was looked, and how many skills each place gave.
     pub roots: Vec<RootReport>,
-    by_id: HashMap<SkillId, usize>,
+    by_id: HashMap<SkillId, usize, foldhash::fast::RandomState>,
 }
 
 /// A skill that is hidden by an earlier one of the same name.
 #[derive(Debug, Clone)]
 pub struct Shadowed {
     /// The skill that is not used.
-    pub skill: Arc<Skill>,
+    pub skill: Entry,
     /// The directory of the one that is.
     pub shadowed_by: PathBuf,
     /// Whether both are the same directory, reached by two ways.
@@ -92,17 +95,34 @@ impl Catalogue {
     pub fn load(roots: &[Root], places: &Places, validation: Validation, progress: &AtomicUsize) -> Self {
         let containment = Containment::new(roots, places);
         let limits = Limits { validation, containment: &containment, progress };
+        Self::search_all(roots, &mut Search { limits, searched: HashMap::new(), memory: None, edits: Vec::new() })
+    }
+
+    /// The same, without looking again at what is unchanged since it was kept in memory. Returns what to keep.
+    pub fn load_with(
+        memory: &Memory,
+        roots: &[Root],
+        places: &Places,
+        validation: Validation,
+        progress: &AtomicUsize,
+    ) -> (Self, Vec<Edit>) {
+        let containment = Containment::new(roots, places);
+        let limits = Limits { validation, containment: &containment, progress };
+        let mut search = Search { limits, searched: HashMap::new(), memory: Some(memory), edits: Vec::new() };
+        (Self::search_all(roots, &mut search), search.edits)
+    }
+
+    fn search_all(roots: &[Root], search: &mut Search<'_>) -> Self {
         let mut catalogue = Self::default();
-        let mut searched: HashMap<PathBuf, PathBuf> = HashMap::new();
         for root in roots {
-            catalogue.search(root, limits, &mut searched);
+            catalogue.search(root, search);
         }
         let missing = dependencies::check(&catalogue);
         catalogue.problems.extend(missing);
         catalogue
     }
 
-    fn search(&mut self, root: &Root, limits: Limits<'_>, searched: &mut HashMap<PathBuf, PathBuf>) {
+    fn search(&mut self, root: &Root, search: &mut Search<'_>) {
         let mut report =
             RootReport { path: root.path.clone(), source: root.source, exists: false, folders: 0, same_as: None };
         match root.path.canonicalize() {
@@ -110,19 +130,21 @@ impl Catalogue {
             Err(_) => {}
             Ok(real) => {
                 report.exists = true;
-                if let Some(earlier) = searched.get(&real) {
+                if let Some(earlier) = search.searched.get(&real) {
                     report.same_as = Some(earlier.clone());
-                } else if !limits.containment.permits_root(root, &real) {
+                } else if !search.limits.containment.permits_root(root, &real) {
                     self.problems.push(outside(root, &real));
                 } else {
-                    searched.insert(real, root.path.clone());
-                    let found = scan::scan(root, limits);
-                    report.folders = found.folders.len();
-                    self.problems.extend(found.problems);
-                    for folder in found.folders {
-                        match folder.skill {
-                            Some(skill) => self.add(skill),
-                            None => self.broken.push(Broken { name: directory_name(&folder.path), path: folder.path }),
+                    search.searched.insert(real, root.path.clone());
+                    let (folders, problems) = search.scan(root);
+                    report.folders = folders.len();
+                    self.skills.reserve(folders.len());
+                    self.by_id.reserve(folders.len());
+                    self.problems.extend(problems);
+                    for folder in folders {
+                        match folder {
+                            Folder::Skill(skill) => self.add(skill),
+                            Folder::Broken(path) => self.broken.push(Broken { name: directory_name(&path), path }),
                         }
                     }
                 }
@@ -131,27 +153,27 @@ impl Catalogue {
         self.roots.push(report);
     }
 
-    fn add(&mut self, skill: Arc<Skill>) {
-        let Some(first) = self.by_id.get(&skill.id).and_then(|&index| self.skills.get(index)) else {
-            self.by_id.insert(skill.id.clone(), self.skills.len());
+    fn add(&mut self, skill: Entry) {
+        let id = skill.id();
+        let Some(first) = self.by_id.get(id).and_then(|&index| self.skills.get(index)) else {
+            self.by_id.insert(SkillId::of(id), self.skills.len());
             self.skills.push(skill);
             return;
         };
         let same = |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
-        let same_files = same(&first.path, &skill.path);
-        let shadowed_by = first.path.clone();
+        let shadowed_by = first.path();
+        let same_files = same(&shadowed_by, &skill.path());
         self.shadowed.push(Shadowed { skill, shadowed_by, same_files });
     }
 
     /// The skill of that id.
     pub fn get(&self, id: &str) -> Option<&Skill> {
-        self.skill(id).map(Arc::as_ref)
+        self.skill(id).map(Entry::skill)
     }
 
-    /// The skill of that id, to be kept.
-    pub fn skill(&self, id: &str) -> Option<&Arc<Skill>> {
-        let id = SkillId::new(id)?;
-        self.by_id.get(&id).and_then(|&index| self.skills.get(index))
+    /// The skill of that id, as the catalogue keeps it.
+    pub fn skill(&self, id: &str) -> Option<&Entry> {
+        self.by_id.get(id.trim()).and_then(|&index| self.skills.get(index))
     }
 
     /// Answers a name: by id, then by directory, then by a unique display name. Never by path.
@@ -159,8 +181,8 @@ impl Catalogue {
         if let Some(skill) = self.get(name).or_else(|| self.by_directory(name)) {
             return Lookup::Found(skill);
         }
-        let shown: Vec<&Skill> =
-            self.skills.iter().map(Arc::as_ref).filter(|skill| skill.display_name == name).collect();
+        let shown = self.skills.iter().filter(|skill| skill.heading().display_name == name);
+        let shown: Vec<&Skill> = shown.map(Entry::skill).collect();
         match shown.as_slice() {
             [skill] => return Lookup::Found(skill),
             [] => {}
@@ -169,13 +191,13 @@ impl Catalogue {
         if let Some(broken) = self.broken.iter().find(|broken| broken.name == name) {
             return Lookup::Broken(broken);
         }
-        Lookup::Missing { closest: suggest::closest(name, self.skills.iter().map(|skill| skill.id.as_str())) }
+        Lookup::Missing { closest: suggest::closest(name, self.skills.iter().map(Entry::id)) }
     }
 
     /// The skill whose directory has that name.
     pub(crate) fn by_directory(&self, name: &str) -> Option<&Skill> {
-        let named = |skill: &&Skill| skill.path.file_name().is_some_and(|directory| directory == name);
-        self.skills.iter().map(Arc::as_ref).find(named)
+        let named = |skill: &&Entry| skill.packed().directory().is_some_and(|directory| directory == name);
+        self.skills.iter().find(named).map(Entry::skill)
     }
 
     /// The problems about one skill's files.
@@ -186,6 +208,30 @@ impl Catalogue {
     /// How many folders could not be loaded.
     pub fn not_loaded(&self) -> usize {
         self.broken.iter().map(|broken| &broken.path).collect::<HashSet<_>>().len()
+    }
+}
+
+/// A search through several roots.
+struct Search<'a> {
+    limits: Limits<'a>,
+    /// Where each searched root really is, and how it was named.
+    searched: HashMap<PathBuf, PathBuf>,
+    memory: Option<&'a Memory>,
+    edits: Vec<Edit>,
+}
+
+impl Search<'_> {
+    fn scan(&mut self, root: &Root) -> (Vec<Folder>, Vec<Problem>) {
+        let root = Arc::new(root.clone());
+        let Some(memory) = self.memory else {
+            let found = scan::scan(&root, self.limits, None);
+            return (found.folders, found.problems);
+        };
+        let kept = memory.take(&root, self.limits.validation);
+        let index = kept.index();
+        let found = scan::scan(&root, self.limits, Some(&index));
+        self.edits.extend(found.notes.and_then(|notes| index.renewed(notes)));
+        (found.folders, found.problems)
     }
 }
 

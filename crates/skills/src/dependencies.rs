@@ -4,11 +4,11 @@
 //! reported and left out; it never stops the rest.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use maestro_core::{Code, Problem, Role, Severity};
 
 use crate::catalogue::Catalogue;
+use crate::entry::Entry;
 use crate::skill::{Skill, SkillId};
 
 /// Skills in the order an agent should read them, and what could not be resolved.
@@ -33,7 +33,7 @@ fn role_skill(role: Role) -> &'static str {
 /// The skills of a role: the base skill, the role's own, then every other that is assigned to the role.
 pub fn for_role(catalogue: &Catalogue, role: Role) -> Resolved<'_> {
     let mut assigned: Vec<&Skill> =
-        catalogue.skills.iter().map(Arc::as_ref).filter(|skill| is_assigned(skill, role)).collect();
+        catalogue.skills.iter().map(Entry::skill).filter(|skill| is_assigned(skill, role)).collect();
     assigned.sort_by(|a, b| a.id.cmp(&b.id));
     let first = [BASE_SKILL, role_skill(role)].into_iter().filter_map(|id| catalogue.get(id));
     in_order(catalogue, first.chain(assigned))
@@ -54,7 +54,7 @@ pub fn in_order<'a>(catalogue: &'a Catalogue, wanted: impl IntoIterator<Item = &
 
 /// Everything wrong with the dependencies of a catalogue.
 pub(crate) fn check(catalogue: &Catalogue) -> Vec<Problem> {
-    let dependents = catalogue.skills.iter().map(Arc::as_ref).filter(|skill| !skill.dependencies.is_empty());
+    let dependents = catalogue.skills.iter().filter(|skill| skill.packed().depends()).map(Entry::skill);
     in_order(catalogue, dependents).problems
 }
 

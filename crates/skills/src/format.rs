@@ -12,14 +12,13 @@ mod tools;
 mod workflow;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use maestro_core::settings::Validation;
 use maestro_core::{Code, Problem, Severity};
-use serde_json::Map;
 
+use crate::index::Stamp;
 use crate::listing::Directory;
-use crate::skill::{Format, Invocation, Location, Skill, SkillId, SkillType, Source};
+use crate::skill::{DEFAULT_VERSION, Format, Location, Skill, SkillId, Source};
 use findings::Findings;
 use manifest::Manifest;
 use skill_json::SkillJson;
@@ -102,16 +101,19 @@ pub(crate) struct Context {
 /// What came of a folder.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) skill: Option<Arc<Skill>>,
+    pub(crate) skill: Option<Skill>,
     pub(crate) problems: Vec<Problem>,
+    /// The files that were read, and what each was like before.
+    pub(crate) read: Vec<(String, Stamp)>,
 }
 
 /// Reads a skill folder. A broken form does not hide a good one beside it.
-pub(crate) fn load(open: &Directory, files: &Files, context: Context) -> Loaded {
+pub(crate) fn load(open: &Directory<'_>, files: &Files, context: Context) -> Loaded {
     let dir = open.path();
     let directory = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut problems = Vec::new();
-    let mut gather = |findings: Findings<'_>| problems.extend(findings.into_problems());
+    let mut read = Vec::new();
+    let mut gather = |findings: Findings<'_>| findings.hand_over(&mut problems, &mut read);
 
     let markdown = files.markdown().and_then(|file| {
         let mut findings = Findings::new(open, file, context.validation);
@@ -142,7 +144,7 @@ pub(crate) fn load(open: &Directory, files: &Files, context: Context) -> Loaded 
 
     let forms = Forms { markdown, manifest, skill_json, workflow };
     forms.contradictions(dir, &directory, &mut problems);
-    Loaded { skill: forms.into_skill(dir, &directory, context).map(Arc::new), problems }
+    Loaded { skill: forms.into_skill(dir, &directory, context), problems, read }
 }
 
 /// The forms of one folder that could be read.
@@ -216,38 +218,11 @@ impl Forms {
     fn into_skill(self, dir: &Path, directory: &str, context: Context) -> Option<Skill> {
         let (format, file) = self.lead()?;
         let id = self.id(directory)?;
-        let version = self.version().unwrap_or("1.0.0").to_owned();
+        let version = self.version().unwrap_or(DEFAULT_VERSION).to_owned();
         let Self { markdown, manifest, skill_json, workflow } = self;
-        let mut skill = Skill {
-            display_name: id.as_str().to_owned(),
-            id,
-            description: String::new(),
-            path: dir.to_owned(),
-            location: context.location,
-            source: context.source,
-            format,
-            file,
-            instructions: None,
-            kind: SkillType::Custom,
-            version,
-            assign_to: Vec::new(),
-            capabilities: Vec::new(),
-            dependencies: Vec::new(),
-            author: None,
-            license: None,
-            compatibility: None,
-            when_to_use: None,
-            argument_hint: None,
-            triggers: Vec::new(),
-            tags: Vec::new(),
-            allowed_tools: Vec::new(),
-            invocation: Invocation::default(),
-            metadata: Map::new(),
-            config: Map::new(),
-            commands: Vec::new(),
-            workflow: workflow.as_ref().map(|form| form.file.to_owned()),
-            extra: Map::new(),
-        };
+        let mut skill = Skill::new(id, dir.to_owned(), (context.location, context.source), format, file);
+        skill.version = version;
+        skill.workflow = workflow.as_ref().map(|form| form.file.to_owned());
         // From the least to the most authoritative, so that each form only overwrites what it decides.
         if let Some(form) = workflow {
             form.fill(&mut skill);

@@ -10,7 +10,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
+
+use crate::index::Stamp;
 
 /// What an entry is, as the directory itself says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,31 +26,56 @@ pub(crate) enum Kind {
 
 /// A directory that is open.
 #[derive(Debug)]
-pub(crate) struct Directory {
-    path: PathBuf,
+pub(crate) struct Directory<'p> {
+    path: &'p Path,
     handle: OwnedFd,
+    stamp: Stamp,
+}
+
+/// A file that is open and not read yet.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    pub(crate) stamp: Stamp,
 }
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-impl Directory {
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let handle = openat(CWD, path, DIRECTORY, Mode::empty())?;
-        Ok(Self { path: path.to_owned(), handle })
+impl<'p> Directory<'p> {
+    pub(crate) fn open(path: &'p Path) -> io::Result<Self> {
+        Self::of(path, openat(CWD, path, DIRECTORY, Mode::empty())?)
     }
 
-    /// A directory below this one.
-    pub(crate) fn open_below(&self, path: &Path) -> io::Result<Self> {
-        let relative = path.strip_prefix(&self.path).ok().filter(|relative| !relative.as_os_str().is_empty());
-        let handle = match relative {
-            Some(relative) => openat(&self.handle, relative, DIRECTORY, Mode::empty())?,
-            None => openat(CWD, path, DIRECTORY, Mode::empty())?,
-        };
-        Ok(Self { path: path.to_owned(), handle })
+    /// A directory below this one, whose whole path is `path`.
+    pub(crate) fn open_below<'c>(&self, relative: &Path, path: &'c Path) -> io::Result<Directory<'c>> {
+        Directory::of(path, openat(&self.handle, relative, DIRECTORY, Mode::empty())?)
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    fn of(path: &'p Path, handle: OwnedFd) -> io::Result<Self> {
+        let stamp = fstat(&handle)?.into();
+        Ok(Self { path, handle, stamp })
+    }
+
+    /// What it was like before anything in it was looked at.
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// What a directory below this one is like, links followed; nothing is between it and itself.
+    pub(crate) fn stamp_of_directory(&self, relative: &Path) -> io::Result<Stamp> {
+        if relative.as_os_str().is_empty() {
+            return Ok(self.stamp);
+        }
+        Ok(statat(&self.handle, relative, AtFlags::empty())?.into())
+    }
+
+    /// What a file below this directory is like, a link being one itself.
+    pub(crate) fn stamp_of_file(&self, relative: &Path) -> io::Result<Stamp> {
+        Ok(statat(&self.handle, relative, AtFlags::SYMLINK_NOFOLLOW)?.into())
+    }
+
+    pub(crate) fn path(&self) -> &'p Path {
+        self.path
     }
 
     pub(crate) fn join(&self, name: impl AsRef<Path>) -> PathBuf {
@@ -66,9 +93,11 @@ impl Directory {
     }
 
     /// A file in this directory, open for reading. A pipe that took its place is not waited for.
-    pub(crate) fn open_file(&self, name: &str) -> io::Result<File> {
+    pub(crate) fn open_file(&self, name: &str) -> io::Result<Opened> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        Ok(File::from(openat(&self.handle, name, flags, Mode::empty())?))
+        let handle = openat(&self.handle, name, flags, Mode::empty())?;
+        let stamp = fstat(&handle)?.into();
+        Ok(Opened { file: handle.into(), stamp })
     }
 }
 

@@ -233,7 +233,8 @@ fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 
-fn hex(bytes: &[u8], digits: usize) -> String {
+/// The first `digits` of some bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8], digits: usize) -> String {
     bytes.iter().take(digits / 2).fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -16,11 +16,10 @@ mod references;
 mod resources;
 mod to_prompt;
 
-use std::sync::Arc;
-
 use serde::Serialize;
 
 use crate::catalogue::Catalogue;
+use crate::entry::Entry;
 use crate::skill::Skill;
 
 pub use agents_md::{has_block, with_block};
@@ -57,7 +56,7 @@ pub struct Cut {
 
 /// The skills that a table may name: those that a model may choose by itself, in search order.
 pub fn offered(catalogue: &Catalogue) -> Vec<&Skill> {
-    catalogue.skills.iter().map(Arc::as_ref).filter(|skill| skill.invocation.by_model).collect()
+    catalogue.skills.iter().map(Entry::skill).filter(|skill| skill.invocation.by_model).collect()
 }
 
 /// The table of all these skills, however long it becomes.

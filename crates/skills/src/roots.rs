@@ -31,6 +31,11 @@ impl Root {
         Self { path, location, source: Source::Given }
     }
 
+    /// A path below it; itself for an empty one.
+    pub(crate) fn below(&self, relative: &Path) -> PathBuf {
+        if relative.as_os_str().is_empty() { self.path.clone() } else { self.path.join(relative) }
+    }
+
     /// The pack that comes with Maestro, where it was copied to.
     pub fn builtin(path: PathBuf) -> Self {
         Self { path, location: Location::Global, source: Source::Builtin }

@@ -166,7 +166,7 @@ impl Choice {
             self.errors.push(format!("hinted skill over the limit of {}: @{name}", self.most));
             return;
         }
-        self.skills.push(Arc::clone(skill));
+        self.skills.push(skill.shared());
         self.reasons.push(format!("hint: @{name}"));
     }
 

@@ -3,6 +3,7 @@
 //! The catalogue, selection, prompts, REST, MCP and the page know only this. Instructions are not kept here;
 //! they are read when somebody asks for them.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -22,8 +23,19 @@ impl SkillId {
         (!name.is_empty()).then(|| Self(name.to_owned()))
     }
 
+    /// An id that was one before.
+    pub(crate) fn of(id: &str) -> Self {
+        Self(id.to_owned())
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for SkillId {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }
@@ -222,7 +234,50 @@ pub struct Skill {
     pub extra: Map<String, Json>,
 }
 
+/// The version of a skill that names none.
+pub(crate) const DEFAULT_VERSION: &str = "1.0.0";
+
 impl Skill {
+    /// A skill of which nothing else is known.
+    pub(crate) fn new(
+        id: SkillId,
+        path: PathBuf,
+        (location, source): (Location, Source),
+        format: Format,
+        file: String,
+    ) -> Self {
+        Self {
+            display_name: id.as_str().to_owned(),
+            id,
+            description: String::new(),
+            path,
+            location,
+            source,
+            format,
+            file,
+            instructions: None,
+            kind: SkillType::Custom,
+            version: DEFAULT_VERSION.to_owned(),
+            assign_to: Vec::new(),
+            capabilities: Vec::new(),
+            dependencies: Vec::new(),
+            author: None,
+            license: None,
+            compatibility: None,
+            when_to_use: None,
+            argument_hint: None,
+            triggers: Vec::new(),
+            tags: Vec::new(),
+            allowed_tools: Vec::new(),
+            invocation: Invocation::default(),
+            metadata: Map::new(),
+            config: Map::new(),
+            commands: Vec::new(),
+            workflow: None,
+            extra: Map::new(),
+        }
+    }
+
     /// The directory's own name.
     pub fn directory_name(&self) -> String {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()

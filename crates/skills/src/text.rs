@@ -10,6 +10,7 @@ use maestro_core::{Code, Problem, Severity};
 use rustix::fs::{Mode, OFlags};
 
 use crate::frontmatter::{self, Header, NoHeader};
+use crate::listing::Opened;
 
 /// The most of a skill's text that is read.
 pub const MAX_TEXT_BYTES: u64 = 1024 * 1024;
@@ -41,10 +42,11 @@ pub(crate) struct Head<'a> {
 }
 
 /// Reads a file up to the end of its header, or up to what a header may have.
-pub(crate) fn read_head(mut file: File, buffer: &mut HeadBuffer) -> io::Result<Head<'_>> {
+pub(crate) fn read_head(opened: Opened, buffer: &mut HeadBuffer) -> io::Result<Head<'_>> {
+    let Opened { mut file, stamp } = opened;
+    let too_large = stamp.size() > MAX_TEXT_BYTES;
     // One call brings the whole header nearly always; then there is nothing more to ask for.
     let filled = read_once(&mut file, &mut buffer.first)?;
-    let too_large = filled == FIRST_READ && file.metadata()?.len() > MAX_TEXT_BYTES;
     let first = buffer.first.get(..filled).unwrap_or_default();
     let mut header = frontmatter::find(first);
     if !may_come(&header) {
@@ -117,18 +119,20 @@ pub struct Contents {
 pub fn read_bounded(path: &Path, most: u64) -> io::Result<Contents> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let kind = file.metadata()?.file_type();
+    let metadata = file.metadata()?;
+    let kind = metadata.file_type();
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    take(file, most)
+    take(file, metadata.len(), most)
 }
 
-fn take(file: File, most: u64) -> io::Result<Contents> {
-    let mut bytes = Vec::new();
+/// Reads a file that was `size` bytes large a moment ago.
+fn take(file: File, size: u64, most: u64) -> io::Result<Contents> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(most) + 1).unwrap_or_default());
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     let cut = bytes.len() as u64 > most;
     bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
@@ -136,8 +140,10 @@ fn take(file: File, most: u64) -> io::Result<Contents> {
 }
 
 /// Reads a small text file whole; what is too large, unreadable or no text is a problem.
-pub(crate) fn read_document(file: io::Result<File>, path: &Path) -> Result<String, Problem> {
-    let contents = file.and_then(|file| take(file, MAX_TEXT_BYTES)).map_err(|error| unreadable(path, &error))?;
+pub(crate) fn read_document(opened: io::Result<Opened>, path: &Path) -> Result<String, Problem> {
+    let contents = opened
+        .and_then(|opened| take(opened.file, opened.stamp.size(), MAX_TEXT_BYTES))
+        .map_err(|error| unreadable(path, &error))?;
     if contents.cut {
         return Err(too_large(path, Severity::Error));
     }

@@ -58,14 +58,21 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
 fn look(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue, CommandError> {
     if !args.dirs.is_empty() {
         let roots = catalogue::given(world, &args.dirs)?;
-        return Ok(catalogue::search(world, settings, &roots, Vec::new()));
+        return Ok(search(world, settings, &roots, Vec::new()));
     }
     let mut problems = Vec::new();
     let mut roots = search_order(settings, &world.places);
     if settings.skills_builtin.value {
         roots.extend(packs::sync_builtin(settings, &mut problems).map(Root::builtin));
     }
-    Ok(catalogue::search(world, settings, &roots, problems))
+    Ok(search(world, settings, &roots, problems))
+}
+
+/// Elsewhere nobody is told that nothing could be kept; here it is a finding.
+fn search(world: &World, settings: &Settings, roots: &[Root], problems: Vec<Problem>) -> Catalogue {
+    let (mut found, kept) = catalogue::search_and_keep(world, settings, roots, problems);
+    found.problems.extend(kept.err());
+    found
 }
 
 fn section(text: &mut String, world: &World, title: &str) {

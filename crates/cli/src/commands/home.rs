@@ -16,6 +16,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::agents::{self, Agent};
 use crate::config;
 use crate::error::CommandError;
+use crate::index;
 use crate::plans::{self, PlanFile};
 use crate::reply::Reply;
 use crate::screen::{clean, count, fit, pad};
@@ -95,6 +96,7 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
 /// Counts in the background and gives up waiting before a person would notice; the process ends all the same.
 fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
     let (settings, places) = (settings.clone(), world.places.clone());
+    let memory = index::memory(world, &settings);
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
         let mut roots = search_order(&settings, &places);
@@ -109,7 +111,12 @@ fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
                 not_copied = Some(pack);
             }
         }
-        let catalogue = Catalogue::load(&roots, &places, settings.skills_validation.value, &AtomicUsize::new(0));
+        let (validation, progress) = (settings.skills_validation.value, AtomicUsize::new(0));
+        let catalogue = match &memory {
+            // What could be kept is dropped: this command writes nothing.
+            Some(memory) => Catalogue::load_with(memory, &roots, &places, validation, &progress).0,
+            None => Catalogue::load(&roots, &places, validation, &progress),
+        };
         let warnings = catalogue.problems.iter().filter(|problem| problem.severity == Severity::Warning).count();
         let names = not_copied.iter().flat_map(Pack::skill_names);
         let unseen = names.filter(|name| catalogue.get(name).is_none());

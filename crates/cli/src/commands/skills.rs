@@ -17,7 +17,7 @@ use std::sync::Arc;
 use maestro_core::Severity;
 use maestro_core::settings::Validation;
 use maestro_skills::render::{Cut, Fitted};
-use maestro_skills::{Catalogue, Lookup, Skill};
+use maestro_skills::{Catalogue, Entry, Heading, Lookup, Skill};
 use serde::Serialize;
 
 use crate::args::{SkillsArgs, SkillsCommand};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandErro
     }
     let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
     let reply = match &args.command {
-        SkillsCommand::List => list::run(&catalogue, world),
+        SkillsCommand::List => Ok(list::run(Arc::clone(&catalogue), world)),
         SkillsCommand::Read { names } => read::run(&catalogue, names, world),
         SkillsCommand::Show { name } => show::run(&catalogue, name, world),
         SkillsCommand::Validate { names } => validate::run(&catalogue, names, world),
@@ -66,19 +66,11 @@ struct Row<'a> {
     version: &'a str,
 }
 
-impl<'a> From<&'a Skill> for Row<'a> {
-    fn from(skill: &'a Skill) -> Self {
-        Self {
-            name: skill.id.as_str(),
-            description: &skill.description,
-            path: skill.path.to_string_lossy().into_owned(),
-            location: skill.location,
-            format: skill.format,
-            source: skill.source,
-            display_name: &skill.display_name,
-            kind: skill.kind,
-            version: &skill.version,
-        }
+impl<'a> From<&'a Entry> for Row<'a> {
+    fn from(skill: &'a Entry) -> Self {
+        let Heading { id, description, location, format, source, display_name, kind, version } = skill.heading();
+        let path = skill.path().to_string_lossy().into_owned();
+        Self { name: id, description, path, location, format, source, display_name, kind, version }
     }
 }
 

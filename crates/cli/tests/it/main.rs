@@ -16,6 +16,7 @@ mod plan;
 mod prompt;
 mod reference;
 mod seeds;
+mod skills_index;
 mod skills_list;
 mod skills_prompt;
 mod skills_read;

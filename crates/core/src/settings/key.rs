@@ -35,6 +35,7 @@ keys! {
     SkillsSyncDir = "skills_sync_dir", "Where skill packs are copied so that agents can read their files.";
     SkillsSyncOnStart = "skills_sync_on_start", "Whether packs are copied when something starts agents.";
     SkillsValidation = "skills_validation", "`lenient` loads what can be understood; `strict` skips skills that break the Agent Skills rules.";
+    SkillsIndex = "skills_index", "Whether what was read of skills is kept for the next command.";
     SkillsMaxSelectedImpl = "skills_max_selected_impl", "How many skills an implementation step is given at most.";
     SkillsMaxSelectedReview = "skills_max_selected_review", "How many skills a review step is given at most.";
     SkillsLoadReferences = "skills_load_references", "Whether a skill's `references/` are loaded with it.";

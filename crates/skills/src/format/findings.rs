@@ -1,40 +1,49 @@
 //! What is wrong with the file being read? Reads it, and collects problems with their places, strict or lenient.
 
+use std::io;
 use std::path::PathBuf;
 
 use maestro_core::settings::Validation;
 use maestro_core::{Code, Problem, Severity};
 
-use crate::listing::Directory;
+use crate::index::Stamp;
+use crate::listing::{Directory, Opened};
 use crate::text::{self, Head, HeadBuffer};
 use crate::yaml::Place;
 
 /// The problems of one file, and whether they keep it from being used.
 #[derive(Debug)]
 pub(super) struct Findings<'a> {
-    directory: &'a Directory,
+    directory: &'a Directory<'a>,
     file: &'a str,
     validation: Validation,
     lines_above: usize,
     refused: bool,
     problems: Vec<Problem>,
+    stamp: Option<Stamp>,
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(directory: &'a Directory, file: &'a str, validation: Validation) -> Self {
-        Self { directory, file, validation, lines_above: 0, refused: false, problems: Vec::new() }
+    pub(super) fn new(directory: &'a Directory<'a>, file: &'a str, validation: Validation) -> Self {
+        Self { directory, file, validation, lines_above: 0, refused: false, problems: Vec::new(), stamp: None }
     }
 
     /// The beginning of the file; that it cannot be read is a finding.
     pub(super) fn read_head<'b>(&mut self, buffer: &'b mut HeadBuffer) -> Option<Head<'b>> {
-        let read = self.directory.open_file(self.file).and_then(|file| text::read_head(file, buffer));
+        let read = self.open().and_then(|opened| text::read_head(opened, buffer));
         read.map_err(|error| self.add(text::unreadable(&self.path(), &error))).ok()
     }
 
     /// The whole file; that it cannot be read is a finding.
     pub(super) fn read_document(&mut self) -> Option<String> {
-        let read = text::read_document(self.directory.open_file(self.file), &self.path());
+        let read = text::read_document(self.open(), &self.path());
         read.map_err(|problem| self.add(problem)).ok()
+    }
+
+    fn open(&mut self) -> io::Result<Opened> {
+        let opened = self.directory.open_file(self.file)?;
+        self.stamp = Some(opened.stamp);
+        Ok(opened)
     }
 
     /// The file. Made when it is needed: most files have nothing to report.
@@ -77,8 +86,10 @@ impl<'a> Findings<'a> {
         !self.refused
     }
 
-    pub(super) fn into_problems(self) -> Vec<Problem> {
-        self.problems
+    /// Hands over the problems, and the file with what it was like before it was read.
+    pub(super) fn hand_over(self, problems: &mut Vec<Problem>, read: &mut Vec<(String, Stamp)>) {
+        problems.extend(self.problems);
+        read.extend(self.stamp.map(|stamp| (self.file.to_owned(), stamp)));
     }
 
     fn push(

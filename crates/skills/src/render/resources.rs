@@ -51,7 +51,8 @@ pub fn resources(skill: &Skill) -> Resources {
     for _ in 0..MOST_LEVELS {
         let mut below = Vec::new();
         for relative in level.into_iter().take_while(|_| looked_at.get() <= MOST_ENTRIES) {
-            let Ok(open) = Directory::open(&skill.path.join(&relative)) else { continue };
+            let directory = skill.path.join(&relative);
+            let Ok(open) = Directory::open(&directory) else { continue };
             // What could be listed before a failure is still there.
             let _ = open.each(|name, kind| {
                 looked_at.set(looked_at.get() + 1);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::tokens::{Tokenizer, each_word};
 use crate::catalogue::Catalogue;
+use crate::entry::Entry;
 use crate::skill::Skill;
 
 /// A field of a skill that words are counted in.
@@ -54,7 +55,8 @@ impl TermIndex {
         for (document, skill) in (0..).zip(&catalogue.skills) {
             builder.add(document, skill);
         }
-        Self { skills: catalogue.skills.clone(), terms: builder.terms, postings: builder.postings }
+        let skills = catalogue.skills.iter().map(Entry::shared).collect();
+        Self { skills, terms: builder.terms, postings: builder.postings }
     }
 
     /// How many skills there are.

@@ -1,16 +1,17 @@
 //! `maestro skills list`: every skill, what hides what, and what is wrong.
 
 use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::sync::Arc;
 
 use maestro_core::{Problem, Severity};
-use maestro_skills::{Catalogue, Shadowed, Skill};
-use serde::Serialize;
+use maestro_skills::{Catalogue, Entry, Heading, Shadowed};
+use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthStr;
 
 use super::Row;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{self, clean, count, fit, pad};
+use crate::reply::{Reply, write_json};
+use crate::screen::{self, Paint, clean, count, fit, pad};
 use crate::world::World;
 
 /// How wide names may become before they are cut.
@@ -21,9 +22,15 @@ const MOST_PROBLEMS: usize = 10;
 /// What programs get.
 #[derive(Debug, Serialize)]
 struct Listing<'a> {
-    skills: Vec<Row<'a>>,
+    #[serde(serialize_with = "rows")]
+    skills: Vec<(&'a str, &'a Entry)>,
     problems: &'a [Problem],
     shadowed: Vec<ShadowedRow<'a>>,
+}
+
+/// Each row is made when its turn comes, not all before the first.
+fn rows<S: Serializer>(skills: &[(&str, &Entry)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(skills.iter().map(|&(_, skill)| Row::from(skill)))
 }
 
 #[derive(Debug, Serialize)]
@@ -40,57 +47,61 @@ struct ShadowedRow<'a> {
 
 impl<'a> From<&'a Shadowed> for ShadowedRow<'a> {
     fn from(shadowed: &'a Shadowed) -> Self {
-        let skill = shadowed.skill.as_ref();
+        let Heading { id, description, location, format, source, .. } = shadowed.skill.heading();
         Self {
-            name: skill.id.as_str(),
-            description: &skill.description,
-            path: skill.path.to_string_lossy().into_owned(),
-            location: skill.location,
-            format: skill.format,
-            source: skill.source,
+            name: id,
+            description,
+            path: shadowed.skill.path().to_string_lossy().into_owned(),
+            location,
+            format,
+            source,
             shadowed_by: shadowed.shadowed_by.to_string_lossy().into_owned(),
             same_files: shadowed.same_files,
         }
     }
 }
 
-pub(super) fn run(catalogue: &Catalogue, world: &World) -> Result<Reply, CommandError> {
-    let mut skills: Vec<&Skill> = catalogue.skills.iter().map(AsRef::as_ref).collect();
-    skills.sort_by(|a, b| a.id.cmp(&b.id));
+pub(super) fn run(catalogue: Arc<Catalogue>, world: &World) -> Reply {
     if world.json {
-        return Reply::json(&Listing {
-            skills: skills.into_iter().map(Row::from).collect(),
-            problems: &catalogue.problems,
-            shadowed: catalogue.shadowed.iter().map(ShadowedRow::from).collect(),
+        return Reply::stream(move |out| {
+            let listing = Listing {
+                skills: by_id(&catalogue),
+                problems: &catalogue.problems,
+                shadowed: catalogue.shadowed.iter().map(ShadowedRow::from).collect(),
+            };
+            write_json(out, &listing)
         });
     }
-    let mut text = table(&skills, world);
-    text.push_str(&summary(catalogue, world));
-    Ok(Reply::text(text).with_notes(worst(catalogue, world)))
+    let summary = summary(&catalogue, world);
+    let notes = worst(&catalogue, world);
+    let (paint, columns) = (world.paint, world.width);
+    Reply::stream(move |out| {
+        table(&by_id(&catalogue), paint, columns, out)?;
+        out.write_all(summary.as_bytes())
+    })
+    .with_notes(notes)
 }
 
-fn table(skills: &[&Skill], world: &World) -> String {
+fn by_id(catalogue: &Catalogue) -> Vec<(&str, &Entry)> {
+    let mut skills: Vec<(&str, &Entry)> = catalogue.skills.iter().map(|skill| (skill.id(), skill)).collect();
+    skills.sort_by_key(|(id, _)| *id);
+    skills
+}
+
+fn table(skills: &[(&str, &Entry)], paint: Paint, columns: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     if skills.is_empty() {
-        return "No skills were found. `maestro doctor` shows where was looked.\n\n".to_owned();
+        return out.write_all(b"No skills were found. `maestro doctor` shows where was looked.\n\n");
     }
-    let names: Vec<_> = skills.iter().map(|skill| clean(skill.id.as_str())).collect();
-    let width = names.iter().map(|name| name.width()).max().unwrap_or_default().min(WIDEST_NAME);
-    let mut text = String::new();
-    for (skill, name) in skills.iter().zip(&names) {
-        let source = skill.source.to_string();
-        let description = clean(&skill.description);
-        // Into a pipe everything goes whole; on a terminal a line is a line.
-        let room = world.width.map_or(usize::MAX, |columns| columns.saturating_sub(width + 14).max(20));
-        let _ = writeln!(
-            text,
-            "{}  {}  {}",
-            world.paint.skill(&pad(&fit(name, width), width)),
-            world.paint.dim(&pad(&source, 9)),
-            fit(&description, room)
-        );
+    let width = skills.iter().map(|(id, _)| clean(id).width()).max().unwrap_or_default().min(WIDEST_NAME);
+    // Into a pipe everything goes whole; on a terminal a line is a line.
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + 14).max(20));
+    for (id, skill) in skills {
+        let Heading { description, source, .. } = skill.heading();
+        let name = paint.skill(&pad(&fit(&clean(id), width), width));
+        let source = paint.dim(&pad(&source.to_string(), 9));
+        writeln!(out, "{name}  {source}  {}", fit(&clean(description), room))?;
     }
-    text.push('\n');
-    text
+    out.write_all(b"\n")
 }
 
 fn summary(catalogue: &Catalogue, world: &World) -> String {

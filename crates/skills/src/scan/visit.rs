@@ -1,0 +1,180 @@
+//! What is in one directory: a skill, directories to look into, something to report?
+//!
+//! Links are followed only to permitted places.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use maestro_core::{Code, Problem, Severity};
+
+use super::{Dir, Folder, Limits, Origin, Visit};
+use crate::format::{self, Context, Files};
+use crate::index::{Packed, Seen};
+use crate::listing::{Directory, Kind};
+use crate::roots::Root;
+use crate::text;
+
+/// Directories that hold no skills of their own.
+const IGNORED: &[&str] = &[".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "target"];
+
+/// A directory being looked into.
+struct Look<'a, 'k> {
+    root: &'a Root,
+    limits: Limits<'a>,
+    files: Files,
+    visit: Visit<'k>,
+    /// Whether something has a form's name but may not or cannot be read, so that the folder is broken and not absent.
+    form_refused: bool,
+}
+
+/// Looks into a directory; `base` is the root's own, open.
+pub(super) fn visit<'k>(
+    relative: &Path,
+    base: Option<&Directory<'_>>,
+    root: &Arc<Root>,
+    limits: Limits<'_>,
+) -> (Visit<'k>, Origin<'k>) {
+    let dir = root.below(relative);
+    let is_root = relative.as_os_str().is_empty();
+    let mut look = Look { root, limits, files: Files::default(), visit: Visit::default(), form_refused: false };
+    // Most skills hold one file. Only what is no file has to wait until it can be taken in order.
+    let mut others = Vec::new();
+    let opened = match base {
+        Some(base) if !is_root => base.open_below(relative, &dir),
+        _ => Directory::open(&dir),
+    };
+    let listed = opened.and_then(|open| {
+        open.each(|name, kind| match kind {
+            Kind::File => look.files.note(&name.to_string_lossy()),
+            _ => others.push((name.to_owned(), kind)),
+        })?;
+        Ok(open)
+    });
+    let open = match listed {
+        Ok(open) => open,
+        Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => return (look.visit, Origin::Unkept),
+        Err(error) => {
+            look.visit.problems.push(text::unreadable(&dir, &error));
+            return (look.visit, Origin::Unkept);
+        }
+    };
+    others.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    let mut has_links = false;
+    for (entry, kind) in others {
+        let name = entry.to_string_lossy();
+        let path = dir.join(&entry);
+        match kind {
+            _ if IGNORED.contains(&name.as_ref()) => {}
+            Kind::Link => {
+                has_links = true;
+                look.follow(relative, &path, &name);
+            }
+            _ if Files::is_form(&name) => look.refuse_form(no_file(path)),
+            Kind::Directory => look.visit.children.push(child(relative, &entry, None)),
+            Kind::File | Kind::Other => {}
+        }
+    }
+    let Look { files, mut visit, form_refused, .. } = look;
+    if form_refused {
+        visit.folder = Some(Folder::Broken(dir.clone()));
+    }
+    let mut read = Vec::new();
+    if files.is_skill() {
+        let context = Context { location: root.location, source: root.source, validation: limits.validation };
+        let loaded = format::load(&open, &files, context);
+        visit.problems.extend(loaded.problems);
+        let packed = loaded.skill.and_then(|skill| Packed::new(&skill, relative, root));
+        visit.folder = Some(packed.map_or_else(|| Folder::Broken(dir.clone()), |packed| Folder::Skill(packed.into())));
+        read = loaded.read;
+    }
+    if visit.folder.is_some() && !is_root {
+        // What lies in a skill's folder belongs to it; only a `skills` folder inside may hold more.
+        visit.children.retain(|child| child.relative.file_name().is_some_and(|name| name == "skills"));
+    }
+    // What a link means, and what may be read, can change without anything here changing.
+    let depends = has_links || visit.problems.iter().any(|problem| problem.code == Code::FileUnreadable);
+    let origin =
+        if depends { Origin::Unkept } else { Origin::Seen(Box::new(Seen { directory: open.stamp(), files: read })) };
+    (visit, origin)
+}
+
+fn child<'k>(parent: &Path, entry: &OsStr, real: Option<PathBuf>) -> Dir<'k> {
+    Dir { relative: Cow::Owned(parent.join(entry)), real }
+}
+
+fn no_file(path: PathBuf) -> Problem {
+    let message = "it has the name of a skill's file but is none";
+    Problem::new(Code::FileUnreadable, Severity::Error, path, message, "remove it, or put a file in its place")
+}
+
+impl Look<'_, '_> {
+    fn refuse_form(&mut self, problem: Problem) {
+        self.form_refused = true;
+        self.visit.problems.push(problem);
+    }
+
+    /// Refuses a link: an error when it stands for a form, else a warning.
+    fn refuse_link(&mut self, is_form: bool, mut problem: Problem) {
+        if is_form {
+            problem.severity = Severity::Error;
+            self.refuse_form(problem);
+        } else {
+            self.visit.problems.push(problem);
+        }
+    }
+
+    /// Takes a link for what it leads to, if it may lead there.
+    fn follow(&mut self, parent: &Path, path: &Path, name: &str) {
+        let is_form = Files::is_form(name);
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error) => {
+                let problem = Problem::new(
+                    Code::LinkBroken,
+                    Severity::Warning,
+                    path,
+                    format!("the link leads nowhere: {error}"),
+                    "remove it, or point it at something that exists",
+                );
+                self.refuse_link(is_form, problem);
+                return;
+            }
+        };
+        let is_dir = real.is_dir();
+        if !is_dir && !is_form {
+            return;
+        }
+        if !self.limits.containment.permits(self.root.source, &real) {
+            let problem = Problem::new(
+                Code::LinkOutside,
+                Severity::Warning,
+                path,
+                format!("the link leads to {}, outside the places skills may come from", real.display()),
+                "copy the files here, or add the directory they are in to skills_extra_dirs",
+            );
+            self.refuse_link(is_form, problem);
+            return;
+        }
+        if is_form {
+            if real.is_file() {
+                self.files.note(name);
+            } else {
+                self.refuse_form(no_file(path.to_owned()));
+            }
+            return;
+        }
+        if path.parent().and_then(|parent| parent.canonicalize().ok()).is_some_and(|parent| parent.starts_with(&real)) {
+            self.visit.problems.push(Problem::new(
+                Code::LinkBroken,
+                Severity::Warning,
+                path,
+                "the link leads back to a directory it is in",
+                "remove it",
+            ));
+            return;
+        }
+        self.visit.children.extend(path.file_name().map(|entry| child(parent, entry, Some(real))));
+    }
+}

@@ -1,0 +1,238 @@
+//! How does a long-lived process notice that skills have changed?
+//!
+//! The system tells of every change in the roots, and beside them, so that one that appears, goes or is swapped is
+//! noticed too. Changes come in bursts; when a burst is over the catalogue is loaded again. Where the system cannot
+//! tell, nothing is watched, and that is a problem to be shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use maestro_core::{Code, Problem, Severity};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+
+use crate::cache::CatalogueCache;
+use crate::catalogue::Catalogue;
+use crate::roots::Root;
+
+/// How long it must be quiet before a burst of changes is over.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// How long a burst may go on before what has changed so far is looked at.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Keeps a [`CatalogueCache`] fresh until it is dropped.
+#[derive(Debug)]
+pub struct CatalogueWatcher {
+    messages: Sender<Message>,
+    problems: Arc<Mutex<Vec<Problem>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the watching thread is told.
+enum Message {
+    Changed(notify::Result<notify::Event>),
+    Stop,
+}
+
+impl CatalogueWatcher {
+    /// Loads the catalogue again whenever skills change, and then calls `changed` with it.
+    pub fn start(cache: Arc<CatalogueCache>, changed: impl Fn(&Arc<Catalogue>) + Send + 'static) -> Self {
+        let (messages, received) = mpsc::channel();
+        let problems = Arc::default();
+        let mut watch = Watch {
+            cache,
+            messages: messages.clone(),
+            problems: Arc::clone(&problems),
+            watcher: None,
+            roots: Vec::new(),
+        };
+        // Before this returns, so that no change after it is missed.
+        watch.begin();
+        let thread = thread::Builder::new().name("skills".to_owned()).spawn(move || watch.run(&received, &changed));
+        Self { messages, problems, thread: thread.ok() }
+    }
+
+    /// What is not watched, and why.
+    pub fn problems(&self) -> Vec<Problem> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for CatalogueWatcher {
+    fn drop(&mut self) {
+        // A thread that has ended already needs neither.
+        let _ = self.messages.send(Message::Stop);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// The thread's side.
+struct Watch {
+    cache: Arc<CatalogueCache>,
+    messages: Sender<Message>,
+    problems: Arc<Mutex<Vec<Problem>>>,
+    watcher: Option<RecommendedWatcher>,
+    /// Each root as it is named and where it really is: some systems tell of the one, some of the other.
+    roots: Vec<PathBuf>,
+}
+
+/// What a burst of changes asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    Nothing,
+    /// Something in a root changed.
+    Reload,
+    /// A root itself may be another one now.
+    Rewatch,
+}
+
+impl Watch {
+    fn run(mut self, received: &Receiver<Message>, changed: &impl Fn(&Arc<Catalogue>)) {
+        while let Some(need) = self.next_burst(received) {
+            if need == Need::Rewatch {
+                self.begin();
+            }
+            if need >= Need::Reload {
+                changed(&self.cache.reload());
+            }
+        }
+    }
+
+    /// Waits for something to change and then until nothing does; nothing when it shall stop.
+    fn next_burst(&self, received: &Receiver<Message>) -> Option<Need> {
+        let mut need = self.need(received.recv().ok()?)?;
+        let end = Instant::now() + LONGEST;
+        while need > Need::Nothing {
+            let patience = QUIET.min(end.saturating_duration_since(Instant::now()));
+            match received.recv_timeout(patience) {
+                Ok(message) => need = need.max(self.need(message)?),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        Some(need)
+    }
+
+    fn need(&self, message: Message) -> Option<Need> {
+        let event = match message {
+            Message::Stop => return None,
+            Message::Changed(Ok(event)) => event,
+            // Something was missed.
+            Message::Changed(Err(_)) => return Some(Need::Rewatch),
+        };
+        if event.need_rescan() {
+            return Some(Need::Rewatch);
+        }
+        // Loading the catalogue opens every directory, which is no change.
+        if matches!(event.kind, EventKind::Access(_)) {
+            return Some(Need::Nothing);
+        }
+        Some(event.paths.iter().map(|path| need_of(path, &self.roots)).max().unwrap_or(Need::Reload))
+    }
+
+    /// Watches what is there now. What was watched before is forgotten: it may be somewhere else by now.
+    fn begin(&mut self) {
+        let mut problems = Vec::new();
+        self.watcher = None;
+        self.roots = names(self.cache.roots());
+        let messages = self.messages.clone();
+        // Nobody is left to be told when this fails.
+        let tell = move |event| drop(messages.send(Message::Changed(event)));
+        match notify::recommended_watcher(tell) {
+            Ok(mut watcher) => {
+                watch_all(&mut watcher, self.cache.roots(), &mut problems);
+                self.watcher = Some(watcher);
+            }
+            Err(error) => problems.extend(self.cache.roots().first().map(|root| not_watched(&root.path, &error))),
+        }
+        *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
+    }
+}
+
+/// What a change of `path` asks for.
+fn need_of(path: &Path, roots: &[PathBuf]) -> Need {
+    let of = |root: &PathBuf| match path.strip_prefix(root) {
+        Ok(below) if !below.as_os_str().is_empty() => Need::Reload,
+        _ if root.starts_with(path) => Need::Rewatch,
+        _ => Need::Nothing,
+    };
+    roots.iter().map(of).max().unwrap_or(Need::Nothing)
+}
+
+fn names(roots: &[Root]) -> Vec<PathBuf> {
+    roots.iter().flat_map(|root| [Some(root.path.clone()), root.path.canonicalize().ok()]).flatten().collect()
+}
+
+fn watch_all(watcher: &mut RecommendedWatcher, roots: &[Root], problems: &mut Vec<Problem>) {
+    let mut tried = BTreeSet::new();
+    loop {
+        let mut missing: Vec<_> = wanted(roots).into_iter().filter(|(path, _)| !tried.contains(path)).collect();
+        // While a directory is being put under watch, one may appear in it; so this is asked until nothing is new.
+        if missing.is_empty() {
+            return;
+        }
+        // A directory that is watched twice is told of by the way it was named last, and then with all below it.
+        missing.sort_by_key(|(_, mode)| *mode == RecursiveMode::Recursive);
+        for (path, mode) in missing {
+            if let Err(error) = watcher.watch(&path, mode) {
+                problems.push(not_watched(&path, &error));
+                // A part of it may be watched, which would only seem to be enough.
+                let _ = watcher.unwatch(&path);
+            }
+            tried.insert(path);
+        }
+    }
+}
+
+/// Every root that exists, with all below it, and beside each root the nearest directory above it that exists.
+fn wanted(roots: &[Root]) -> BTreeMap<PathBuf, RecursiveMode> {
+    let mut wanted = BTreeMap::new();
+    for root in roots {
+        let above = root.path.ancestors().skip(1).find(|dir| dir.is_dir());
+        if let Some(above) = above {
+            wanted.entry(above.to_owned()).or_insert(RecursiveMode::NonRecursive);
+        }
+        if root.path.is_dir() {
+            wanted.insert(root.path.clone(), RecursiveMode::Recursive);
+        }
+    }
+    wanted
+}
+
+fn not_watched(path: &Path, error: &notify::Error) -> Problem {
+    let help = match error.kind {
+        notify::ErrorKind::MaxFilesWatch => "raise the limit, for example: sysctl fs.inotify.max_user_watches=524288",
+        _ => "restart the program after a change",
+    };
+    let message = format!("changes here are not noticed while the program runs: {error}");
+    Problem::new(Code::SkillsNotWatched, Severity::Warning, path, message, help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_concerns_a_root_is_looked_at() {
+        let roots = ["/app/.claude/skills", "/home/ada/.claude/skills"].map(PathBuf::from);
+        let need = |path: &str| need_of(Path::new(path), &roots);
+        assert_eq!(need("/app/.claude/skills/pdf/SKILL.md"), Need::Reload);
+        assert_eq!(need("/app/.claude/skills/pdf"), Need::Reload);
+        assert_eq!(need("/app/.claude/skills"), Need::Rewatch, "another one may be there now");
+        assert_eq!(need("/home/ada/.claude"), Need::Rewatch, "it appeared, or went");
+        assert_eq!(need("/home/ada/.claude/settings.json"), Need::Nothing);
+        assert_eq!(need("/home/ada/.bash_history"), Need::Nothing);
+    }
+
+    #[test]
+    fn a_limit_of_the_system_is_told_with_a_way_out() {
+        let error = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
+        let problem = not_watched(Path::new("/app/.claude/skills"), &error);
+        assert_eq!((problem.code, problem.severity), (Code::SkillsNotWatched, Severity::Warning));
+        assert!(problem.help.contains("max_user_watches"), "{}", problem.help);
+    }
+}
