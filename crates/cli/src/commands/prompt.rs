@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, Command
         Step::Review => (StepKind::Review, settings.skills_max_selected_review.value),
     };
     let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most: usize::from(most) };
-    let selector = Selector::new(Arc::clone(&catalogue));
+    let selector = Selector::for_task(Arc::clone(&catalogue), &task.label);
     let selection = selector.select(RunId::new(uuid::Uuid::now_v7()), needs);
     let prompt = task_prompt(&task, &selection, &catalogue, limits(&settings));
     if world.json {

@@ -1,11 +1,13 @@
 //! Which skills have which words? The search index over a catalogue's names and descriptions.
 //!
-//! Built once for a catalogue. Bodies are not in it: they are read only for the few skills that come into question.
+//! Built once for a catalogue that is kept, or for one task's words where the process ends with the answer. Bodies are not in it: they are read only for the few skills that come into question.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::tokens::{Tokenizer, each_word};
+use rayon::prelude::*;
+
+use super::tokens::{Recognizer, Tokenizer, each_word};
 use crate::catalogue::Catalogue;
 use crate::entry::Entry;
 use crate::skill::Skill;
@@ -50,6 +52,36 @@ pub(crate) struct TermIndex {
 }
 
 impl TermIndex {
+    /// The index for one task's words alone: one look at each skill costs less than an index that is used once.
+    pub(crate) fn for_words(catalogue: &Catalogue, tokenizer: &Tokenizer, stems: &[String]) -> Self {
+        let found: Vec<(Arc<Skill>, Vec<f64>)> = catalogue
+            .skills
+            .par_iter()
+            .map_init(
+                || Recognizer::new(tokenizer, stems),
+                |recognizer, entry| {
+                    let skill = entry.shared();
+                    let (names, name_length) = recognizer.count([skill.id.as_str()]);
+                    let (others, length) = recognizer.count(description_texts(&skill));
+                    let worths = names
+                        .into_iter()
+                        .zip(others)
+                        .map(|(name, other)| NAME.worth(name, name_length) + DESCRIPTION.worth(other, length));
+                    let worths = worths.collect();
+                    (skill, worths)
+                },
+            )
+            .collect();
+        let mut postings = vec![Vec::new(); stems.len()];
+        for (document, (_, worths)) in (0..).zip(&found) {
+            for (list, &worth) in postings.iter_mut().zip(worths).filter(|(_, worth)| **worth > 0.0) {
+                list.push((document, worth));
+            }
+        }
+        let terms = (0..).zip(stems).map(|(number, stem)| (stem.clone(), TermId(number))).collect();
+        Self { skills: found.into_iter().map(|(skill, _)| skill).collect(), terms, postings }
+    }
+
     pub(crate) fn of(catalogue: &Catalogue, tokenizer: &Tokenizer) -> Self {
         let mut builder = Builder { tokenizer, seen: HashMap::new(), terms: HashMap::new(), postings: Vec::new() };
         for (document, skill) in (0..).zip(&catalogue.skills) {
@@ -80,6 +112,12 @@ impl TermIndex {
     }
 }
 
+/// Everything that describes a skill, in its own words.
+fn description_texts(skill: &Skill) -> impl Iterator<Item = &str> {
+    let more = skill.when_to_use.iter().chain(&skill.triggers).chain(&skill.tags);
+    std::iter::once(&skill.description).chain(more).map(String::as_str)
+}
+
 struct Builder<'a> {
     tokenizer: &'a Tokenizer,
     /// What became of a word: stemming it again for each skill would cost more than everything else.
@@ -92,10 +130,7 @@ impl Builder<'_> {
     fn add(&mut self, document: Document, skill: &Skill) {
         let mut worth: HashMap<TermId, f64> = HashMap::new();
         self.count(NAME, &[skill.id.as_str()], &mut worth);
-        let mut description = vec![skill.description.as_str()];
-        description.extend(skill.when_to_use.as_deref());
-        description.extend(skill.triggers.iter().chain(&skill.tags).map(String::as_str));
-        self.count(DESCRIPTION, &description, &mut worth);
+        self.count(DESCRIPTION, &description_texts(skill).collect::<Vec<_>>(), &mut worth);
         for (term, worth) in worth {
             if let Some(postings) = usize::try_from(term.0).ok().and_then(|index| self.postings.get_mut(index)) {
                 postings.push((document, worth));

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::background;
 use super::index::{BODY, Document, TermIndex};
 use super::round;
-use super::tokens::{Token, Tokenizer, each_word};
+use super::tokens::{Recognizer, Token, Tokenizer};
 use crate::frontmatter;
 use crate::read;
 use crate::skill::Skill;
@@ -166,43 +166,7 @@ fn body_worths(skill: &Skill, query: &[QueryTerm], tokenizer: &Tokenizer) -> Vec
     let start = frontmatter::find(&contents).map_or(0, |header| header.body_at);
     let end = contents.len().min(start + BODY_BYTES);
     let text = String::from_utf8_lossy(contents.get(start..end).unwrap_or_default());
-    let mut counts = vec![0_u32; query.len()];
-    let mut length = 0;
-    // Which of the task's words a word is. Stemming each only once is most of the speed.
-    let mut seen: HashMap<String, Part> = HashMap::new();
-    each_word(&text, |word| {
-        let part = seen.get(word).copied().unwrap_or_else(|| {
-            let part = Part::of(word, query, tokenizer);
-            seen.insert(word.to_owned(), part);
-            part
-        });
-        length += usize::from(part != Part::Nothing);
-        if let Part::Query(position) = part
-            && let Some(count) = counts.get_mut(position)
-        {
-            *count += 1;
-        }
-    });
+    let stems: Vec<String> = query.iter().map(|term| term.token.stem.clone()).collect();
+    let (counts, length) = Recognizer::new(tokenizer, &stems).count([text.as_ref()]);
     counts.into_iter().map(|count| BODY.worth(count, length)).collect()
-}
-
-/// What a word of a body is to a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// It says nothing.
-    Nothing,
-    /// It is another word.
-    Other,
-    /// It is one of the task's.
-    Query(usize),
-}
-
-impl Part {
-    fn of(word: &str, query: &[QueryTerm], tokenizer: &Tokenizer) -> Self {
-        if tokenizer.is_stop(word) {
-            return Self::Nothing;
-        }
-        let stem = tokenizer.stem(word);
-        query.iter().position(|term| term.token.stem == stem).map_or(Self::Other, Self::Query)
-    }
 }

@@ -3,7 +3,7 @@
 //! Words are lower-case runs of letters and digits, `c++` and `c#` included; `camelCase` is two. Words that say
 //! nothing about a task are left out, the rest is reduced to its stem.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use frostem::{Algorithm, Stemmer};
 
@@ -55,6 +55,63 @@ impl Tokenizer {
 
     pub(crate) fn stem(&self, word: &str) -> String {
         self.stemmer.stem(word).into_owned()
+    }
+}
+
+/// What a word of a skill is to a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// It says nothing.
+    Nothing,
+    /// It is another word.
+    Other,
+    /// It is the task's word of this number.
+    Query(usize),
+}
+
+/// Tells which of a task's words a word is, and remembers it: stemming each word only once is most of the speed.
+pub(crate) struct Recognizer<'a> {
+    tokenizer: &'a Tokenizer,
+    query: &'a [String],
+    seen: HashMap<String, Part>,
+}
+
+impl<'a> Recognizer<'a> {
+    /// For the stems of a task.
+    pub(crate) fn new(tokenizer: &'a Tokenizer, query: &'a [String]) -> Self {
+        Self { tokenizer, query, seen: HashMap::new() }
+    }
+
+    pub(crate) fn part(&mut self, word: &str) -> Part {
+        if let Some(part) = self.seen.get(word) {
+            return *part;
+        }
+        let part = if self.tokenizer.is_stop(word) {
+            Part::Nothing
+        } else {
+            let stem = self.tokenizer.stem(word);
+            self.query.iter().position(|other| *other == stem).map_or(Part::Other, Part::Query)
+        };
+        self.seen.insert(word.to_owned(), part);
+        part
+    }
+
+    /// How often each of the task's words stands in some texts, and how many words count in them at all.
+    pub(crate) fn count<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> (Vec<u32>, usize) {
+        let mut counts = vec![0_u32; self.query.len()];
+        let mut length = 0;
+        for text in texts {
+            each_word(text, |word| {
+                let part = self.part(word);
+                length += usize::from(part != Part::Nothing);
+                if let Part::Query(position) = part
+                    && let Some(count) = counts.get_mut(position)
+                {
+                    *count += 1;
+                }
+            });
+        }
+        (counts, length)
     }
 }
 

@@ -185,6 +185,18 @@ fn the_projects_own_test_lines_are_answered_well() {
     assert!(mean(&abstained) >= 0.95, "abstention {:.3}", mean(&abstained));
 }
 
+#[test]
+fn a_selector_for_one_task_answers_it_as_one_for_any_would() {
+    let world = toolbox();
+    let catalogue = Arc::new(world.load());
+    let any = Selector::new(Arc::clone(&catalogue));
+    for task in ["Merge the signed PDF forms", "Migrate the schema and write manifests @nope", "", "Boil an egg"] {
+        let one = Selector::for_task(Arc::clone(&catalogue), task);
+        let step = StepKind::Implementation;
+        assert_eq!(select_from(&one, task, step), select_from(&any, task, step), "{task}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
 

@@ -19,7 +19,7 @@ pub(super) fn run(
     settings: &Settings,
     world: &World,
 ) -> Result<Reply, CommandError> {
-    let selection = choose(&Selector::new(Arc::clone(catalogue)), args, settings)?;
+    let selection = choose(&Selector::for_task(Arc::clone(catalogue), &args.task), args, settings)?;
     if world.json {
         return Reply::json(&selection.record);
     }

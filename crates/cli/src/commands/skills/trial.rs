@@ -25,7 +25,7 @@ pub(super) fn run(
     settings: &Settings,
     world: &World,
 ) -> Result<Reply, CommandError> {
-    let selection = choose(&Selector::new(Arc::clone(catalogue)), args, settings)?;
+    let selection = choose(&Selector::for_task(Arc::clone(catalogue), &args.task), args, settings)?;
     let agents = agents::installed(&world.program_dirs);
     let seen = sights(&selection, &agents, world);
     if world.json {

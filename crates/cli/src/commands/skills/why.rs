@@ -15,7 +15,7 @@ use crate::world::World;
 
 pub(super) fn run(catalogue: &Arc<Catalogue>, name: &str, task: &str, world: &World) -> Result<Reply, CommandError> {
     let skill = find(catalogue, name)?;
-    let selector = Selector::new(Arc::clone(catalogue));
+    let selector = Selector::for_task(Arc::clone(catalogue), task);
     let standing = selector.explain(task, skill);
     if world.json {
         return Reply::json(&json!({ "name": skill.id, "standing": standing, "threshold": selector.threshold() }));
