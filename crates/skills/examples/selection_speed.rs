@@ -1,0 +1,48 @@
+//! How long does one selection take once the catalogue is loaded? Prints the median in milliseconds.
+//!
+//! `selection_speed DIRECTORY [TASK]`
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement is there to be read")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Instant;
+
+use maestro_core::settings::{Places, Validation};
+use maestro_core::{RunId, StepKind};
+use maestro_skills::{Catalogue, Root, Selector, TaskNeeds};
+
+const TASK: &str = "Migrate the postgres database schema and validate the invoice report";
+const TIMES: usize = 51;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let Some(directory) = arguments.next().map(PathBuf::from) else {
+        eprintln!("usage: selection_speed DIRECTORY [TASK]");
+        return;
+    };
+    let task = arguments.next().unwrap_or_else(|| TASK.to_owned());
+    let places = Places {
+        home: directory.clone(),
+        data: directory.clone(),
+        project: directory.clone(),
+        working_dir: directory.clone(),
+    };
+    let root = Root::given(directory, &places);
+    let catalogue = Catalogue::load(&[root], &places, Validation::Lenient, &AtomicUsize::new(0));
+    let count = catalogue.skills.len();
+    let selector = Selector::new(Arc::new(catalogue));
+    let needs = TaskNeeds { label: &task, hints: &[], step: StepKind::Implementation, most: 2 };
+    let mut times: Vec<f64> = (0..TIMES)
+        .map(|_| {
+            let start = Instant::now();
+            let selection = selector.select(RunId::default(), needs);
+            std::hint::black_box(selection);
+            start.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let median = times.get(TIMES / 2).copied().unwrap_or_default();
+    println!("{{\"skills\": {count}, \"median_ms\": {median:.3}}}");
+}
