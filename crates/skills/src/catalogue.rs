@@ -3,11 +3,14 @@
 //! First wins for each id. Nothing is dropped: what is shadowed or broken stays in the catalogue for display.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use maestro_core::problem::lossy;
 use maestro_core::settings::{Places, Validation};
 use maestro_core::{Code, Problem, Severity, suggest};
@@ -19,7 +22,7 @@ use crate::index::Memory;
 use crate::pack::Edit;
 use crate::roots::{Containment, Root};
 use crate::scan::{self, Folder, Limits};
-use crate::skill::{Skill, SkillId, Source};
+use crate::skill::{Skill, Source};
 
 /// All skills found, with problems and shadowed ones.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +37,32 @@ pub struct Catalogue {
     pub broken: Vec<Broken>,
     /// Where was looked, and how many skills each place gave.
     pub roots: Vec<RootReport>,
-    by_id: HashMap<SkillId, usize, foldhash::fast::RandomState>,
+    by_id: Positions,
+}
+
+/// Where in the catalogue the skill of an id is. The ids themselves are in the skills.
+#[derive(Debug, Clone, Default)]
+struct Positions {
+    table: HashTable<usize>,
+    hasher: RandomState,
+}
+
+impl Positions {
+    fn find<'a>(&self, skills: &'a [Entry], id: &str) -> Option<&'a Entry> {
+        let entry = |&position: &usize| skills.get(position);
+        let position = self.table.find(self.hasher.hash_one(id), |at| entry(at).is_some_and(|skill| skill.id() == id));
+        position.and_then(entry)
+    }
+
+    /// Notes that the skill of an id, which is not there yet, comes next.
+    fn push(&mut self, skills: &[Entry], id: &str) {
+        let hash_at = |&at: &usize| skills.get(at).map_or(0, |skill| self.hasher.hash_one(skill.id()));
+        self.table.insert_unique(self.hasher.hash_one(id), skills.len(), hash_at);
+    }
+
+    fn reserve(&mut self, skills: &[Entry], more: usize) {
+        self.table.reserve(more, |&at| skills.get(at).map_or(0, |skill| self.hasher.hash_one(skill.id())));
+    }
 }
 
 /// A skill that is hidden by an earlier one of the same name.
@@ -139,7 +167,7 @@ impl Catalogue {
                     let (folders, problems) = search.scan(root);
                     report.folders = folders.len();
                     self.skills.reserve(folders.len());
-                    self.by_id.reserve(folders.len());
+                    self.by_id.reserve(&self.skills, folders.len());
                     self.problems.extend(problems);
                     for folder in folders {
                         match folder {
@@ -155,8 +183,8 @@ impl Catalogue {
 
     fn add(&mut self, skill: Entry) {
         let id = skill.id();
-        let Some(first) = self.by_id.get(id).and_then(|&index| self.skills.get(index)) else {
-            self.by_id.insert(SkillId::of(id), self.skills.len());
+        let Some(first) = self.by_id.find(&self.skills, id) else {
+            self.by_id.push(&self.skills, id);
             self.skills.push(skill);
             return;
         };
@@ -173,7 +201,7 @@ impl Catalogue {
 
     /// The skill of that id, as the catalogue keeps it.
     pub fn skill(&self, id: &str) -> Option<&Entry> {
-        self.by_id.get(id.trim()).and_then(|&index| self.skills.get(index))
+        self.by_id.find(&self.skills, id.trim())
     }
 
     /// Answers a name: by id, then by directory, then by a unique display name. Never by path.

@@ -3,7 +3,6 @@
 //! The catalogue, selection, prompts, REST, MCP and the page know only this. Instructions are not kept here;
 //! they are read when somebody asks for them.
 
-use std::borrow::Borrow;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -30,12 +29,6 @@ impl SkillId {
 
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Borrow<str> for SkillId {
-    fn borrow(&self) -> &str {
         &self.0
     }
 }
