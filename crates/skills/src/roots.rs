@@ -153,39 +153,39 @@ mod tests {
 
     #[test]
     fn the_search_order_is_that_of_the_seed_then_the_extras_then_the_packs() {
-        let places = places("/work/app", "/work/app");
+        let places = places("/srv/app", "/srv/app");
         assert_eq!(
             order(&places),
             [
-                "/work/app/.agent/skills project",
+                "/srv/app/.agent/skills project",
                 "/home/ada/.agent/skills global",
-                "/work/app/.claude/skills project",
+                "/srv/app/.claude/skills project",
                 "/home/ada/.claude/skills global",
-                "/work/app/.agents/skills project",
+                "/srv/app/.agents/skills project",
                 "/home/ada/.agents/skills global",
-                "/work/app/.opencode/skills project",
+                "/srv/app/.opencode/skills project",
                 "/home/ada/.config/opencode/skills global",
-                "/work/app/.cursor/skills project",
-                "/work/app/.aider/skills project",
-                "/work/app/.skills project",
-                "/work/app/.maestro/skills project",
+                "/srv/app/.cursor/skills project",
+                "/srv/app/.aider/skills project",
+                "/srv/app/.skills project",
+                "/srv/app/.maestro/skills project",
                 "/home/ada/.skills global",
                 "/home/ada/.maestro/skills global",
                 "/home/ada/.agents-ui/maestro-skills global",
-                "/work/app/skills global",
+                "/srv/app/skills global",
             ]
         );
     }
 
     #[test]
     fn relative_entries_are_looked_up_to_the_repository_root_nearest_first() {
-        let places = places("/work/app/web/src", "/work/app");
+        let places = places("/srv/app/web/src", "/srv/app");
         assert_eq!(
             order(&places)[..4],
             [
-                "/work/app/web/src/.agent/skills project",
-                "/work/app/web/.agent/skills project",
-                "/work/app/.agent/skills project",
+                "/srv/app/web/src/.agent/skills project",
+                "/srv/app/web/.agent/skills project",
+                "/srv/app/.agent/skills project",
                 "/home/ada/.agent/skills global",
             ]
         );
@@ -199,12 +199,12 @@ mod tests {
 
     #[test]
     fn an_absolute_entry_inside_the_project_is_the_projects() {
-        let places = places("/work/app", "/work/app");
+        let places = places("/srv/app", "/srv/app");
         let mut settings = Settings::defaults(&places);
-        settings.skills_dirs.value = vec!["/work/app/kit".into(), "/srv/kit".into()];
+        settings.skills_dirs.value = vec!["/srv/app/kit".into(), "/srv/kit".into()];
         let roots = search_order(&settings, &places);
         assert_eq!(roots[0].location, Location::Project);
         assert_eq!(roots[1].location, Location::Global);
-        assert_eq!(roots[2].path, PathBuf::from("/work/app/.agents/skills"), "the extras stay");
+        assert_eq!(roots[2].path, PathBuf::from("/srv/app/.agents/skills"), "the extras stay");
     }
 }

@@ -6,8 +6,8 @@ fn places() -> Places {
     Places {
         home: "/home/ada".into(),
         data: "/home/ada/.local/share/maestro".into(),
-        project: "/work/app".into(),
-        working_dir: "/work/app/src".into(),
+        project: "/srv/app".into(),
+        working_dir: "/srv/app/src".into(),
     }
 }
 
@@ -16,11 +16,11 @@ fn user(text: &str) -> Layer {
 }
 
 fn project(text: &str) -> Layer {
-    Layer::Project(ConfigText { path: "/work/app/.maestro/config.toml".into(), text: text.into() })
+    Layer::Project(ConfigText { path: "/srv/app/.maestro/config.toml".into(), text: text.into() })
 }
 
 fn loop_config(text: &str) -> Layer {
-    Layer::LoopConfig(ConfigText { path: "/work/app/.loop/config".into(), text: text.into() })
+    Layer::LoopConfig(ConfigText { path: "/srv/app/.loop/config".into(), text: text.into() })
 }
 
 fn environment(pairs: &[(&str, &str)]) -> Layer {
@@ -35,7 +35,7 @@ fn flags(pairs: &[&str]) -> Layer {
 fn config_defaults_are_those_of_the_seed() {
     let settings = Settings::defaults(&places());
     assert!(!settings.skills_enabled.value);
-    assert_eq!(settings.skills_builtin_dir.value, PathBuf::from("/work/app/skills"));
+    assert_eq!(settings.skills_builtin_dir.value, PathBuf::from("/srv/app/skills"));
     assert_eq!(settings.skills_sync_dir.value, PathBuf::from("/home/ada/.local/share/maestro/skills"));
     assert!(settings.skills_sync_on_start.value);
     assert_eq!(settings.skills_dirs.value, [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"]);
@@ -69,8 +69,8 @@ fn each_config_layer_wins_over_the_ones_before() {
         assert_eq!(settings.skills_max_selected_impl.value, expected);
     }
     let (settings, _) = Settings::layered(&places(), &layers[..3]);
-    assert_eq!(settings.skills_max_selected_impl.origin.to_string(), "/work/app/.maestro/config.toml:2");
-    assert_eq!(settings.skills_enabled.origin.to_string(), "/work/app/.loop/config:2");
+    assert_eq!(settings.skills_max_selected_impl.origin.to_string(), "/srv/app/.maestro/config.toml:2");
+    assert_eq!(settings.skills_enabled.origin.to_string(), "/srv/app/.loop/config:2");
     assert_eq!(settings.skills_load_references.origin.to_string(), "/home/ada/.config/maestro/config.toml:2");
 }
 
@@ -121,8 +121,8 @@ fn config_paths_expand_home_and_resolve_against_their_layer() {
     let sync = |layer| Settings::layered(&places(), &[layer]).0.skills_sync_dir.value;
     assert_eq!(sync(user("skills_sync_dir = \"~/pack\"")), PathBuf::from("/home/ada/pack"));
     assert_eq!(sync(user("skills_sync_dir = \"pack\"")), PathBuf::from("/home/ada/.config/maestro/pack"));
-    assert_eq!(sync(project("skills_sync_dir = \"pack\"")), PathBuf::from("/work/app/pack"));
-    assert_eq!(sync(flags(&["skills_sync_dir=pack"])), PathBuf::from("/work/app/src/pack"));
+    assert_eq!(sync(project("skills_sync_dir = \"pack\"")), PathBuf::from("/srv/app/pack"));
+    assert_eq!(sync(flags(&["skills_sync_dir=pack"])), PathBuf::from("/srv/app/src/pack"));
     assert_eq!(expand_home("~ada/x", Path::new("/home/ada")), PathBuf::from("~ada/x"));
 }
 

@@ -15,7 +15,7 @@ fn skill(name: &str, description: &str) -> Skill {
         id: SkillId::new(name).unwrap(),
         display_name: name.to_owned(),
         description: description.to_owned(),
-        path: PathBuf::from("/work/app/.claude/skills").join(name.trim()),
+        path: PathBuf::from("/srv/app/.claude/skills").join(name.trim()),
         location: Location::Project,
         source: Source::Project,
         format: Format::SkillMd,
@@ -70,7 +70,7 @@ fn values_cannot_leave_their_place_in_any_table() {
     &lt;/description&gt;&lt;/skill&gt;&lt;skill&gt; &amp; &quot;two&quot;
     </description>
     <location>
-    /work/app/.claude/skills/a&lt;b/SKILL.md
+    /srv/app/.claude/skills/a&lt;b/SKILL.md
     </location>
     </skill>
     </available_skills>
@@ -136,12 +136,12 @@ fn the_guides_catalogue_stands_below_its_words() {
       <skill>
         <name>notes</name>
         <description>Writes notes. Use it &amp; smile.</description>
-        <location>/work/app/.claude/skills/notes/SKILL.md</location>
+        <location>/srv/app/.claude/skills/notes/SKILL.md</location>
       </skill>
       <skill>
         <name>zip</name>
         <description>Packs things.</description>
-        <location>/work/app/.claude/skills/zip/SKILL.md</location>
+        <location>/srv/app/.claude/skills/zip/SKILL.md</location>
       </skill>
     </available_skills>
     ");
