@@ -31,6 +31,8 @@ pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, Command
     let selector = Selector::for_task(Arc::clone(&catalogue), &task.label);
     let selection = selector.select(RunId::new(uuid::Uuid::now_v7()), needs);
     let prompt = task_prompt(&task, &selection, &catalogue, limits(&settings));
+    // The process ends now; taking ten thousand skills apart first would only keep somebody waiting.
+    std::mem::forget((selector, catalogue));
     if world.json {
         return Reply::json(&json!({
             "text": prompt.text,

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
 use frostem::{Algorithm, Stemmer};
 
 /// Words that stand in every task and every description, and so tell none from another.
@@ -73,13 +74,13 @@ pub(crate) enum Part {
 pub(crate) struct Recognizer<'a> {
     tokenizer: &'a Tokenizer,
     query: &'a [String],
-    seen: HashMap<String, Part>,
+    seen: HashMap<String, Part, RandomState>,
 }
 
 impl<'a> Recognizer<'a> {
     /// For the stems of a task.
     pub(crate) fn new(tokenizer: &'a Tokenizer, query: &'a [String]) -> Self {
-        Self { tokenizer, query, seen: HashMap::new() }
+        Self { tokenizer, query, seen: HashMap::default() }
     }
 
     pub(crate) fn part(&mut self, word: &str) -> Part {
