@@ -24,7 +24,7 @@ pub(crate) fn load(world: &World, dirs: &[PathBuf], settings: &Settings) -> Resu
     let roots = if dirs.is_empty() {
         let mut roots = search_order(settings, &world.places);
         if settings.skills_builtin.value {
-            roots.extend(packs::sync_builtin(settings, &mut problems).map(Root::builtin));
+            roots.extend(packs::sync_builtin(settings, &world.spare_dir, &mut problems).map(Root::builtin));
         }
         roots
     } else {

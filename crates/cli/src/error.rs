@@ -134,6 +134,11 @@ impl CommandError {
         self
     }
 
+    /// What went wrong, in a line.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self.kind {
             Kind::NotFound => Exit::NotFound,

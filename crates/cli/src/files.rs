@@ -39,6 +39,28 @@ pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Whether a file that is to be made really is below a directory, whatever links are in its path.
+pub(crate) fn stays_inside(path: &Path, directory: &Path) -> bool {
+    let real = path.ancestors().skip(1).find_map(|above| above.canonicalize().ok());
+    real.zip(directory.canonicalize().ok()).is_some_and(|(real, directory)| real.starts_with(directory))
+}
+
+/// Makes a directory that only its owner may use, or takes one that is just that.
+#[cfg(unix)]
+pub(crate) fn private_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let found = path.symlink_metadata()?;
+            let parent = path.parent().unwrap_or(Path::new("/"));
+            let own = tempfile::tempfile_in(parent)?.metadata()?.uid();
+            let is_ours = found.is_dir() && found.uid() == own && found.permissions().mode() & 0o077 == 0;
+            if is_ours { Ok(()) } else { Err(io::Error::other("it belongs to somebody else")) }
+        }
+        done => done,
+    }
+}
+
 /// Carries out what a pack needs: the new directory first, then the link, then the leftovers.
 pub(crate) fn sync(plan: &SyncPlan) -> io::Result<()> {
     fs::create_dir_all(&plan.sync_dir)?;

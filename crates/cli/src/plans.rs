@@ -13,6 +13,8 @@ const FILES: &[&str] = &["PLAN.md", "plan.md", "TODO.md", "docs/PLAN.md", "docs/
 const FOLDERS: &[&str] = &["plans", "docs/plans", "specs/planning", ".maestro/plans"];
 /// How large a plan may be.
 const MAX_PLAN_BYTES: u64 = 16 * 1024 * 1024;
+/// How large a plan in an overview may be.
+const MAX_GLANCE_BYTES: u64 = 128 * 1024;
 /// How many are looked at for an overview.
 const MOST: usize = 20;
 
@@ -47,6 +49,14 @@ impl PlanFile {
         Ok(Self { path: path.to_owned(), plan: plan::parse(&text) })
     }
 
+    /// Reads a plan for an overview, which does not wait for a huge one.
+    pub(crate) fn glance(path: &Path) -> Result<Self, CommandError> {
+        if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_GLANCE_BYTES) {
+            return Err(CommandError::invalid("too large for an overview; `maestro plan list` reads it"));
+        }
+        Self::read(path)
+    }
+
     /// How many tasks count as done.
     pub(crate) fn done(&self) -> usize {
         self.counted().filter(|task| matches!(task.status, Status::Done | Status::Reviewed)).count()
@@ -77,8 +87,8 @@ impl PlanFile {
     }
 }
 
-/// The plans of a project, as far as they are where plans usually are.
-pub(crate) fn around(project: &Path) -> Vec<PlanFile> {
+/// The files of a project that may be plans: those that are where plans usually are.
+pub(crate) fn around(project: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = FILES.iter().map(|file| project.join(file)).filter(|path| path.is_file()).collect();
     for folder in FOLDERS {
         let Ok(entries) = project.join(folder).read_dir() else { continue };
@@ -93,6 +103,5 @@ pub(crate) fn around(project: &Path) -> Vec<PlanFile> {
     // Where names are not told apart by case, two of them can be one file.
     paths.dedup_by(|a, b| a.canonicalize().ok() == b.canonicalize().ok());
     paths.truncate(MOST);
-    let plans = paths.iter().filter_map(|path| PlanFile::read(path).ok());
-    plans.filter(|plan| !plan.plan.tasks.is_empty()).collect()
+    paths
 }

@@ -23,6 +23,8 @@ pub(crate) struct World {
     pub(crate) cache: PathBuf,
     /// Which build of Maestro this is.
     pub(crate) program: String,
+    /// Where skill packs go when the usual place cannot be written to.
+    pub(crate) spare_dir: PathBuf,
     /// Variables whose names are of interest to the settings.
     pub(crate) variables: BTreeMap<String, String>,
     /// The directories programs are looked for in.
@@ -75,6 +77,7 @@ impl World {
             places: Places { project: project_of(&working_dir), home, data, working_dir },
             user_config,
             maestro_home,
+            spare_dir: spare_dir(),
             cache,
             program: program(),
             variables,
@@ -127,6 +130,14 @@ fn terminal_width() -> usize {
 /// An absolute path in a variable; the XDG rules say to ignore a relative one.
 fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// A directory of the user's own that is gone after the session, or one in the temporary directory by their name.
+fn spare_dir() -> PathBuf {
+    let user = std::env::var("USER").unwrap_or_default();
+    let name: String = user.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
+    let runtime = absolute("XDG_RUNTIME_DIR").filter(|directory| directory.is_dir());
+    runtime.map_or_else(|| std::env::temp_dir().join(format!("maestro-{name}")), |dir| dir.join("maestro"))
 }
 
 fn xdg(variable: &str, home: &Path, default: &str) -> PathBuf {

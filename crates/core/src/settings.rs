@@ -47,6 +47,15 @@ pub struct Setting<T> {
     pub origin: Origin,
 }
 
+/// Whose file a setting stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// The user's own.
+    User,
+    /// One that came with a checked-out project.
+    Project,
+}
+
 /// Where a setting came from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
@@ -58,6 +67,8 @@ pub enum Origin {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
+        /// Whose file it is.
+        author: Author,
     },
     /// An environment variable.
     Variable(String),
@@ -69,7 +80,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::File { path, line, .. } => write!(f, "{}:{line}", path.display()),
             Self::Variable(name) => write!(f, "${name}"),
             Self::Flag => f.write_str("--set"),
         }
@@ -209,18 +220,21 @@ impl Settings {
             Key::SkillsDirs => set!(skills_dirs, raw.list()),
             Key::SkillsExtraDirs => set!(skills_extra_dirs, raw.list()),
             Key::SkillsBuiltin => set!(skills_builtin, raw.flag()),
-            Key::SkillsBuiltinDir => set!(skills_builtin_dir, path()),
-            Key::SkillsSyncDir => {
-                let directory = path().map_err(misfit)?;
-                if layer.comes_with_project() && !inside(&directory, &places.project) {
+            Key::SkillsBuiltinDir | Key::SkillsSyncDir => {
+                let value = path().map_err(misfit)?;
+                if layer.comes_with_project() && !inside(&value, &places.project) {
                     return Err(entry.place.problem(
                         Code::ConfigInvalid,
                         Severity::Error,
-                        "a project may not choose a directory outside itself for Maestro to write to",
+                        format!("a project may not set `{}` to a directory outside itself", entry.key.as_str()),
                         "name a directory inside the project, or set it in your own config.toml",
                     ));
                 }
-                self.skills_sync_dir = Setting { value: directory, origin: entry.origin.clone() };
+                let setting = Setting { value, origin: entry.origin.clone() };
+                match entry.key {
+                    Key::SkillsBuiltinDir => self.skills_builtin_dir = setting,
+                    _ => self.skills_sync_dir = setting,
+                }
             }
             Key::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
             Key::SkillsValidation => set!(skills_validation, raw.validation()),
@@ -232,6 +246,11 @@ impl Settings {
             Key::SkillsBudgetTokens => set!(skills_budget_tokens, raw.count(MOST_BUDGET_TOKENS)),
         }
         Ok(())
+    }
+
+    /// Whether an entry is one of the places where skills are looked for by default.
+    pub fn is_usual_dir(entry: &str) -> bool {
+        DIRS.contains(&entry) || EXTRA_DIRS.contains(&entry) || entry == SHARED_DIR
     }
 
     /// One setting as JSON, with its origin.

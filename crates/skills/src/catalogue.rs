@@ -268,8 +268,8 @@ fn outside(root: &Root, real: &Path) -> Problem {
         Code::LinkOutside,
         Severity::Error,
         &root.path,
-        format!("leads to {}, outside the project", real.display()),
-        "name that directory in the skills_extra_dirs of your own config.toml if you trust it",
+        format!("it is at {}, outside the project that names it", real.display()),
+        "name it in the skills_extra_dirs of your own config.toml if you trust it",
     )
 }
 

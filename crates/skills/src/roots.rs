@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use maestro_core::Settings;
 use maestro_core::problem::lossy;
-use maestro_core::settings::{Places, expand_home};
+use maestro_core::settings::{Author, Origin, Places, expand_home};
 use serde::Serialize;
 
 use crate::skill::{Location, Source};
@@ -49,8 +49,19 @@ pub fn project_of(working_dir: &Path) -> PathBuf {
 
 /// Every directory that the settings name, in search order, the workspace's own pack last.
 pub fn search_order(settings: &Settings, places: &Places) -> Vec<Root> {
-    let entries = settings.skills_dirs.value.iter().chain(&settings.skills_extra_dirs.value);
-    let mut roots: Vec<Root> = entries.flat_map(|entry| expand(entry, places)).collect();
+    let mut roots: Vec<Root> = Vec::new();
+    for setting in [&settings.skills_dirs, &settings.skills_extra_dirs] {
+        let by_project = matches!(setting.origin, Origin::File { author: Author::Project, .. });
+        for entry in &setting.value {
+            let named = expand(entry, places);
+            if by_project && !Settings::is_usual_dir(entry.trim()) {
+                // A project speaks for itself only: what it names elsewhere is judged, and refused, as its own.
+                roots.extend(named.into_iter().map(|root| project_root(root.path)));
+            } else {
+                roots.extend(named);
+            }
+        }
+    }
     roots.push(Root {
         path: settings.skills_builtin_dir.value.clone(),
         location: Location::Global,

@@ -63,7 +63,7 @@ fn look(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue,
     let mut problems = Vec::new();
     let mut roots = search_order(settings, &world.places);
     if settings.skills_builtin.value {
-        roots.extend(packs::sync_builtin(settings, &mut problems).map(Root::builtin));
+        roots.extend(packs::sync_builtin(settings, &world.spare_dir, &mut problems).map(Root::builtin));
     }
     Ok(search(world, settings, &roots, problems))
 }

@@ -1,6 +1,7 @@
 //! `maestro` alone: what is here, and what to do next. Starts nothing, writes nothing, and does not keep one waiting.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
 use std::thread;
@@ -41,15 +42,18 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let loaded = config::load(world);
     let figures = count_skills(world, &loaded.settings);
     let agents = agents::installed(&world.program_dirs);
-    let plans = plans::around(&world.places.project);
+    let plans = glance_at_plans(&world.places.project);
     let config_errors = loaded.problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     let has_config = loaded.files.iter().any(|file| file.exists && file.path.starts_with(&world.places.project));
     if world.json {
         let plans: Vec<_> = plans
             .iter()
-            .map(|plan| {
-                let next = select_task(&plan.plan);
-                json!({ "path": plan.path.to_string_lossy(), "done": plan.done(), "total": plan.total(), "next": next })
+            .map(|Glance { path, plan }| match plan {
+                Ok(plan) => {
+                    let next = select_task(&plan.plan);
+                    json!({ "path": path.to_string_lossy(), "done": plan.done(), "total": plan.total(), "next": next })
+                }
+                Err(error) => json!({ "path": path.to_string_lossy(), "error": error.message() }),
             })
             .collect();
         return Reply::json(&json!({
@@ -91,6 +95,21 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
         let _ = writeln!(text, "  {}  {why}", world.paint.strong(&pad(&command, width)));
     }
     Ok(Reply::text(text))
+}
+
+/// A plan as far as a glance tells, or why it tells nothing.
+struct Glance {
+    path: PathBuf,
+    plan: Result<PlanFile, CommandError>,
+}
+
+/// The project's plans. Files without a task are none; one that cannot be read may well be.
+fn glance_at_plans(project: &Path) -> Vec<Glance> {
+    let glances = plans::around(project).into_iter().map(|path| {
+        let plan = PlanFile::glance(&path);
+        Glance { path, plan }
+    });
+    glances.filter(|glance| glance.plan.as_ref().map_or(true, |plan| !plan.plan.tasks.is_empty())).collect()
 }
 
 /// Counts in the background and gives up waiting before a person would notice; the process ends all the same.
@@ -155,19 +174,24 @@ fn skills_line(figures: Option<&SkillFigures>, world: &World) -> String {
     parts.join(" · ")
 }
 
-fn plan_lines(plans: &[PlanFile], world: &World) -> Vec<String> {
+fn plan_lines(plans: &[Glance], world: &World) -> Vec<String> {
     if plans.is_empty() {
         return vec!["none found".to_owned()];
     }
     let mut lines: Vec<String> = plans
         .iter()
         .take(MOST_PLANS)
-        .map(|plan| {
+        .map(|Glance { path, plan }| {
+            let path = world.short(path);
+            let plan = match plan {
+                Ok(plan) => plan,
+                Err(error) => return format!("{}  {}", clean(&path), world.paint.warning(&clean(error.message()))),
+            };
             let next = match select_task(&plan.plan) {
                 Some(task) => format!("next: {} (line {})", fit(&clean(&task.label), 60), task.line_number),
                 None => "nothing left".to_owned(),
             };
-            format!("{}  {} of {} done, {next}", clean(&world.short(&plan.path)), plan.done(), plan.total())
+            format!("{}  {} of {} done, {next}", clean(&path), plan.done(), plan.total())
         })
         .collect();
     if plans.len() > MOST_PLANS {
@@ -181,7 +205,7 @@ fn server_line(world: &World) -> String {
     if record.exists() { format!("recorded in {}", clean(&world.short(&record))) } else { "not running".to_owned() }
 }
 
-fn next_commands(plans: &[PlanFile], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {
+fn next_commands(plans: &[Glance], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {
     let mut next = Vec::new();
     if wrong {
         next.push(("maestro doctor".to_owned(), "what is wrong, and how to mend it"));
@@ -189,8 +213,9 @@ fn next_commands(plans: &[PlanFile], wrong: bool, has_config: bool, world: &Worl
     if !has_config {
         next.push(("maestro init".to_owned(), "set this project up"));
     }
-    if let Some(plan) = plans.iter().find(|plan| select_task(&plan.plan).is_some()) {
-        let path = world.short(&plan.path);
+    let is_open = |glance: &&Glance| glance.plan.as_ref().is_ok_and(|plan| select_task(&plan.plan).is_some());
+    if let Some(glance) = plans.iter().find(is_open) {
+        let path = world.short(&glance.path);
         next.push((format!("maestro plan next {}", clean(&path)), "the task whose turn it is"));
     }
     next.push(("maestro skills list".to_owned(), "every skill here"));

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::args::InitArgs;
 use crate::error::CommandError;
+use crate::packs::SyncState;
 use crate::reply::Reply;
 use crate::screen::{self, clean_path};
 use crate::world::World;
@@ -25,12 +26,17 @@ skills_enabled = true
 pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError> {
     let path = config::project_file(world);
     let shown = clean_path(&world.short(&path)).into_owned();
-    let exists = path.exists();
+    // Also a link that leads nowhere is something that is there.
+    let exists = path.symlink_metadata().is_ok();
     let mut text = if exists {
         format!("{shown} is there already and stays as it is.\n")
     } else {
         if !args.yes && !agreed(world, &shown)? {
             return Ok(Reply::text("Nothing was written.\n"));
+        }
+        if !files::stays_inside(&path, &world.places.project) {
+            return Err(CommandError::invalid(format!("{shown} leads out of the project"))
+                .hint("remove the link in its path; Maestro does not write through it"));
         }
         files::create(&path, CONFIG).map_err(|error| {
             CommandError::io(format!("{shown} cannot be written"), &error)
@@ -40,22 +46,26 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
     };
     let settings = config::settings(world)?;
     let mut problems: Vec<Problem> = Vec::new();
-    let mut copied = None;
+    let mut pack = None;
     if settings.skills_sync_on_start.value {
-        packs::sync_builtin(&settings, &mut problems);
-        copied = packs::sync_workspace(&settings, &world.places.project, &mut problems);
+        packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
+        pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
     }
     if world.json {
         return Reply::json(&json!({
             "config": path.to_string_lossy(),
             "written": !exists,
-            "pack": copied.as_ref().map(|directory| directory.to_string_lossy()),
+            "pack": pack.as_ref().map(|pack| pack.directory.to_string_lossy()),
             "problems": problems,
         }));
     }
-    if let Some(directory) = copied {
-        let (pack, copy) = (world.short(&settings.skills_builtin_dir.value), world.short(&directory));
-        let _ = writeln!(text, "Copied the skill pack {} to {}.", clean_path(&pack), clean_path(&copy));
+    if let Some(pack) = pack {
+        let (from, copy) = (world.short(&settings.skills_builtin_dir.value), world.short(&pack.directory));
+        let (from, copy) = (clean_path(&from), clean_path(&copy));
+        let _ = match pack.state {
+            SyncState::Copied => writeln!(text, "Copied the skill pack {from} to {copy}."),
+            SyncState::Current => writeln!(text, "The copy of the skill pack {from} in {copy} is up to date."),
+        };
     }
     text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
     let notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();

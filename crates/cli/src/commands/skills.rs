@@ -17,7 +17,7 @@ use std::sync::Arc;
 use maestro_core::Severity;
 use maestro_core::settings::Validation;
 use maestro_skills::render::{Cut, Fitted};
-use maestro_skills::{Catalogue, Entry, Heading, Lookup, Skill};
+use maestro_skills::{Catalogue, Entry, Heading, Lookup, Shadowed, Skill};
 use serde::Serialize;
 
 use crate::args::{SkillsArgs, SkillsCommand};
@@ -126,6 +126,12 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, CommandEr
                 .hint("mend the file, then try again"))
         }
         Lookup::Missing { closest } => {
+            let directory = |other: &&Shadowed| other.skill.directory_name() == name;
+            if let Some(hidden) = catalogue.shadowed.iter().find(directory) {
+                let id = hidden.skill.id.as_str();
+                return Err(CommandError::not_found(format!("`{name}` is the directory of a `{id}` that is shadowed"))
+                    .hint(format!("`{id}` is the one in {}", hidden.shadowed_by.display())));
+            }
             let error = CommandError::not_found(format!("there is no skill `{name}`"));
             Err(match closest {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),

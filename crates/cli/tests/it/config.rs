@@ -381,7 +381,7 @@ fn a_project_cannot_make_maestro_write_outside_itself() {
     $ maestro skills list
     --- stderr
     error: the configuration has errors
-      because [PROJECT]/.maestro/config.toml:1:19: a project may not choose a directory outside itself for Maestro to write to (name a directory inside the project, or set it in your own config.toml)
+      because [PROJECT]/.maestro/config.toml:1:19: a project may not set `skills_sync_dir` to a directory outside itself (name a directory inside the project, or set it in your own config.toml)
     hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
     --- exit 1
     ");

@@ -202,7 +202,8 @@ fn somebody_elses_directory_in_place_of_a_copy_is_left_alone() {
     ");
     assert!(sandbox.sync_dir().join("builtin/mine/SKILL.md").is_file());
     let listed = sandbox.maestro("skills list --json").json();
-    assert_eq!(listed["skills"], serde_json::json!([]), "what is not Maestro's does not pass for it");
+    let names: Vec<&str> = listed["skills"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["maestro-cli", "maestro-orchestrator", "maestro-worker"], "nothing else passes for Maestro's");
 }
 
 #[test]
@@ -233,4 +234,19 @@ fn programs_are_told_what_was_written() {
     }
     "#);
     assert_eq!(sandbox.maestro("init --yes --json").json()["written"], false);
+}
+
+#[test]
+fn init_does_not_write_through_a_link_out_of_the_project() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("~/.cargo")).unwrap();
+    std::os::unix::fs::symlink(sandbox.path("~/.cargo"), sandbox.path(".maestro")).unwrap();
+    assert_snapshot!(sandbox.maestro("init --yes"), @"
+    $ maestro init --yes
+    --- stderr
+    error: .maestro/config.toml leads out of the project
+    hint: remove the link in its path; Maestro does not write through it
+    --- exit 1
+    ");
+    assert!(!sandbox.path("~/.cargo/config.toml").exists());
 }

@@ -21,7 +21,7 @@ impl Sandbox {
     pub(crate) fn new() -> Self {
         let root = TempDir::new().unwrap();
         let sandbox = Self { root, variables: BTreeMap::new() };
-        for dir in [sandbox.home(), sandbox.project(), sandbox.home().join("bin")] {
+        for dir in [sandbox.home(), sandbox.project(), sandbox.temporary(), sandbox.home().join("bin")] {
             fs::create_dir(dir).unwrap();
         }
         sandbox
@@ -44,6 +44,10 @@ impl Sandbox {
 
     pub(crate) fn project(&self) -> PathBuf {
         self.root().join("project")
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.root().join("tmp")
     }
 
     /// Where the copies of skill packs are.
@@ -115,6 +119,7 @@ impl Sandbox {
             .env("XDG_CACHE_HOME", home.join(".cache"))
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env("MAESTRO_HOME", home.join(".maestro"))
+            .env("TMPDIR", self.temporary())
             .env("PATH", home.join("bin"))
             .env("NO_COLOR", "1")
             .envs(&self.variables)

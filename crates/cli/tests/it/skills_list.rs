@@ -196,7 +196,9 @@ fn the_first_of_two_skills_with_one_name_counts() {
     $ maestro skills list --set skills_builtin=false
     changelog  user       The user's way, found earlier in the search order.
 
-    1 skill, 1 shadowed (maestro skills show NAME)
+    .claude/skills/changelog is shadowed by ~/.agent/skills/changelog
+
+    1 skill, 1 shadowed
     ");
 }
 
@@ -211,7 +213,9 @@ fn in_a_subdirectory_the_nearest_skill_counts() {
     $ maestro skills list --set skills_builtin=false
     style  project    The web part's.
 
-    1 skill, 1 shadowed (maestro skills show NAME)
+    ../.claude/skills/style is shadowed by .claude/skills/style
+
+    1 skill, 1 shadowed
     ");
 }
 

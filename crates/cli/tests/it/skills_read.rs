@@ -283,3 +283,14 @@ fn reading_needs_a_name() {
     --- exit 1
     ");
 }
+
+#[test]
+fn where_the_data_directory_cannot_be_made_a_built_in_skill_is_still_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.local/share/maestro", "a file in the place of the directory");
+    let read = sandbox.maestro("skills read maestro-cli");
+    let base = read.stdout().lines().nth(1).unwrap().trim_start_matches("Base directory: ").to_owned();
+    assert!(std::path::Path::new(&base).join("skill.md").is_file(), "{base}");
+    let listed = sandbox.maestro("skills list --json").json();
+    assert_eq!(listed["problems"][0]["code"], "pack-not-synced");
+}

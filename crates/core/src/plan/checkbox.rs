@@ -12,6 +12,7 @@ const OTHER_MARKS: [char; 4] = ['-', '/', '>', '!'];
 pub(super) enum Mistake {
     EmptyBox,
     PaddedBox,
+    OddMark,
     NoSpaceAfterBox,
     NoText,
     TooDeep,
@@ -22,6 +23,7 @@ impl Mistake {
         match self {
             Self::EmptyBox => "this checkbox does not hold exactly one space, so it is not a task",
             Self::PaddedBox => "this checkbox has a space beside its mark, so it is not a task",
+            Self::OddMark => "the mark in this checkbox is not known, so it is not a task",
             Self::NoSpaceAfterBox => "no space follows this checkbox, so it is not a task",
             Self::NoText => "this checkbox has no text, so it is not a task",
             Self::TooDeep => "this checkbox is nested too deeply to be read",
@@ -32,6 +34,7 @@ impl Mistake {
         match self {
             Self::EmptyBox => "write `[ ]` with one space for an open task",
             Self::PaddedBox => "write the mark alone, as in `[x]`",
+            Self::OddMark => "write `[x]` for done and `[ ]` for open",
             Self::NoSpaceAfterBox => "put a space between the box and the text",
             Self::NoText => "say on the same line what is to be done, or remove the item",
             Self::TooDeep => "move it closer to the left margin",
@@ -107,6 +110,8 @@ fn malformed(mark: &str, after: &str, is_link: bool) -> Opening {
         }
     } else if bare.is_empty() {
         Opening::Mistake(Mistake::EmptyBox)
+    } else if matches!(bare, "✓" | "✔" | "☑" | "✅" | "✗" | "✘" | "❌") {
+        Opening::Mistake(Mistake::OddMark)
     } else if matches!(bare, "x" | "X") {
         Opening::Mistake(Mistake::PaddedBox)
     } else {

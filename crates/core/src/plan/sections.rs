@@ -59,8 +59,9 @@ fn own_reason(text: &str) -> Option<SetAside> {
 /// For each section, why its tasks are set aside, if they are. A reason reaches
 /// down to sub-headings and ends at the next heading of the same or a higher level.
 pub(super) fn reasons(sections: &[Section]) -> Vec<Option<SetAside>> {
-    // A single h1 is the document's title: "Release checklist" on top must not hide the plan.
-    let h1_is_title = sections.iter().filter(|s| s.level == 1).count() == 1;
+    // A single h1 on top is the document's title: "Release checklist" there must not hide the plan.
+    let h1_is_title = sections.first().is_some_and(|first| first.level == 1)
+        && sections.iter().filter(|section| section.level == 1).count() == 1;
     let mut open: Vec<(u8, Option<SetAside>)> = Vec::new();
     sections
         .iter()

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::value::{Raw, Separator};
-use super::{Key, Origin};
+use super::{Author, Key, Origin};
 use crate::problem::{Code, Problem, Severity};
 use crate::suggest;
 
@@ -73,7 +73,8 @@ impl Layer {
 
     pub(super) fn entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
         match self {
-            Self::User(file) | Self::Project(file) => from_toml(file, problems),
+            Self::User(file) => from_toml(file, Author::User, problems),
+            Self::Project(file) => from_toml(file, Author::Project, problems),
             Self::LoopConfig(file) => from_key_value_lines(file, problems),
             Self::Environment(variables) => from_environment(variables, problems),
             Self::Flags(pairs) => from_flags(pairs, problems),
@@ -81,7 +82,7 @@ impl Layer {
     }
 }
 
-fn from_toml(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<Entry> {
+fn from_toml(file: &ConfigText, author: Author, problems: &mut Vec<Problem>) -> Vec<Entry> {
     let place = |offset: usize| {
         let (line, column) = line_and_column(&file.text, offset);
         Place { path: file.path.clone(), line, column }
@@ -106,7 +107,7 @@ fn from_toml(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<Entry> {
             Some(key) => entries.push(Entry {
                 key,
                 raw: raw_toml(value),
-                origin: Origin::File { path: file.path.clone(), line: at.line },
+                origin: Origin::File { path: file.path.clone(), line: at.line, author },
                 place: place(value.span().start),
             }),
             None => problems.push(unknown_key(&at, name.get_ref(), Severity::Error)),
@@ -201,7 +202,7 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<E
             Some(key) => entries.push(Entry {
                 key,
                 raw: Raw::Word(unquoted(value.trim()).to_owned(), Separator::Blank),
-                origin: Origin::File { path: file.path.clone(), line: index + 1 },
+                origin: Origin::File { path: file.path.clone(), line: index + 1, author: Author::Project },
                 place,
             }),
             None if LOOP_KEYS.contains(&name) => {}
@@ -218,7 +219,7 @@ fn unquoted(value: &str) -> &str {
 fn from_environment(variables: &BTreeMap<String, String>, problems: &mut Vec<Problem>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (variable, value) in variables {
-        let Some(name) = variable.strip_prefix("MAESTRO_") else { continue };
+        let Some(name) = variable.strip_prefix("MAESTRO_").filter(|_| !value.is_empty()) else { continue };
         let place = Place { path: format!("${variable}").into(), line: 1, column: 1 };
         let name = name.to_lowercase();
         match Key::from_name(&name) {

@@ -3,9 +3,9 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use maestro_core::settings::Validation;
+use maestro_core::settings::{ConfigText, Layer, Validation};
 use maestro_core::{Settings, Severity};
-use maestro_skills::{Catalogue, Location, Root, Source, project_of, search_order};
+use maestro_skills::{Catalogue, Location, Root, Source, instructions, project_of, search_order};
 
 use crate::world::{World, found, good_skill, ids, is_broken, link, skill_md, write};
 
@@ -396,4 +396,24 @@ fn a_problem_belongs_to_the_skill_whose_files_it_is_about() {
     let catalogue = world.load();
     let of_a: Vec<_> = catalogue.problems_of(&world.skills("a")).map(|problem| problem.severity).collect();
     assert_eq!(of_a, [Severity::Warning, Severity::Warning]);
+}
+
+#[test]
+fn a_project_cannot_open_places_outside_itself_for_its_links() {
+    let world = World::new();
+    write(world.home(".aws/credentials"), "secret");
+    write(world.skills("m/manifest.json"), r#"{"name": "m", "version": "1", "description": "m"}"#);
+    link(world.home(".aws/credentials"), world.skills("m/skill.md"));
+    let config = ConfigText {
+        path: world.project(".maestro/config.toml"),
+        text: "skills_extra_dirs = [\"~/.aws\", \"~/.agents/skills\"]".into(),
+    };
+    let (settings, problems) = Settings::layered(&world.places, &[Layer::Project(config)]);
+    assert_eq!(problems, []);
+    let catalogue = world.load_from(&search_order(&settings, &world.places), Validation::Lenient);
+    let refused: Vec<String> = world.problems(&catalogue);
+    assert!(refused.iter().any(|line| line.starts_with("error link-outside home/.aws")), "{refused:?}");
+    assert!(refused.iter().any(|line| line.contains("link-outside") && line.contains("m/skill.md")), "{refused:?}");
+    let texts = catalogue.skills.iter().filter_map(|skill| instructions(skill).ok());
+    assert!(texts.map(|contents| contents.bytes).all(|bytes| !String::from_utf8_lossy(&bytes).contains("secret")));
 }

@@ -16,6 +16,8 @@ use crate::world::World;
 
 /// How wide names may become before they are cut.
 const WIDEST_NAME: usize = 40;
+/// How many shadowed skills are named.
+const MOST_SHADOWED: usize = 10;
 /// How many problems are shown in full; `maestro doctor` shows them all.
 const MOST_PROBLEMS: usize = 10;
 
@@ -72,7 +74,7 @@ pub(super) fn run(catalogue: Arc<Catalogue>, world: &World) -> Reply {
             write_json(out, &listing)
         });
     }
-    let summary = summary(&catalogue, world);
+    let summary = format!("{}{}", shadowed(&catalogue, world), summary(&catalogue, world));
     let notes = worst(&catalogue, world);
     let (paint, columns) = (world.paint, world.width);
     Reply::stream(move |out| {
@@ -104,6 +106,23 @@ fn table(skills: &[(&str, &Entry)], paint: Paint, columns: Option<usize>, out: &
     out.write_all(b"\n")
 }
 
+/// What is hidden by what, as long as it is little.
+fn shadowed(catalogue: &Catalogue, world: &World) -> String {
+    let mut text = String::new();
+    for other in catalogue.shadowed.iter().take(MOST_SHADOWED) {
+        let (hidden, by) = (world.short(&other.skill.path), world.short(&other.shadowed_by));
+        let how = if other.same_files { "is the same as" } else { "is shadowed by" };
+        let _ = writeln!(text, "{}", world.paint.dim(&format!("{} {how} {}", clean(&hidden), clean(&by))));
+    }
+    if catalogue.shadowed.len() > MOST_SHADOWED {
+        let _ = writeln!(text, "… and {} more are shadowed", catalogue.shadowed.len() - MOST_SHADOWED);
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
 fn summary(catalogue: &Catalogue, world: &World) -> String {
     let mut parts = vec![count(catalogue.skills.len(), "skill", "skills")];
     if catalogue.not_loaded() > 0 {
@@ -115,7 +134,7 @@ fn summary(catalogue: &Catalogue, world: &World) -> String {
         parts.push(world.paint.warning(&told));
     }
     if !catalogue.shadowed.is_empty() {
-        parts.push(format!("{} shadowed (maestro skills show NAME)", catalogue.shadowed.len()));
+        parts.push(format!("{} shadowed", catalogue.shadowed.len()));
     }
     format!("{}\n", parts.join(", "))
 }

@@ -38,7 +38,8 @@ pub(super) fn run(
     let record = &selection.record;
     let mut text = format!("{}\n\n", world.paint.strong(&clean(&record.task_label)));
     text.push_str(&chosen(&selection, world));
-    let others: Vec<&Ranked> = record.detail.ranking.iter().filter(|ranked| !is_chosen(ranked)).collect();
+    let counts = |ranked: &&Ranked| !is_chosen(ranked) && ranked.score >= 0.1;
+    let others: Vec<&Ranked> = record.detail.ranking.iter().filter(counts).collect();
     if !others.is_empty() {
         text.push_str("\nNot chosen\n");
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use maestro_core::event::Verdict;
+use maestro_core::plan::skill_hints;
 use maestro_skills::{Catalogue, Selector};
 use serde_json::json;
 
@@ -19,6 +20,10 @@ pub(super) fn run(catalogue: &Arc<Catalogue>, name: &str, task: &str, world: &Wo
     let standing = selector.explain(task, skill);
     if world.json {
         return Reply::json(&json!({ "name": skill.id, "standing": standing, "threshold": selector.threshold() }));
+    }
+    if skill_hints(task).iter().any(|hint| hint == skill.id.as_str()) {
+        let text = format!("{} is named in the task, and that decides.\n", clean(skill.id.as_str()));
+        return Ok(Reply::text(text));
     }
     let shown = world.paint.skill(&clean(skill.id.as_str()));
     let Some(standing) = standing else {

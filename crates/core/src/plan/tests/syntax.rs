@@ -214,3 +214,17 @@ fn the_usual_traps_are_read_as_their_author_meant_them() {
     assert_eq!(hints("build it\n  with @pdf"), ["pdf"]);
     assert_eq!(next("## Notes\n- [ ] a\n").as_deref(), Some("a"));
 }
+
+#[test]
+fn a_heading_on_the_top_level_after_the_work_is_a_section_and_no_title() {
+    let plan = parse("## Work\n- [ ] a\n# Verification\n- [ ] b\n");
+    assert_eq!(set_aside(&plan, "a"), None);
+    assert_eq!(set_aside(&plan, "b"), Some(SetAside::VerificationSection));
+}
+
+#[test]
+fn a_box_with_a_mark_nobody_knows_is_pointed_out() {
+    let plan = parse("- [✓] done, surely\n- [ ] open\n");
+    assert_eq!(plan.tasks.len(), 1);
+    assert_eq!(plan.findings[0].help, "write `[x]` for done and `[ ]` for open");
+}
