@@ -54,7 +54,7 @@ pub(crate) fn private_directory(path: &Path) -> io::Result<()> {
             let found = path.symlink_metadata()?;
             let parent = path.parent().unwrap_or(Path::new("/"));
             let own = tempfile::tempfile_in(parent)?.metadata()?.uid();
-            let is_ours = found.is_dir() && found.uid() == own && found.permissions().mode() & 0o077 == 0;
+            let is_ours = found.is_dir() && found.uid() == own && found.permissions().mode() & 0o777 == 0o700;
             if is_ours { Ok(()) } else { Err(io::Error::other("it belongs to somebody else")) }
         }
         done => done,

@@ -35,7 +35,7 @@ pub use format::split_tools;
 pub use index::Memory;
 pub use pack::{Edit, Pack, PackError, SyncPlan};
 pub use prompt::{PromptLimits, TaskPrompt, task_prompt};
-pub use read::{envelope, instructions, instructions_file};
+pub use read::{check_text, envelope, instructions, instructions_file};
 pub use roots::{Root, project_of, search_order};
 pub use rules::{NameFault, hidden_character, name_fault, valid_name};
 pub use select::{Selection, Selector, TaskNeeds};

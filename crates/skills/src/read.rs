@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
+use maestro_core::{Problem, Severity};
+
 use crate::skill::{Format, Skill};
 use crate::text::{self, Contents, MAX_TEXT_BYTES};
 
@@ -26,6 +28,22 @@ pub fn instructions(skill: &Skill) -> io::Result<Contents> {
                 Ok(Contents { bytes: Vec::new(), cut: false })
             }
             read => read,
+        },
+    }
+}
+
+/// What is wrong with a skill's text itself, which loading does not look at.
+pub fn check_text(skill: &Skill) -> Vec<Problem> {
+    let Some(file) = instructions_file(skill) else { return Vec::new() };
+    match instructions(skill) {
+        Err(error) => vec![text::unreadable(&file, &error)],
+        Ok(contents) => match text::text_of(&contents.bytes) {
+            Err(place) if !contents.cut => {
+                let mut problem = text::not_utf8(&file, place);
+                problem.severity = Severity::Warning;
+                vec![problem]
+            }
+            _ => Vec::new(),
         },
     }
 }

@@ -1,15 +1,19 @@
 //! What does a YAML text say, and where does it say it?
 //!
-//! One small tree with a place for every node. Anchors, aliases and deep nesting are refused: a skill needs
-//! none of them, and they are how a few lines become gigabytes. Nothing is typed here; a scalar is its text.
+//! One small tree with a place for every node. An alias may stand for a text, within bounds; aliases for lists and
+//! mappings and deep nesting are refused, since they are how a few lines become gigabytes. Nothing is typed here; a
+//! scalar is its text.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value as Json};
 
 /// How deep lists and mappings may nest.
 const MAX_DEPTH: usize = 32;
+/// How many bytes aliases may repeat.
+const MAX_REPEATED: usize = 64 * 1024;
 
 /// A line and a column in characters, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -100,7 +104,7 @@ impl From<ScanError> for YamlError {
 
 /// Reads the first document of `text`. An empty text is an empty mapping.
 pub fn parse(text: &str) -> Result<Node<'_>, YamlError> {
-    let mut events = Parser::new_from_str(text);
+    let mut events = Events { parser: Parser::new_from_str(text), anchored: HashMap::new(), repeated: 0 };
     loop {
         match events.next().transpose()? {
             Some((Event::StreamStart | Event::DocumentStart(..), _)) => {}
@@ -116,7 +120,39 @@ pub fn parse(text: &str) -> Result<Node<'_>, YamlError> {
     }
 }
 
-type Events<'a> = Parser<'a, granit_parser::StrInput<'a>>;
+/// The parser, and the texts that have been given a name.
+struct Events<'a> {
+    parser: Parser<'a, granit_parser::StrInput<'a>>,
+    anchored: HashMap<usize, Value<'a>>,
+    /// How many bytes aliases have repeated so far.
+    repeated: usize,
+}
+
+impl<'a> Events<'a> {
+    fn next(&mut self) -> Option<Result<(Event<'a>, Span), ScanError>> {
+        self.parser.next()
+    }
+
+    /// Remembers a text that an alias may stand for later.
+    fn name(&mut self, anchor: usize, value: &Value<'a>) {
+        if anchor != 0 {
+            self.anchored.insert(anchor, value.clone());
+        }
+    }
+
+    /// The text that an alias stands for.
+    fn resolve(&mut self, anchor: usize, span: &Span) -> Result<Value<'a>, YamlError> {
+        let Some(value) = self.anchored.get(&anchor).cloned() else {
+            return Err(YamlError::excessive("an alias (`*name`) may stand for a text only", span));
+        };
+        let (Value::Plain(text) | Value::Quoted(text)) = &value else { return Ok(value) };
+        self.repeated += text.len();
+        if self.repeated > MAX_REPEATED {
+            return Err(YamlError::excessive("aliases repeat more than 64 KiB", span));
+        }
+        Ok(value)
+    }
+}
 
 fn event_starts_node(event: &Event<'_>) -> bool {
     matches!(event, Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) | Event::Alias(_))
@@ -134,11 +170,14 @@ fn node<'a>(event: Event<'a>, span: &Span, events: &mut Events<'a>, depth: usize
         return Err(YamlError::excessive("values are nested more than 32 deep", span));
     }
     let value = match event {
-        Event::Scalar(text, ScalarStyle::Plain, ..) => Value::Plain(text),
-        Event::Scalar(text, ..) => Value::Quoted(text),
+        Event::Scalar(text, style, anchor, _) => {
+            let value = if style == ScalarStyle::Plain { Value::Plain(text) } else { Value::Quoted(text) };
+            events.name(anchor, &value);
+            value
+        }
         Event::SequenceStart(..) => list(events, depth)?,
         Event::MappingStart(..) => map(events, depth)?,
-        Event::Alias(_) => return Err(YamlError::excessive("aliases (`*name`) are not supported here", span)),
+        Event::Alias(anchor) => events.resolve(anchor, span)?,
         _ => return Err(YamlError::grammar("a value is missing", span)),
     };
     Ok(Node { place: Place::of(span), value })
@@ -261,6 +300,13 @@ mod tests {
         assert!(parse(bomb).is_err_and(|error| error.excessive));
         let deep = format!("a: {}1{}", "[".repeat(60), "]".repeat(60));
         assert!(parse(&deep).is_err_and(|error| error.excessive));
+    }
+
+    #[test]
+    fn an_alias_stands_for_a_text_but_not_without_end() {
+        assert_eq!(parse("a: &d hello\nb: *d\n").unwrap().to_json(), json!({"a": "hello", "b": "hello"}));
+        let long = format!("a: &d {}\nb: [{}]\n", "x".repeat(30_000), "*d, ".repeat(10));
+        assert!(parse(&long).is_err_and(|error| error.excessive));
     }
 
     #[test]

@@ -42,3 +42,17 @@ fn validate_can_be_asked_about_some_skills_only() {
     --- exit 2
     ");
 }
+
+#[test]
+fn validate_looks_at_the_text_too() {
+    let sandbox = Sandbox::new();
+    let text = b"---\nname: pdf\ndescription: Reads PDF files.\n---\nA caf\xe9.\n";
+    sandbox.write(".claude/skills/pdf/SKILL.md", text);
+    assert_snapshot!(sandbox.maestro("skills validate pdf"), @"
+    $ maestro skills validate pdf
+    warning[file-not-utf8]: the file is not UTF-8 text
+      --> [PROJECT]/.claude/skills/pdf/SKILL.md:5:6
+      help: save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW
+    1 skill checked: 0 errors, 1 warning
+    ");
+}

@@ -60,7 +60,7 @@ fn mend_entry(
     let unchanged = || lines.iter().map(|&line| line.to_owned()).collect();
     let Some((head, rest)) = lines.split_first() else { return Vec::new() };
     let Some((key, value)) = key_and_value(head) else { return unchanged() };
-    let is_block = value.is_empty() || value.starts_with(['|', '>']);
+    let is_block = value.is_empty() || is_block_mark(value);
     if is_block {
         if depth >= MAX_DEPTH || rest.is_empty() || !value.is_empty() {
             return unchanged();
@@ -80,6 +80,14 @@ fn mend_entry(
     });
     // The lines that were folded in leave blank ones behind, so that nothing below moves.
     std::iter::once(instead).chain(rest.iter().map(|_| String::new())).collect()
+}
+
+/// `|` or `>` with nothing but its own signs after it; with text after it, it is the text's first character.
+fn is_block_mark(value: &str) -> bool {
+    value.strip_prefix(['|', '>']).is_some_and(|signs| {
+        let signs = signs.split('#').next().unwrap_or_default().trim();
+        signs.chars().all(|c| matches!(c, '+' | '-' | '1'..='9'))
+    })
 }
 
 /// Groups lines into entries: one begins at each line that has a key and is indented no more than the first.
@@ -117,13 +125,24 @@ fn quote(value: &str, continuation: &[&str]) -> String {
     {
         return escaped;
     }
-    let mut text = value.to_owned();
+    let mut text = without_outer_quotes(value).to_owned();
     for line in continuation.iter().map(|line| line.trim()).filter(|line| !line.is_empty()) {
         text.push(' ');
         text.push_str(line);
     }
     let text = text.replace('\t', " ").replace('\'', "''");
     format!("'{}'", text.chars().filter(|c| !c.is_control()).collect::<String>())
+}
+
+/// A quoted value that an apostrophe ended too early, without its quotes: `'it's here'`.
+fn without_outer_quotes(value: &str) -> &str {
+    let Some(inner) = value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')) else { return value };
+    let letters: Vec<char> = inner.chars().collect();
+    let is_letter = |index: Option<usize>| index.and_then(|at| letters.get(at)).is_some_and(|c| c.is_alphanumeric());
+    let apostrophes = letters.iter().enumerate().filter(|(_, c)| **c == '\'');
+    let all_inside_words =
+        apostrophes.map(|(at, _)| at).all(|at| is_letter(at.checked_sub(1)) && is_letter(Some(at + 1)));
+    if all_inside_words { inner } else { value }
 }
 
 /// A double-quoted value whose only fault is an escape that YAML does not know: `"\d+"`.

@@ -67,6 +67,8 @@ fn the_kin_of_the_unquoted_colon_are_repaired() {
         ("d: \"quoted\" then more\n", "\"quoted\" then more"),
         ("d: 'single' then more\n", "'single' then more"),
         ("d: %percent\n", "%percent"),
+        ("d: 'It's here'\n", "It's here"),
+        ("d: > text on the same line\n", "> text on the same line"),
         ("d: \"a \\d+ pattern\"\n", "a \\d+ pattern"),
         ("d: first line\nsecond line at the margin\n", "first line second line at the margin"),
         ("d: - dash first\n", "- dash first"),

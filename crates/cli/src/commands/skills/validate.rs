@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use maestro_core::{Problem, Severity};
-use maestro_skills::{Catalogue, Lookup};
+use maestro_skills::{Catalogue, Lookup, check_text};
 use serde_json::json;
 
 use super::find;
@@ -17,11 +17,9 @@ use crate::world::World;
 pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
     let wanted = directories(catalogue, names)?;
     let concerns = |problem: &&Problem| wanted.iter().any(|directory| problem.path.starts_with(directory));
-    let problems: Vec<&Problem> = if names.is_empty() {
-        catalogue.problems.iter().collect()
-    } else {
-        catalogue.problems.iter().filter(concerns).collect()
-    };
+    let texts: Vec<Problem> = catalogue.skills.iter().flat_map(|skill| check_text(skill)).collect();
+    let all = catalogue.problems.iter().chain(&texts);
+    let problems: Vec<&Problem> = if names.is_empty() { all.collect() } else { all.filter(concerns).collect() };
     let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     let exit = if errors == 0 { Exit::Ok } else { Exit::Failed };
     if world.json {
