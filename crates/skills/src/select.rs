@@ -167,12 +167,14 @@ struct Choice {
 
 impl Choice {
     fn take_hinted(&mut self, name: &str, catalogue: &Catalogue) {
-        let Some(skill) = catalogue.skill(name) else {
-            self.errors.push(match catalogue.find(name) {
-                Lookup::Broken(_) => format!("hinted skill cannot be loaded: @{name}"),
-                _ => format!("hinted skill not found: @{name}"),
-            });
-            return;
+        let skill = match catalogue.find(name) {
+            Lookup::Found(skill) => catalogue.skill(skill.id.as_str()),
+            Lookup::Broken(_) => return self.errors.push(format!("hinted skill cannot be loaded: @{name}")),
+            Lookup::Ambiguous(_) => return self.errors.push(format!("several skills are called: @{name}")),
+            Lookup::Missing { .. } => None,
+        };
+        let Some(skill) = skill else {
+            return self.errors.push(format!("hinted skill not found: @{name}"));
         };
         if self.has(skill) {
             return;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use maestro_core::Problem;
 use maestro_core::plan::{PlanTask, SetAside, Status, select_task};
 use serde_json::json;
 
@@ -15,6 +16,9 @@ use crate::world::World;
 
 const NO_TASK: &str = "There is no task in this plan. A task is a line like `- [ ] Do this`.\n";
 
+/// How many problems are shown in full.
+const MOST_PROBLEMS: usize = 10;
+
 pub(crate) fn run(args: &PlanArgs, world: &World) -> Result<Reply, CommandError> {
     match &args.command {
         PlanCommand::Next { file } => next(file, world),
@@ -25,7 +29,7 @@ pub(crate) fn run(args: &PlanArgs, world: &World) -> Result<Reply, CommandError>
 fn next(file: &Path, world: &World) -> Result<Reply, CommandError> {
     let plan = PlanFile::read(file)?;
     let task = select_task(&plan.plan);
-    let notes: String = plan.problems().iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
+    let notes = notes(&plan.problems(), world);
     if world.json {
         return Ok(Reply::json(&task)?.with_notes(notes));
     }
@@ -42,6 +46,17 @@ fn next(file: &Path, world: &World) -> Result<Reply, CommandError> {
         let _ = writeln!(text, "  skills:  {}", hints.join(", "));
     }
     Ok(Reply::text(text).with_notes(notes))
+}
+
+/// What looks like a mistake, as long as it is little.
+fn notes(problems: &[Problem], world: &World) -> String {
+    let shown = problems.iter().take(MOST_PROBLEMS).map(|problem| screen::problem(problem, world.note_paint));
+    let mut notes: String = shown.collect();
+    if problems.len() > MOST_PROBLEMS {
+        let more = problems.len() - MOST_PROBLEMS;
+        let _ = writeln!(notes, "… and {more} more; `maestro plan list PLAN.md --json` has them all");
+    }
+    notes
 }
 
 fn nothing_left(plan: &PlanFile) -> String {
@@ -85,7 +100,7 @@ fn list(file: &Path, world: &World) -> Result<Reply, CommandError> {
     } else {
         let _ = writeln!(text, "\n{} of {} done", plan.done(), plan.total());
     }
-    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
+    let notes = notes(&problems, world);
     Ok(Reply::text(text).with_notes(notes))
 }
 

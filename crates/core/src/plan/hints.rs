@@ -119,8 +119,9 @@ fn list(glyphs: &[Glyph]) -> Option<Vec<String>> {
     rest.get(end).filter(|g| g.c == ')')?;
     let names = rest.get(..end)?.split(|g| g.c == ',');
     let names = names.map(|name| name.iter().map(|g| g.c).collect::<String>());
-    let names = names.map(|name| name.trim_matches(|c: char| c.is_whitespace() || c == GAP).to_owned());
-    Some(names.filter(|name| is_skill_name(name)).collect())
+    let names = names.map(|name| name.trim_matches(|c: char| c.is_whitespace() || c == GAP || c == '@').to_owned());
+    // Here a name is surely meant, whatever it looks like; whether there is such a skill shows when it is chosen.
+    Some(names.filter(|name| (1..=MAX_NAME_CHARS).contains(&name.chars().count())).collect())
 }
 
 fn starts_with(glyphs: &[Glyph], text: &str) -> bool {
