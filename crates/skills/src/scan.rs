@@ -118,7 +118,13 @@ pub(crate) fn scan<'k>(root: &Arc<Root>, limits: Limits<'_>, index: Option<&Inde
                 }
                 folders.extend(visit.folder.map(|folder| (dir.relative, folder)));
                 found.problems.extend(visit.problems);
-                level.extend(visit.children.into_iter().filter(|child| is_new(child, &mut followed)));
+                for child in visit.children {
+                    if is_new(&child, &mut followed) {
+                        level.push(child);
+                    } else {
+                        found.problems.push(repeated(&root.below(&child.relative), child.real.as_deref()));
+                    }
+                }
             }
         }
         if level.is_empty() {
@@ -158,6 +164,13 @@ impl<'k> Walk<'_, 'k> {
 
 fn is_new(child: &Dir<'_>, followed: &mut HashSet<PathBuf>) -> bool {
     child.real.as_ref().is_none_or(|real| followed.insert(real.clone()))
+}
+
+/// A link to where another one has led already. Reading it again could go on for ever.
+fn repeated(path: &Path, real: Option<&Path>) -> Problem {
+    let target = real.unwrap_or(path).display();
+    let message = format!("the link leads to {target}, which another link led to before; it is read once");
+    Problem::new(Code::LinkRepeated, Severity::Info, path, message, "remove one of the two links")
 }
 
 fn limit(path: &Path, what: &str, help: &str) -> Problem {

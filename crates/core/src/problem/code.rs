@@ -57,6 +57,7 @@ codes! {
     FileTooLarge = "file-too-large", "A file is larger than Maestro reads.";
     LinkOutside = "link-outside", "A symbolic link leads out of the places skills may come from.";
     LinkBroken = "link-broken", "A symbolic link leads nowhere or back to itself.";
+    LinkRepeated = "link-repeated", "A symbolic link leads where another one has led already.";
     ScanLimit = "scan-limit", "A directory tree is deeper or larger than Maestro searches.";
     SkillsDirMissing = "skills-dir-missing", "A directory that was asked for does not exist.";
     DependencyMissing = "dependency-missing", "A skill depends on one that is not there.";

@@ -417,3 +417,15 @@ fn a_project_cannot_open_places_outside_itself_for_its_links() {
     let texts = catalogue.skills.iter().filter_map(|skill| instructions(skill).ok());
     assert!(texts.map(|contents| contents.bytes).all(|bytes| !String::from_utf8_lossy(&bytes).contains("secret")));
 }
+
+#[test]
+fn two_links_to_one_directory_are_read_once_and_told() {
+    let world = World::new();
+    good_skill(world.project("lib/shared"));
+    link(world.project("lib/shared"), world.skills("one"));
+    link(world.project("lib/shared"), world.skills("two"));
+    let catalogue = world.load();
+    assert_eq!(catalogue.skills.len(), 1);
+    let told = world.problems(&catalogue);
+    assert!(told.iter().any(|line| line.contains("info link-repeated") && line.contains("skills/two")), "{told:?}");
+}
