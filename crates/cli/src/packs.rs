@@ -34,6 +34,7 @@ pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut
     match Pack::workspace(&settings.skills_builtin_dir.value, project) {
         Ok(Some(pack)) => {
             let directory = pack.directory(&settings.skills_sync_dir.value);
+            problems.extend(pack.left_out().iter().map(|path| left_out(path)));
             let state = bring(pack, WORKSPACE, settings, problems)?;
             Some(Synced { directory, state })
         }
@@ -71,6 +72,16 @@ fn bring(pack: Pack, which: &str, settings: &Settings, problems: &mut Vec<Proble
         None => Ok(SyncState::Current),
     });
     done.map_err(|error| problems.push(not_synced(which, settings, &error))).ok()
+}
+
+fn left_out(path: &Path) -> Problem {
+    Problem::new(
+        Code::PackNotSynced,
+        Severity::Warning,
+        path,
+        "it is a link or no file, and was left out of the pack's copy",
+        "put the file itself into the pack",
+    )
 }
 
 fn not_synced(which: &str, settings: &Settings, error: &PackError) -> Problem {

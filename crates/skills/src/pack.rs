@@ -42,6 +42,7 @@ pub struct Pack {
     name: String,
     digest: String,
     files: Vec<Edit>,
+    left_out: Vec<PathBuf>,
 }
 
 /// Why a pack is not up to date.
@@ -110,7 +111,7 @@ impl Pack {
                 Some(Edit { path: path.as_ref().into(), bytes: file.data.into_owned(), executable: false })
             })
             .collect();
-        Self::of("builtin".to_owned(), files)
+        Self::of("builtin".to_owned(), files, Vec::new())
     }
 
     /// The pack of a workspace, if the directory exists. Links are left out, and a directory that is in the
@@ -123,15 +124,21 @@ impl Pack {
         if dir.starts_with(project) && !real.starts_with(&real_project) {
             return Err(PackError::Outside { path: dir.to_owned() });
         }
-        let mut reader = Reader { root: dir, files: Vec::new(), bytes: 0 };
+        let mut reader = Reader { root: dir, files: Vec::new(), left_out: Vec::new(), bytes: 0 };
         reader.read(dir, 0)?;
         reader.files.sort_by(|a, b| a.path.cmp(&b.path));
+        reader.left_out.sort();
         // Workspaces share one data directory, so the name tells them apart.
         let place = hex(&Sha256::digest(dir.as_os_str().as_encoded_bytes()), 12);
-        Ok(Some(Self::of(format!("workspace-{place}"), reader.files)))
+        Ok(Some(Self::of(format!("workspace-{place}"), reader.files, reader.left_out)))
     }
 
-    fn of(name: String, files: Vec<Edit>) -> Self {
+    /// What is in the pack's directory but no file, and so not in the copy.
+    pub fn left_out(&self) -> &[PathBuf] {
+        &self.left_out
+    }
+
+    fn of(name: String, files: Vec<Edit>, left_out: Vec<PathBuf>) -> Self {
         let mut hash = Sha256::new();
         for file in &files {
             let path = file.path.as_os_str().as_encoded_bytes();
@@ -142,7 +149,7 @@ impl Pack {
             hash.update(&file.bytes);
         }
         let digest = hex(&hash.finalize(), 16);
-        Self { name, digest, files }
+        Self { name, digest, files, left_out }
     }
 
     /// The directories of its skills, without looking at the disk.
@@ -189,6 +196,7 @@ impl Pack {
 struct Reader<'a> {
     root: &'a Path,
     files: Vec<Edit>,
+    left_out: Vec<PathBuf>,
     bytes: u64,
 }
 
@@ -206,8 +214,10 @@ impl Reader<'_> {
                     return Err(PackError::TooLarge { path: self.root.to_owned() });
                 }
                 self.read(&path, depth + 1)?;
+                continue;
             }
             if !metadata.is_file() {
+                self.left_out.push(path);
                 continue;
             }
             self.bytes += metadata.len();

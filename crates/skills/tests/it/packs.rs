@@ -112,6 +112,9 @@ fn a_workspaces_pack_holds_its_files_and_neither_links_nor_pipes() {
     pipe(skills.join("a/queue"));
     let pack = workspace(&skills);
     assert_eq!(pack.skill_names(), ["a", "b"]);
+    let left_out: Vec<PathBuf> =
+        ["a/queue", "a/references/secret.md", "linked"].iter().map(|path| skills.join(path)).collect();
+    assert_eq!(pack.left_out(), left_out);
     let plan = plan(pack, &world.home("packs"));
     assert_eq!(file_names(&plan), ["a/SKILL.md", "a/references/more.md", "b/SKILL.md"]);
 }
