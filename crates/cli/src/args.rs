@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use maestro_core::{Settings, StepKind};
+
 use crate::help;
 use crate::screen::ColorChoice;
 
@@ -144,6 +146,16 @@ pub(crate) enum Step {
     Implementation,
     /// Look at what was done
     Review,
+}
+
+impl Step {
+    /// The kind of step, and how many skills the settings allow it.
+    pub(crate) fn with_limit(self, settings: &Settings) -> (StepKind, usize) {
+        match self {
+            Self::Implementation => (StepKind::Implementation, settings.skills_max_selected_impl.value.into()),
+            Self::Review => (StepKind::Review, settings.skills_max_selected_review.value.into()),
+        }
+    }
 }
 
 /// Options of `maestro skills prompt`.

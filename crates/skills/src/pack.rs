@@ -13,6 +13,7 @@ use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 
 use crate::format::Files;
+use crate::text;
 
 /// How much a workspace's pack may hold.
 const MAX_PACK_BYTES: u64 = 64 * 1024 * 1024;
@@ -224,7 +225,8 @@ impl Reader<'_> {
             if self.bytes > MAX_PACK_BYTES || self.files.len() >= MAX_PACK_FILES {
                 return Err(PackError::TooLarge { path: self.root.to_owned() });
             }
-            let bytes = fs::read(&path).map_err(failed(&path))?;
+            // A file that grows meanwhile is no reason to read without end.
+            let bytes = text::read_bounded(&path, metadata.len()).map_err(failed(&path))?.bytes;
             let relative = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
             self.files.push(Edit { path: relative, bytes, executable: is_executable(&metadata) });
         }

@@ -106,11 +106,32 @@ impl Selector {
         round(Bar::of(self.index.len()).first)
     }
 
-    /// How one skill stands for a task, however far down it is; nothing when no word of the task is in it.
-    pub fn explain(&self, label: &str, skill: &Skill) -> Option<Ranked> {
-        let scored = score::one(label, skill, &self.index, &self.tokenizer)?;
-        let enough = scored.score >= Bar::of(self.index.len()).first;
-        Some(scored.into_ranked(if enough { Verdict::Chosen } else { Verdict::BelowThreshold }))
+    /// How one skill stands for a task, however far down it is; nothing when the task neither names it nor has a
+    /// word of it.
+    pub fn explain(&self, label: &str, hints: &[String], skill: &Skill) -> Option<Ranked> {
+        let wishes = Wishes::of(label, hints, &self.catalogue);
+        let is_hinted = wishes.hinted.iter().any(|name| name == skill.id.as_str());
+        let is_unwanted = wishes.unwanted.contains(&skill.id);
+        let scored = score::one(label, skill, &self.index, &self.tokenizer);
+        let score = scored.as_ref().map_or(0.0, |scored| scored.score);
+        let verdict = if is_hinted {
+            Verdict::Hinted
+        } else if is_unwanted {
+            Verdict::Excluded
+        } else if score < Bar::of(self.index.len()).first {
+            Verdict::BelowThreshold
+        } else if skill.invocation.by_model {
+            Verdict::Chosen
+        } else {
+            Verdict::NotByModel
+        };
+        match scored {
+            Some(scored) => Some(scored.into_ranked(verdict)),
+            None if is_hinted || is_unwanted => {
+                Some(Ranked { name: skill.id.as_str().to_owned(), score, terms: Vec::new(), verdict })
+            }
+            None => None,
+        }
     }
 
     fn record(

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use maestro_core::event::Event;
 use maestro_core::plan::{TaskSelection, select_task, skill_hints};
-use maestro_core::{RunId, Settings, StepKind};
+use maestro_core::{RunId, Settings};
 use maestro_skills::render::{References, tokens};
 use maestro_skills::{PromptLimits, Selector, TaskNeeds, TaskPrompt, task_prompt};
 use serde_json::json;
 
-use crate::args::{Step, TaskPromptArgs};
+use crate::args::TaskPromptArgs;
 use crate::error::CommandError;
 use crate::plans::PlanFile;
 use crate::reply::Reply;
@@ -23,11 +23,8 @@ pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, Command
     let settings = config::settings(world)?;
     let task = task(&args.task)?;
     let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
-    let (step, most) = match args.step {
-        Step::Implementation => (StepKind::Implementation, settings.skills_max_selected_impl.value),
-        Step::Review => (StepKind::Review, settings.skills_max_selected_review.value),
-    };
-    let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most: usize::from(most) };
+    let (step, most) = args.step.with_limit(&settings);
+    let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
     let selector = Selector::for_task(Arc::clone(&catalogue), &task.label);
     let selection = selector.select(RunId::new(uuid::Uuid::now_v7()), needs);
     let prompt = task_prompt(&task, &selection, &catalogue, limits(&settings));

@@ -142,11 +142,14 @@ fn the_same_question_has_the_same_answer() {
 fn one_skill_is_explained_word_by_word() {
     let catalogue = Arc::new(toolbox().load());
     let selector = Selector::new(Arc::clone(&catalogue));
-    let standing = selector.explain("Merge the PDF forms", catalogue.get("pdf-forms").unwrap()).unwrap();
+    let standing = selector.explain("Merge the PDF forms", &[], catalogue.get("pdf-forms").unwrap()).unwrap();
     let words: Vec<&str> = standing.terms.iter().map(|term| term.word.as_str()).collect();
     assert_eq!(words, ["pdf", "merge", "forms"]);
     assert_eq!(standing.verdict, Verdict::Chosen);
-    assert!(selector.explain("Boil an egg", catalogue.get("pdf-forms").unwrap()).is_none());
+    assert!(selector.explain("Boil an egg", &[], catalogue.get("pdf-forms").unwrap()).is_none());
+    let named =
+        selector.explain("Boil an egg", &["pdf-forms".to_owned()], catalogue.get("pdf-forms").unwrap()).unwrap();
+    assert_eq!(named.verdict, Verdict::Hinted, "as a selection would say");
 }
 
 /// F1 of one line, acceptable skills counting as right.

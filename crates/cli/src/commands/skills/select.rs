@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use maestro_core::plan::skill_hints;
-use maestro_core::{RunId, Settings, StepKind};
+use maestro_core::{RunId, Settings};
 use maestro_skills::{Catalogue, Selection, Selector, TaskNeeds};
 
-use crate::args::{Step, TaskArgs};
+use crate::args::TaskArgs;
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::clean;
@@ -43,11 +43,8 @@ pub(super) fn choose(selector: &Selector, args: &TaskArgs, settings: &Settings) 
     if label.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("write what is to be done, in quotes"));
     }
-    let (step, most) = match args.step {
-        Step::Implementation => (StepKind::Implementation, settings.skills_max_selected_impl.value),
-        Step::Review => (StepKind::Review, settings.skills_max_selected_review.value),
-    };
+    let (step, most) = args.step.with_limit(settings);
     let hints = skill_hints(label);
-    let needs = TaskNeeds { label, hints: &hints, step, most: usize::from(most) };
+    let needs = TaskNeeds { label, hints: &hints, step, most };
     Ok(selector.select(RunId::new(uuid::Uuid::now_v7()), needs))
 }
