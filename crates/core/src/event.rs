@@ -1,12 +1,24 @@
-//! What happened? One enum for everything that is appended to the log, with payloads that others parse.
-//!
-//! The skill events keep the keys and types of the format they come from; whatever Maestro adds lies under `detail`.
+//! What happened? One enum for everything that is appended to the log: small facts, not whole objects.
+
+mod skills;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+use crate::id::{HandoffId, MessageId, ProjectId, SessionId, TaskId};
+use crate::session::SessionStatus;
+use crate::task::TaskStatus;
+
+pub use skills::{
+    Ranked, SelectedSkill, SelectionDetail, SkillMetrics, SkillSelection, SkillsDiscovered, SkillsLoadFailed,
+    SkillsTruncated, StepKind, Strategy, Term, Verdict,
+};
+
+/// The version of the payloads below; readers of the log know all older ones.
+pub const VERSION: i64 = 1;
 
 /// The id of a run, or of a selection made outside one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,41 +46,6 @@ impl FromStr for RunId {
     }
 }
 
-/// Which kind of work skills are chosen for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StepKind {
-    /// Somebody does the task.
-    Implementation,
-    /// Somebody looks at what was done.
-    Review,
-}
-
-impl StepKind {
-    /// Both, in the order they happen.
-    pub const ALL: [Self; 2] = [Self::Implementation, Self::Review];
-
-    /// The word used in events and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Implementation => "implementation",
-            Self::Review => "review",
-        }
-    }
-}
-
-/// How skills were chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Strategy {
-    /// At least one of them was named in the task.
-    Hint,
-    /// They fit the task's words.
-    Match,
-    /// None was chosen.
-    None,
-}
-
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "payload")]
@@ -85,236 +62,196 @@ pub enum Event {
     /// A skill's text was cut.
     #[serde(rename = "SKILLS_TRUNCATED")]
     SkillsTruncated(SkillsTruncated),
+    /// A project was made.
+    #[serde(rename = "project:created")]
+    ProjectCreated(Named<ProjectId>),
+    /// A project was changed.
+    #[serde(rename = "project:updated")]
+    ProjectUpdated(Named<ProjectId>),
+    /// A project is gone.
+    #[serde(rename = "project:deleted")]
+    ProjectDeleted(Named<ProjectId>),
+    /// A task was made.
+    #[serde(rename = "task:created")]
+    TaskCreated(TaskFact),
+    /// A task was changed.
+    #[serde(rename = "task:updated")]
+    TaskUpdated(TaskFact),
+    /// A task is gone.
+    #[serde(rename = "task:deleted")]
+    TaskDeleted(TaskFact),
+    /// A session was bound to a task.
+    #[serde(rename = "task:session_added")]
+    TaskSessionAdded(Binding),
+    /// A session was taken off a task.
+    #[serde(rename = "task:session_removed")]
+    TaskSessionRemoved(Binding),
+    /// A session began.
+    #[serde(rename = "session:created")]
+    SessionCreated(SessionFact),
+    /// A session was changed.
+    #[serde(rename = "session:updated")]
+    SessionUpdated(SessionFact),
+    /// A session is gone.
+    #[serde(rename = "session:deleted")]
+    SessionDeleted(SessionFact),
+    /// A task was added to a session.
+    #[serde(rename = "session:task_added")]
+    SessionTaskAdded(Binding),
+    /// A task was taken from a session.
+    #[serde(rename = "session:task_removed")]
+    SessionTaskRemoved(Binding),
+    /// A session said something.
+    #[serde(rename = "timeline:added")]
+    TimelineAdded(TimelineFact),
+    /// A session's tools did something.
+    #[serde(rename = "session:event")]
+    SessionEvent(Happening),
+    /// A session goes through its tasks one after the other.
+    #[serde(rename = "queue:created")]
+    QueueCreated(QueueFact),
+    /// It began the next one.
+    #[serde(rename = "queue:item_started")]
+    QueueItemStarted(QueueFact),
+    /// It finished one.
+    #[serde(rename = "queue:item_completed")]
+    QueueItemCompleted(QueueFact),
+    /// It gave one up.
+    #[serde(rename = "queue:item_failed")]
+    QueueItemFailed(QueueFact),
+    /// It left one out.
+    #[serde(rename = "queue:item_skipped")]
+    QueueItemSkipped(QueueFact),
+    /// It got one more.
+    #[serde(rename = "queue:item_pushed")]
+    QueueItemPushed(QueueFact),
+    /// Somebody has something to say to an agent.
+    #[serde(rename = "message:queued")]
+    MessageQueued(MessageFact),
+    /// The agent has it.
+    #[serde(rename = "message:delivered")]
+    MessageDelivered(MessageFact),
+    /// The agent will never get it.
+    #[serde(rename = "message:refused")]
+    MessageRefused(MessageFact),
+    /// Work was offered to another role.
+    #[serde(rename = "handoff:created")]
+    HandoffCreated(HandoffFact),
+    /// The other role took it.
+    #[serde(rename = "handoff:accepted")]
+    HandoffAccepted(HandoffFact),
+    /// The other role finished it.
+    #[serde(rename = "handoff:completed")]
+    HandoffCompleted(HandoffFact),
 }
 
-/// Payload of [`Event::SkillsDiscovered`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SkillsDiscovered {
-    /// The run it happened in.
-    pub run_id: RunId,
-    /// How many skills there are.
-    pub count: usize,
-    /// The locations they are from, each once, sorted.
-    pub locations: Vec<String>,
-    /// Their names, in search order.
-    pub names: Vec<String>,
-}
-
-/// Payload of [`Event::SkillsSelected`]: which skills a task gets, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SkillSelection {
-    /// The run it happened in.
-    pub run_id: RunId,
-    /// What they are for.
-    pub step_kind: StepKind,
-    /// The task's text.
-    pub task_label: String,
-    /// The chosen ones, best first.
-    pub skills: Vec<SelectedSkill>,
-    /// How they were chosen.
-    pub strategy: Strategy,
-    /// What went wrong without stopping anything.
-    pub errors: Vec<String>,
-    /// What Maestro adds.
-    pub detail: SelectionDetail,
-}
-
-/// A chosen skill.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SelectedSkill {
-    /// Its name.
+/// Something with a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named<I> {
+    /// Its id.
+    pub id: I,
+    /// What people call it.
     pub name: String,
-    /// `hint: @name`, or `keyword: …` with what matched.
-    pub reason: String,
 }
 
-/// How the choice came about.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SelectionDetail {
-    /// The skills that came closest, best first, the chosen ones included.
-    pub ranking: Vec<Ranked>,
-    /// What the first choice had to reach.
-    pub threshold: f64,
-    /// How many skills were considered.
-    pub considered: usize,
-}
-
-/// A skill's standing in a selection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ranked {
-    /// The skill.
-    pub name: String,
-    /// How well it fits.
-    pub score: f64,
-    /// The words that count, with what each adds, most first.
-    pub terms: Vec<Term>,
-    /// What became of it.
-    pub verdict: Verdict,
-}
-
-/// A word of the task and what it adds to a skill's score.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Term {
-    /// The word as the task has it.
-    pub word: String,
-    /// Its share of the score.
-    pub adds: f64,
-    /// The skill's word that means the same, where it is another one.
+/// What happened to a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskFact {
+    /// The task.
+    pub id: TaskId,
+    /// What it is a part of.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub means: Option<String>,
+    pub parent_id: Option<TaskId>,
+    /// Its title.
+    pub title: String,
+    /// How far it is.
+    pub status: TaskStatus,
+    /// What changed.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub fields: Vec<String>,
+    /// The session that did it; nobody's, when a person or the roll-up did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by: Option<SessionId>,
 }
 
-/// What became of a skill in a selection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Chosen because the task names it.
-    Hinted,
-    /// Chosen because it fits.
-    Chosen,
-    /// It does not fit well enough.
-    BelowThreshold,
-    /// It fits, but for words that a chosen one covers already.
-    AddsLittle,
-    /// There was no room left.
-    NoRoom,
-    /// It may only be used when somebody names it.
-    NotByModel,
-    /// The task says not to use it.
-    Excluded,
-}
-
-/// Payload of [`Event::SkillsLoadFailed`].
+/// A task and a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SkillsLoadFailed {
-    /// The run it happened in.
-    pub run_id: RunId,
-    /// The skill, or its directory where it has no name.
+#[serde(rename_all = "camelCase")]
+pub struct Binding {
+    /// The task.
+    pub task_id: TaskId,
+    /// The session.
+    pub session_id: SessionId,
+}
+
+/// What happened to a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionFact {
+    /// The session.
+    pub id: SessionId,
+    /// What people call it.
     pub name: String,
+    /// Whether it works.
+    pub status: SessionStatus,
+    /// Why, where somebody or something else decided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+}
+
+/// What a session said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TimelineFact {
+    /// The kind of line.
+    pub kind: String,
+    /// Its words.
+    pub message: String,
+}
+
+/// What a session's tools did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Happening {
+    /// The kind of thing.
+    pub kind: String,
+}
+
+/// What happened to a session's queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueFact {
+    /// The session.
+    pub session_id: SessionId,
+    /// The task.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub task_id: Option<TaskId>,
     /// Why.
-    pub error: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
 }
 
-/// Payload of [`Event::SkillsTruncated`].
+/// What happened to words for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SkillsTruncated {
-    /// The run it happened in.
-    pub run_id: RunId,
-    /// The skill.
-    pub name: String,
-    /// How many characters it was cut to.
-    pub max_chars: usize,
+#[serde(rename_all = "camelCase")]
+pub struct MessageFact {
+    /// The message.
+    pub id: MessageId,
+    /// Who gets it.
+    pub session_id: SessionId,
+    /// How it got there, or why not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub how: Option<String>,
 }
 
-/// The four counters that follow from the skill events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SkillMetrics {
-    /// `skills_discovered_total`.
-    pub discovered: u64,
-    /// `skills_selected_total`.
-    pub selected: u64,
-    /// `skills_load_failed_total`.
-    pub load_failed: u64,
-    /// `skills_truncated_total`.
-    pub truncated: u64,
-}
-
-impl SkillMetrics {
-    /// Counts what an event adds.
-    pub fn observe(&mut self, event: &Event) {
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        match event {
-            Event::SkillsDiscovered(discovered) => self.discovered += count(discovered.count),
-            Event::SkillsSelected(selection) => self.selected += count(selection.skills.len()),
-            Event::SkillsLoadFailed(_) => self.load_failed += 1,
-            Event::SkillsTruncated(_) => self.truncated += 1,
-        }
-    }
-
-    /// The counters under the names they are published by.
-    pub fn named(&self) -> [(&'static str, u64); 4] {
-        [
-            ("skills_discovered_total", self.discovered),
-            ("skills_selected_total", self.selected),
-            ("skills_load_failed_total", self.load_failed),
-            ("skills_truncated_total", self.truncated),
-        ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value as Json, json};
-
-    use super::*;
-
-    fn run_id() -> RunId {
-        "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap()
-    }
-
-    fn keys(value: &Json) -> Vec<&str> {
-        value.as_object().unwrap().keys().map(String::as_str).collect()
-    }
-
-    fn selection() -> SkillSelection {
-        SkillSelection {
-            run_id: run_id(),
-            step_kind: StepKind::Implementation,
-            task_label: "Merge the reports into one PDF".into(),
-            skills: vec![SelectedSkill { name: "pdf".into(), reason: "keyword: pdf, merge".into() }],
-            strategy: Strategy::Match,
-            errors: Vec::new(),
-            detail: SelectionDetail::default(),
-        }
-    }
-
-    #[test]
-    fn event_payloads_have_exactly_the_keys_of_the_seed_and_detail() {
-        let selected = serde_json::to_value(Event::SkillsSelected(selection())).unwrap();
-        assert_eq!(keys(&selected), ["type", "payload"]);
-        assert_eq!(selected["type"], "SKILLS_SELECTED");
-        let payload = &selected["payload"];
-        assert_eq!(keys(payload), ["run_id", "step_kind", "task_label", "skills", "strategy", "errors", "detail"]);
-        assert_eq!(payload["run_id"], "01890a5d-ac96-774b-bcce-b302099a8057");
-        assert_eq!(payload["step_kind"], "implementation");
-        assert_eq!(payload["skills"], json!([{"name": "pdf", "reason": "keyword: pdf, merge"}]));
-        assert_eq!(payload["strategy"], "match");
-        assert_eq!(payload["errors"], json!([]));
-
-        let discovered = SkillsDiscovered {
-            run_id: run_id(),
-            count: 1,
-            locations: vec!["project".into()],
-            names: vec!["pdf".into()],
-        };
-        let discovered = serde_json::to_value(Event::SkillsDiscovered(discovered)).unwrap();
-        assert_eq!(discovered["type"], "SKILLS_DISCOVERED");
-        assert_eq!(keys(&discovered["payload"]), ["run_id", "count", "locations", "names"]);
-
-        let failed = SkillsLoadFailed { run_id: run_id(), name: "x".into(), error: "y".into() };
-        let failed = serde_json::to_value(Event::SkillsLoadFailed(failed)).unwrap();
-        assert_eq!(failed["type"], "SKILLS_LOAD_FAILED");
-        assert_eq!(keys(&failed["payload"]), ["run_id", "name", "error"]);
-
-        let cut = SkillsTruncated { run_id: run_id(), name: "x".into(), max_chars: 20_000 };
-        let cut = serde_json::to_value(Event::SkillsTruncated(cut)).unwrap();
-        assert_eq!(cut["type"], "SKILLS_TRUNCATED");
-        assert_eq!(keys(&cut["payload"]), ["run_id", "name", "max_chars"]);
-    }
-
-    #[test]
-    fn an_event_survives_being_written_and_read() {
-        let event = Event::SkillsSelected(selection());
-        let text = serde_json::to_string(&event).unwrap();
-        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
-    }
-
-    #[test]
-    fn skill_metrics_follow_the_events() {
-        let mut metrics = SkillMetrics::default();
-        metrics.observe(&Event::SkillsSelected(selection()));
-        metrics.observe(&Event::SkillsTruncated(SkillsTruncated { run_id: run_id(), name: "x".into(), max_chars: 1 }));
-        let names: Vec<_> = metrics.named().into_iter().filter(|(_, count)| *count > 0).collect();
-        assert_eq!(names, [("skills_selected_total", 1), ("skills_truncated_total", 1)]);
-    }
+/// What happened to work passed on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandoffFact {
+    /// The hand-off.
+    pub id: HandoffId,
+    /// Who passes it on.
+    pub from: String,
+    /// Who gets it.
+    pub to: String,
+    /// What it is about.
+    pub title: String,
 }

@@ -4,13 +4,26 @@
 //! function needs of the world it is handed. So the core cannot fail on I/O and is tested as plain data.
 
 pub mod event;
+pub mod handoff;
+pub mod id;
+pub mod message;
+pub mod notice;
 pub mod plan;
 pub mod problem;
+pub mod project;
+pub mod queue;
+pub mod report;
 pub mod role;
+pub mod rollup;
+pub mod session;
 pub mod settings;
 pub mod suggest;
+pub mod task;
 
 pub use event::{Event, RunId, SkillSelection, StepKind};
 pub use problem::{Code, Problem, Severity};
+pub use project::Project;
 pub use role::Role;
+pub use session::Session;
 pub use settings::Settings;
+pub use task::Task;

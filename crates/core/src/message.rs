@@ -1,0 +1,55 @@
+//! How far are words for an agent?
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{MessageId, SessionId};
+
+/// Words for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    /// Its id.
+    pub id: MessageId,
+    /// Who gets it.
+    pub session_id: SessionId,
+    /// Who says it.
+    pub from: String,
+    /// The words.
+    pub text: String,
+    /// Whether the agent has it.
+    pub state: MessageState,
+    /// How it got there, or why it did not.
+    pub how: Option<String>,
+    /// When it was said.
+    pub created_at: i64,
+    /// When the agent had it, or when it was given up.
+    pub settled_at: Option<i64>,
+}
+
+/// Whether an agent has words meant for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageState {
+    /// They wait for its next call.
+    Queued,
+    /// It has confirmed them.
+    Delivered,
+    /// It will never get them.
+    Refused,
+}
+
+impl MessageState {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Delivered => "delivered",
+            Self::Refused => "refused",
+        }
+    }
+
+    /// The state this word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Queued, Self::Delivered, Self::Refused].into_iter().find(|state| state.as_str() == word)
+    }
+}

@@ -1,0 +1,131 @@
+//! How far is a session that takes its tasks one after the other?
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{SessionId, TaskId};
+
+/// The tasks of a session, in the order in which it takes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Queue {
+    /// The session.
+    pub session_id: SessionId,
+    /// The item being worked on, or the last one that was; -1 before the first.
+    pub current_index: i64,
+    /// When it was made.
+    pub created_at: i64,
+    /// When it last changed.
+    pub updated_at: i64,
+    /// The items.
+    pub items: Vec<QueueItem>,
+}
+
+/// A task in a queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueItem {
+    /// The task.
+    pub task_id: TaskId,
+    /// How far it is.
+    pub status: ItemStatus,
+    /// When it came into the queue.
+    pub added_at: i64,
+    /// When work on it began.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub started_at: Option<i64>,
+    /// When work on it ended.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub completed_at: Option<i64>,
+    /// Why it was given up.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fail_reason: Option<String>,
+}
+
+/// How far a task in a queue is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ItemStatus {
+    /// Its turn has not come.
+    Queued,
+    /// It is being worked on.
+    Processing,
+    /// It is done.
+    Completed,
+    /// It was given up.
+    Failed,
+    /// It was left out.
+    Skipped,
+}
+
+impl ItemStatus {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Processing, Self::Completed, Self::Failed, Self::Skipped];
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Processing => "processing",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// The status this word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+}
+
+impl fmt::Display for ItemStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How many items are how far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct QueueStats {
+    /// All of them.
+    pub total: usize,
+    /// Those whose turn has not come.
+    pub queued: usize,
+    /// The one being worked on.
+    pub processing: usize,
+    /// Those that are done.
+    pub completed: usize,
+    /// Those given up.
+    pub failed: usize,
+    /// Those left out.
+    pub skipped: usize,
+}
+
+impl Queue {
+    /// The item being worked on.
+    pub fn processing(&self) -> Option<&QueueItem> {
+        self.items.iter().find(|item| item.status == ItemStatus::Processing)
+    }
+
+    /// The item whose turn is next.
+    pub fn next(&self) -> Option<&QueueItem> {
+        self.items.iter().find(|item| item.status == ItemStatus::Queued)
+    }
+
+    /// How many items are how far.
+    pub fn stats(&self) -> QueueStats {
+        let mut stats = QueueStats { total: self.items.len(), ..QueueStats::default() };
+        for item in &self.items {
+            match item.status {
+                ItemStatus::Queued => stats.queued += 1,
+                ItemStatus::Processing => stats.processing += 1,
+                ItemStatus::Completed => stats.completed += 1,
+                ItemStatus::Failed => stats.failed += 1,
+                ItemStatus::Skipped => stats.skipped += 1,
+            }
+        }
+        stats
+    }
+}

@@ -1,0 +1,126 @@
+//! Where does a task stand, given what its sessions say and how its subtasks are?
+//!
+//! The policy, in the order in which it is asked:
+//!
+//! 1. What a person closed stays closed.
+//! 2. Somebody works on it or asks about it: in progress.
+//! 3. Somebody is blocked: blocked.
+//! 4. All who said something completed it: done, once no subtask is open; until then in progress.
+//! 5. Some completed it and others failed: somebody should look.
+//! 6. All failed: blocked.
+//! 7. Nobody said anything: the subtasks decide. All closed and one of them completed: done; one in progress: in
+//!    progress. Everybody left it: it is open again.
+
+use crate::session::PairStatus;
+use crate::task::TaskStatus;
+
+/// What a task becomes when its work is done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhenDone {
+    /// It is completed.
+    #[default]
+    Complete,
+    /// Somebody looks at it first.
+    Review,
+}
+
+impl WhenDone {
+    fn status(self) -> TaskStatus {
+        match self {
+            Self::Complete => TaskStatus::Completed,
+            Self::Review => TaskStatus::InReview,
+        }
+    }
+}
+
+/// The status that follows for a task.
+pub fn roll_up(task: TaskStatus, pairs: &[PairStatus], subtasks: &[TaskStatus], when_done: WhenDone) -> TaskStatus {
+    if task.is_closed() {
+        return task;
+    }
+    let says = |status: PairStatus| pairs.contains(&status);
+    if says(PairStatus::Working) || says(PairStatus::NeedsInput) {
+        return TaskStatus::InProgress;
+    }
+    if says(PairStatus::Blocked) {
+        return TaskStatus::Blocked;
+    }
+    match (says(PairStatus::Completed), says(PairStatus::Failed)) {
+        (true, false) if says(PairStatus::Queued) || !all_closed(subtasks) => TaskStatus::InProgress,
+        (true, false) => when_done.status(),
+        (true, true) => TaskStatus::InReview,
+        (false, true) => TaskStatus::Blocked,
+        (false, false) => from_subtasks(task, pairs, subtasks, when_done),
+    }
+}
+
+fn from_subtasks(task: TaskStatus, pairs: &[PairStatus], subtasks: &[TaskStatus], when_done: WhenDone) -> TaskStatus {
+    if all_closed(subtasks) && subtasks.contains(&TaskStatus::Completed) {
+        return when_done.status();
+    }
+    if subtasks.iter().any(|status| matches!(status, TaskStatus::InProgress | TaskStatus::InReview)) {
+        return TaskStatus::InProgress;
+    }
+    let left = !pairs.is_empty() && pairs.iter().all(|status| *status == PairStatus::Skipped);
+    if left && task == TaskStatus::InProgress { TaskStatus::Todo } else { task }
+}
+
+fn all_closed(subtasks: &[TaskStatus]) -> bool {
+    subtasks.iter().all(|status| status.is_closed())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use PairStatus as P;
+    use TaskStatus as T;
+
+    #[test]
+    fn the_policy_reads_like_its_list() {
+        let cases: &[(T, &[P], &[T], T)] = &[
+            (T::Cancelled, &[P::Working], &[], T::Cancelled),
+            (T::Todo, &[P::Working], &[], T::InProgress),
+            (T::Blocked, &[P::Working, P::Blocked], &[], T::InProgress),
+            (T::InProgress, &[P::NeedsInput], &[], T::InProgress),
+            (T::InProgress, &[P::Completed, P::Blocked], &[], T::Blocked),
+            (T::InProgress, &[P::Completed], &[T::Todo], T::InProgress),
+            (T::InProgress, &[P::Completed], &[T::Completed, T::Cancelled], T::Completed),
+            (T::InProgress, &[P::Completed, P::Queued], &[], T::InProgress),
+            (T::InProgress, &[P::Completed, P::Skipped], &[], T::Completed),
+            (T::InProgress, &[P::Completed, P::Failed], &[], T::InReview),
+            (T::InProgress, &[P::Failed, P::Skipped], &[], T::Blocked),
+            (T::InProgress, &[P::Skipped], &[], T::Todo),
+            (T::Todo, &[], &[T::Completed, T::Todo], T::Todo),
+            (T::Todo, &[], &[T::Completed, T::InProgress], T::InProgress),
+            (T::Todo, &[], &[T::Completed, T::Completed], T::Completed),
+            (T::Todo, &[], &[T::Cancelled], T::Todo),
+            (T::Todo, &[P::Queued], &[], T::Todo),
+        ];
+        for (task, pairs, subtasks, expected) in cases {
+            assert_eq!(roll_up(*task, pairs, subtasks, WhenDone::Complete), *expected, "{task} {pairs:?} {subtasks:?}");
+        }
+        assert_eq!(roll_up(T::InProgress, &[P::Completed], &[], WhenDone::Review), T::InReview);
+    }
+
+    proptest! {
+        #[test]
+        fn asking_twice_changes_nothing_more(
+            task in proptest::sample::select(T::ALL.to_vec()),
+            pairs in proptest::collection::vec(proptest::sample::select(P::ALL.to_vec()), 0..4),
+            subtasks in proptest::collection::vec(proptest::sample::select(T::ALL.to_vec()), 0..4),
+        ) {
+            let once = roll_up(task, &pairs, &subtasks, WhenDone::Complete);
+            prop_assert_eq!(roll_up(once, &pairs, &subtasks, WhenDone::Complete), once);
+        }
+
+        #[test]
+        fn nothing_stays_in_progress_when_everybody_is_gone(
+            pairs in proptest::collection::vec(
+                proptest::sample::select(vec![P::Skipped, P::Failed, P::Completed, P::Blocked]), 1..4),
+        ) {
+            prop_assert_ne!(roll_up(T::InProgress, &pairs, &[], WhenDone::Complete), T::InProgress);
+        }
+    }
+}

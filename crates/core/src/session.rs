@@ -1,0 +1,293 @@
+//! What is a session, and how does it stand to its tasks?
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::Role;
+use crate::id::{EntryId, ProjectId, SessionId, TaskId};
+use crate::task::UnknownWord;
+
+/// One agent at work on tasks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// The project it belongs to.
+    pub project: ProjectId,
+    /// Its tasks, the main one first.
+    pub tasks: Vec<TaskId>,
+    /// What people call it.
+    pub name: String,
+    /// The part it plays.
+    pub role: Role,
+    /// The agent.
+    pub agent: Option<String>,
+    /// Variables its programs get; those that could be secret are kept from everybody else.
+    pub env: Map<String, Json>,
+    /// How it goes through its tasks.
+    pub strategy: Approach,
+    /// Whether it works.
+    pub status: SessionStatus,
+    /// What it does again once it is no longer paused.
+    pub paused_from: Option<SessionStatus>,
+    /// Why it ended, where somebody or something else ended it.
+    pub end: Option<EndReason>,
+    /// What it asks of a person.
+    pub needs_input: Option<String>,
+    /// The session that started it.
+    pub parent: Option<SessionId>,
+    /// When it began.
+    pub started_at: i64,
+    /// When it last gave a sign of life.
+    pub last_activity: i64,
+    /// When it ended.
+    pub completed_at: Option<i64>,
+    /// The machine it runs on.
+    pub hostname: String,
+    /// The system it runs on.
+    pub platform: String,
+    /// What its starter wrote down.
+    pub metadata: Map<String, Json>,
+    /// Counts its changes.
+    pub revision: i64,
+}
+
+/// A line of a session's timeline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimelineEntry {
+    /// Its id.
+    pub id: EntryId,
+    /// What kind of line it is.
+    pub kind: EntryKind,
+    /// When it was written.
+    pub at: i64,
+    /// Its words.
+    pub message: String,
+    /// The task it is about.
+    pub task: Option<TaskId>,
+    /// What else was said.
+    pub metadata: Option<Json>,
+}
+
+/// Something a session did, as its tools tell it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionEvent {
+    /// Its id.
+    pub id: EntryId,
+    /// What kind of thing.
+    pub kind: EntryKind,
+    /// When.
+    pub at: i64,
+    /// What exactly.
+    pub data: Option<Json>,
+}
+
+/// The kind of a timeline entry: lower-case letters and `_`, so that unknown ones can be kept as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EntryKind(String);
+
+impl EntryKind {
+    /// A line about how it goes, unless said otherwise.
+    pub fn progress() -> Self {
+        Self::of("progress")
+    }
+
+    pub(crate) fn of(known: &'static str) -> Self {
+        Self(known.to_owned())
+    }
+
+    /// The session began.
+    pub fn session_started() -> Self {
+        Self::of("session_started")
+    }
+
+    /// The session ended.
+    pub fn session_stopped() -> Self {
+        Self::of("session_stopped")
+    }
+
+    /// Work on a task began.
+    pub fn task_started() -> Self {
+        Self::of("task_started")
+    }
+
+    /// A task left the session.
+    pub fn task_completed() -> Self {
+        Self::of("task_completed")
+    }
+
+    /// The word.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for EntryKind {
+    type Err = BadEntryKind;
+
+    fn from_str(text: &str) -> Result<Self, BadEntryKind> {
+        let fits = (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        fits.then(|| Self(text.to_owned())).ok_or(BadEntryKind)
+    }
+}
+
+/// A word that cannot be the kind of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadEntryKind;
+
+impl fmt::Display for BadEntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("must be 1 to 64 lower-case letters or `_`")
+    }
+}
+
+impl std::error::Error for BadEntryKind {}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* } also { $($alias:literal => $same:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name { $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)* }
+
+        impl $name {
+            /// Every one of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The word on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownWord;
+
+            fn from_str(text: &str) -> Result<Self, UnknownWord> {
+                match text.to_ascii_lowercase().replace('-', "_").as_str() {
+                    $($word => Ok(Self::$variant),)*
+                    $($alias => Ok(Self::$same),)*
+                    _ => Err(UnknownWord { known: Self::ALL.iter().map(|known| known.as_str()).collect() }),
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// Whether a session works.
+    SessionStatus {
+        /// It is being started.
+        Spawning = "spawning",
+        /// It is there and does nothing.
+        Idle = "idle",
+        /// It works.
+        Working = "working",
+        /// Somebody told it to wait.
+        Paused = "paused",
+        /// It ended well.
+        Completed = "completed",
+        /// It ended badly.
+        Failed = "failed",
+        /// It was ended, or fell silent.
+        Stopped = "stopped",
+    } also { "running" => Working, }
+}
+
+impl SessionStatus {
+    /// What it may become.
+    pub fn next(self) -> &'static [Self] {
+        use SessionStatus::{Completed, Failed, Idle, Paused, Spawning, Stopped, Working};
+        match self {
+            Spawning => &[Idle, Working, Paused, Completed, Failed, Stopped],
+            Idle => &[Working, Paused, Completed, Failed, Stopped],
+            Working => &[Idle, Paused, Completed, Failed, Stopped],
+            Paused => &[Idle, Working, Completed, Failed, Stopped],
+            Completed => &[],
+            Failed | Stopped => &[Idle, Working],
+        }
+    }
+
+    /// Whether it may become the other; staying what it is, it always may.
+    pub fn may_become(self, other: Self) -> bool {
+        self == other || self.next().contains(&other)
+    }
+
+    /// Whether it has ended.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Stopped)
+    }
+}
+
+words! {
+    /// How a session stands to one of its tasks.
+    PairStatus {
+        /// It will come to it.
+        Queued = "queued",
+        /// It works on it.
+        Working = "working",
+        /// It asks a person.
+        NeedsInput = "needs_input",
+        /// It cannot go on.
+        Blocked = "blocked",
+        /// It says that it is done.
+        Completed = "completed",
+        /// It gave up.
+        Failed = "failed",
+        /// It left it to others.
+        Skipped = "skipped",
+    } also { "running" => Working, "in_progress" => Working, "done" => Completed, }
+}
+
+words! {
+    /// How a session goes through its tasks.
+    Approach {
+        /// All of them at once.
+        Simple = "simple",
+        /// One after the other.
+        Queue = "queue",
+        /// A task and all below it.
+        Tree = "tree",
+    } also {}
+}
+
+words! {
+    /// Why a session ended without saying so itself.
+    EndReason {
+        /// No sign of life for too long.
+        Silence = "silence",
+        /// Somebody cancelled it.
+        Cancelled = "cancelled",
+        /// Its process ended.
+        Exited = "exited",
+    } also {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_original_cli_may_say_running() {
+        assert_eq!("running".parse(), Ok(SessionStatus::Working));
+        assert_eq!("needs-input".parse(), Ok(PairStatus::NeedsInput));
+        assert!("banana".parse::<SessionStatus>().is_err());
+    }
+
+    #[test]
+    fn a_completed_session_stays_completed() {
+        for status in SessionStatus::ALL {
+            assert_eq!(SessionStatus::Completed.may_become(*status), *status == SessionStatus::Completed);
+            assert!(status.may_become(SessionStatus::Completed) || status.is_over(), "{status} can complete");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What is a task, and what may become of it?
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ProjectId, SessionId, TaskId};
+use crate::session::PairStatus;
+
+/// A unit of work in a project; a subtask is a task with a parent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// The project it belongs to.
+    pub project: ProjectId,
+    /// The task it is a part of.
+    pub parent: Option<TaskId>,
+    /// What is to be done, in a line.
+    pub title: String,
+    /// What is to be done, in full.
+    pub description: String,
+    /// How far it is.
+    pub status: TaskStatus,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// The first words an agent gets.
+    pub initial_prompt: String,
+    /// Skills it asks for.
+    pub skills: Vec<String>,
+    /// Agents it is meant for.
+    pub agents: Vec<String>,
+    /// Tasks that must be done before it.
+    pub dependencies: Vec<TaskId>,
+    /// The model it asks for.
+    pub model: Option<String>,
+    /// When it was made.
+    pub created_at: i64,
+    /// When it last changed.
+    pub updated_at: i64,
+    /// When somebody first began.
+    pub started_at: Option<i64>,
+    /// When it was first done.
+    pub completed_at: Option<i64>,
+    /// Counts its changes.
+    pub revision: i64,
+    /// The sessions bound to it and how each stands, oldest binding first.
+    pub sessions: Vec<Pair>,
+}
+
+/// A session bound to a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The session.
+    pub session: SessionId,
+    /// What it last said about this task.
+    pub status: Option<PairStatus>,
+    /// When it said so.
+    pub updated_at: i64,
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Nobody has begun.
+    Todo,
+    /// Somebody works on it.
+    InProgress,
+    /// It is done and somebody should look.
+    InReview,
+    /// It is done.
+    Completed,
+    /// It will not be done.
+    Cancelled,
+    /// It cannot go on without help.
+    Blocked,
+    /// It is out of sight.
+    Archived,
+}
+
+impl TaskStatus {
+    /// Every status, in the order they are shown.
+    pub const ALL: [Self; 7] =
+        [Self::Todo, Self::InProgress, Self::InReview, Self::Blocked, Self::Completed, Self::Cancelled, Self::Archived];
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Todo => "todo",
+            Self::InProgress => "in_progress",
+            Self::InReview => "in_review",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Blocked => "blocked",
+            Self::Archived => "archived",
+        }
+    }
+
+    /// What a person or orchestrator may make of it.
+    pub fn next(self) -> &'static [Self] {
+        use TaskStatus::{Archived, Blocked, Cancelled, Completed, InProgress, InReview, Todo};
+        match self {
+            Todo => &[InProgress, InReview, Completed, Cancelled, Blocked, Archived],
+            InProgress => &[Todo, InReview, Completed, Cancelled, Blocked],
+            InReview | Blocked => &[Todo, InProgress, InReview, Completed, Cancelled, Blocked],
+            Completed => &[Todo, InProgress, InReview, Archived],
+            Cancelled => &[Todo, Archived],
+            Archived => &[Todo],
+        }
+    }
+
+    /// Whether it may become the other; staying what it is, it always may.
+    pub fn may_become(self, other: Self) -> bool {
+        self == other || self.next().contains(&other)
+    }
+
+    /// Whether nobody needs to do anything about it any more.
+    pub fn is_closed(self) -> bool {
+        matches!(self, Self::Completed | Self::Cancelled | Self::Archived)
+    }
+}
+
+impl fmt::Display for TaskStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for TaskStatus {
+    type Err = UnknownWord;
+
+    /// Takes every spelling that was ever in use: `in-progress`, `IN_PROGRESS`, `pending`, `done`.
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let word = text.to_ascii_lowercase().replace('-', "_");
+        match word.as_str() {
+            "pending" | "open" => return Ok(Self::Todo),
+            "done" | "complete" => return Ok(Self::Completed),
+            "canceled" => return Ok(Self::Cancelled),
+            "failed" => return Ok(Self::Blocked),
+            _ => {}
+        }
+        let known = || Self::ALL.into_iter().map(Self::as_str).collect();
+        Self::ALL.into_iter().find(|status| status.as_str() == word).ok_or_else(|| UnknownWord { known: known() })
+    }
+}
+
+/// How urgent a task is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// It can wait.
+    Low,
+    /// As usual.
+    #[default]
+    Medium,
+    /// Soon.
+    High,
+    /// Now.
+    Critical,
+}
+
+impl Priority {
+    /// Every priority, least urgent first.
+    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Priority {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let word = text.to_ascii_lowercase();
+        let known = || Self::ALL.into_iter().map(Self::as_str).collect();
+        Self::ALL.into_iter().find(|priority| priority.as_str() == word).ok_or_else(|| UnknownWord { known: known() })
+    }
+}
+
+/// A word that is not one of those there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownWord {
+    /// Those there are.
+    pub known: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "must be one of {}", self.known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownWord {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_a_status_is_understood() {
+        let cases = [
+            ("PENDING", TaskStatus::Todo),
+            ("in-progress", TaskStatus::InProgress),
+            ("IN_PROGRESS", TaskStatus::InProgress),
+            ("done", TaskStatus::Completed),
+            ("failed", TaskStatus::Blocked),
+        ];
+        for (text, status) in cases {
+            assert_eq!(text.parse(), Ok(status), "{text}");
+        }
+        for status in TaskStatus::ALL {
+            assert_eq!(status.as_str().parse(), Ok(status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+        }
+        assert_eq!(
+            "banana".parse::<TaskStatus>().unwrap_err().to_string(),
+            "must be one of todo, in_progress, in_review, blocked, completed, cancelled, archived"
+        );
+    }
+
+    #[test]
+    fn nothing_is_a_dead_end() {
+        for status in TaskStatus::ALL {
+            assert!(status.may_become(TaskStatus::Todo), "{status} can be reopened");
+        }
+        assert!(!TaskStatus::Completed.may_become(TaskStatus::Blocked));
+    }
+}

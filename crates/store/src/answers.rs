@@ -1,0 +1,37 @@
+//! Was this request answered before? A caller that did not hear the answer may ask again with the same key.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::StoreError;
+use crate::tx::Tx;
+use crate::value::{from_json, to_json};
+
+/// A request that must not be carried out twice.
+#[derive(Debug, Clone)]
+pub struct Once {
+    /// The caller's key, with what it is for.
+    pub request: String,
+    /// What was asked; the same key with another request is a mistake.
+    pub fingerprint: String,
+}
+
+/// The answer given before.
+pub(crate) fn recall<T: DeserializeOwned>(tx: &mut Tx<'_>, once: &Once) -> Result<Option<T>, StoreError> {
+    let row = tx.row("SELECT fingerprint, answer FROM answers WHERE request = $1", &[(&once.request).into()])?;
+    let Some(mut row) = row else { return Ok(None) };
+    if row.text()? != once.fingerprint {
+        return Err(StoreError::KeyReused);
+    }
+    Ok(Some(from_json(&row.text()?)?))
+}
+
+/// Keeps an answer with the change it belongs to.
+pub(crate) fn remember(tx: &mut Tx<'_>, once: &Once, answer: &impl Serialize) -> Result<(), StoreError> {
+    let answer = to_json(answer)?;
+    tx.execute(
+        "INSERT INTO answers (request, fingerprint, answer, at) VALUES ($1, $2, $3, $4)",
+        &[(&once.request).into(), (&once.fingerprint).into(), (&answer).into(), tx.now.into()],
+    )?;
+    Ok(())
+}

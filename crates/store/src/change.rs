@@ -1,0 +1,102 @@
+//! What can be asked of the store? A change is a value that is applied in one transaction; a read is a value too.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
+
+use crate::answers::{self, Once};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::tx::Tx;
+
+/// A change to what is stored. It may be applied again when another one came first, so it keeps nothing of its own.
+pub trait Change: Send + Sync + 'static {
+    /// What the caller learns.
+    type Output: Send + Serialize + DeserializeOwned + 'static;
+
+    /// Makes the change; an error undoes all of it.
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Self::Output, StoreError>;
+}
+
+/// A look at what is stored.
+pub trait Read: Send + 'static {
+    /// What is seen.
+    type Output: Send + 'static;
+
+    /// Looks.
+    fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError>;
+}
+
+/// A change on its way through a writer's thread.
+pub(crate) trait Job: Send {
+    /// Makes the change and appends its events; the outcome waits for the commit.
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
+
+    /// Tells the caller, once it is certain.
+    fn settle(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+/// A change and who waits for it.
+pub(crate) struct Pending<C: Change> {
+    change: C,
+    once: Option<Once>,
+    outcome: Option<Result<C::Output, StoreError>>,
+    caller: oneshot::Sender<Result<C::Output, StoreError>>,
+}
+
+impl<C: Change> Pending<C> {
+    pub(crate) fn new(change: C, once: Option<Once>) -> (Box<Self>, oneshot::Receiver<Result<C::Output, StoreError>>) {
+        let (caller, answer) = oneshot::channel();
+        (Box::new(Self { change, once, outcome: None, caller }), answer)
+    }
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<C::Output, StoreError> {
+        let Some(once) = &self.once else {
+            return self.change.apply(tx);
+        };
+        if let Some(answer) = answers::recall(tx, once)? {
+            return Ok(answer);
+        }
+        let output = self.change.apply(tx)?;
+        answers::remember(tx, once, &output)?;
+        Ok(output)
+    }
+}
+
+impl<C: Change> Job for Pending<C> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        match self.apply(tx).and_then(|output| tx.append().map(|()| output)) {
+            Ok(output) => {
+                self.outcome = Some(Ok(output));
+                Ok(())
+            }
+            Err(error) => {
+                tx.forget();
+                self.outcome = Some(Err(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    fn settle(self: Box<Self>, committed: Result<(), StoreError>) {
+        let outcome = match (self.outcome, committed) {
+            (Some(Err(refused)), _) => Err(refused),
+            (_, Err(failed)) => Err(failed),
+            (Some(done), Ok(())) => done,
+            (None, Ok(())) => Err(StoreError::Closed),
+        };
+        // Whoever asked may have gone away; what is stored is stored.
+        let _ = self.caller.send(outcome);
+    }
+}
+
+/// A read on its way through a reader's thread.
+pub(crate) type ReadJob = Box<dyn FnOnce(Result<&mut Db<'_>, StoreError>) + Send>;
+
+pub(crate) fn read_job<R: Read>(read: R) -> (ReadJob, oneshot::Receiver<Result<R::Output, StoreError>>) {
+    let (caller, answer) = oneshot::channel();
+    let job = move |db: Result<&mut Db<'_>, StoreError>| {
+        let _ = caller.send(db.and_then(|db| read.load(db)));
+    };
+    (Box::new(job), answer)
+}

@@ -1,0 +1,126 @@
+//! How is a statement carried out? The same text on both databases, inside a transaction that somebody else began.
+
+use std::collections::HashMap;
+
+use postgres::types::{ToSql, Type};
+
+use crate::error::StoreError;
+use crate::value::{Cell, Param, Row};
+
+/// A transaction on one of the two databases.
+pub struct Db<'c>(pub(crate) Backend<'c>);
+
+/// The database behind a transaction.
+pub(crate) enum Backend<'c> {
+    Sqlite(&'c rusqlite::Connection),
+    Postgres(postgres::Transaction<'c>, &'c mut Statements),
+}
+
+/// Statements that a PostgreSQL connection has prepared.
+pub(crate) type Statements = HashMap<String, postgres::Statement>;
+
+impl Db<'_> {
+    /// Carries out a statement and says how many rows it touched.
+    pub(crate) fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        match &mut self.0 {
+            Backend::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql)?;
+                debug_assert!(in_order(&statement), "parameters must appear in order: {sql}");
+                Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
+            }
+            Backend::Postgres(transaction, statements) => {
+                let statement = prepared(transaction, statements, sql)?;
+                Ok(transaction.execute(&statement, &by_reference(params))?)
+            }
+        }
+    }
+
+    /// All rows of a query.
+    pub(crate) fn rows(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        match &mut self.0 {
+            Backend::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql)?;
+                debug_assert!(in_order(&statement), "parameters must appear in order: {sql}");
+                let mut found = statement.query(rusqlite::params_from_iter(params))?;
+                let mut rows = Vec::new();
+                while let Some(row) = found.next()? {
+                    rows.push(sqlite_row(row)?);
+                }
+                Ok(rows)
+            }
+            Backend::Postgres(transaction, statements) => {
+                let statement = prepared(transaction, statements, sql)?;
+                let found = transaction.query(&statement, &by_reference(params))?;
+                found.iter().map(postgres_row).collect()
+            }
+        }
+    }
+
+    /// The first row of a query.
+    pub(crate) fn row(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Option<Row>, StoreError> {
+        Ok(self.rows(sql, params)?.into_iter().next())
+    }
+
+    /// The only number of the only row.
+    pub(crate) fn number(&mut self, sql: &str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        match self.row(sql, params)? {
+            Some(mut row) => row.int(),
+            None => Err(StoreError::corrupt(format!("no row for {sql}"))),
+        }
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.0, Backend::Postgres(..))
+    }
+}
+
+/// SQLite numbers `$1`, `$2` … by where they first appear, so they must appear in order to mean the same as elsewhere.
+fn in_order(statement: &rusqlite::CachedStatement<'_>) -> bool {
+    (1..=statement.parameter_count()).all(|index| statement.parameter_name(index) == Some(&format!("${index}")))
+}
+
+fn prepared(
+    transaction: &mut postgres::Transaction<'_>,
+    statements: &mut Statements,
+    sql: &str,
+) -> Result<postgres::Statement, StoreError> {
+    if let Some(statement) = statements.get(sql) {
+        return Ok(statement.clone());
+    }
+    let statement = transaction.prepare(sql)?;
+    statements.insert(sql.to_owned(), statement.clone());
+    Ok(statement)
+}
+
+fn by_reference<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
+}
+
+fn sqlite_row(row: &rusqlite::Row<'_>) -> Result<Row, StoreError> {
+    use rusqlite::types::ValueRef;
+    let count = row.as_ref().column_count();
+    let mut cells = Vec::with_capacity(count);
+    for index in 0..count {
+        cells.push(match row.get_ref(index)? {
+            ValueRef::Null => Cell::Null,
+            ValueRef::Integer(number) => Cell::Int(number),
+            ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+            other => return Err(StoreError::corrupt(format!("column {index} is {:?}", other.data_type()))),
+        });
+    }
+    Ok(Row::new(cells))
+}
+
+fn postgres_row(row: &postgres::Row) -> Result<Row, StoreError> {
+    let mut cells = Vec::with_capacity(row.len());
+    for (index, column) in row.columns().iter().enumerate() {
+        let cell = match *column.type_() {
+            Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(Cell::Int),
+            Type::INT4 => row.try_get::<_, Option<i32>>(index)?.map(|number| Cell::Int(number.into())),
+            Type::TEXT | Type::VARCHAR | Type::NAME => row.try_get::<_, Option<String>>(index)?.map(Cell::Text),
+            ref other => return Err(StoreError::corrupt(format!("column {} is {other}", column.name()))),
+        };
+        cells.push(cell.unwrap_or(Cell::Null));
+    }
+    Ok(Row::new(cells))
+}

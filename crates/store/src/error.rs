@@ -1,0 +1,193 @@
+//! Why was something not stored, or not found?
+
+use std::fmt;
+use std::path::PathBuf;
+
+use maestro_core::session::SessionStatus;
+use maestro_core::task::TaskStatus;
+
+/// What the store could not do.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such thing.
+    #[error("{what} with id '{id}' not found")]
+    NotFound {
+        /// What was looked for.
+        what: What,
+        /// Under which id.
+        id: String,
+    },
+    /// Somebody else changed it first.
+    #[error("{what} '{id}' has changed: its revision is {current}, not {expected}")]
+    Changed {
+        /// What was to be changed.
+        what: What,
+        /// Which one.
+        id: String,
+        /// The revision the caller knows.
+        expected: i64,
+        /// The revision it has.
+        current: i64,
+    },
+    /// A task cannot become that.
+    #[error("a task that is {from} cannot become {to}")]
+    TaskTransition {
+        /// What it is.
+        from: TaskStatus,
+        /// What it was to become.
+        to: TaskStatus,
+    },
+    /// A session cannot become that.
+    #[error("a session that is {from} cannot become {to}")]
+    SessionTransition {
+        /// What it is.
+        from: SessionStatus,
+        /// What it was to become.
+        to: SessionStatus,
+    },
+    /// The id is taken.
+    #[error("{what} with id '{id}' exists already")]
+    Exists {
+        /// What.
+        what: What,
+        /// Which id.
+        id: String,
+    },
+    /// A rule of the domain is in the way.
+    #[error("{0}")]
+    Rule(String),
+    /// The request itself makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+    /// The caller may not do that.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The same request key was used for another request.
+    #[error("this Idempotency-Key was used for another request")]
+    KeyReused,
+    /// Another program holds the database.
+    #[error("the database is busy: another program is writing to it")]
+    Busy,
+    /// Nothing can be written.
+    #[error("the database cannot be written to: {0}")]
+    ReadOnly(String),
+    /// The disk is full.
+    #[error("the disk is full: nothing was stored")]
+    Full,
+    /// The database was written by a newer program.
+    #[error("the database is from a newer Maestro (schema {found}, this one knows up to {known})")]
+    Newer {
+        /// The schema in the database.
+        found: i64,
+        /// The newest schema this program knows.
+        known: i64,
+    },
+    /// The database cannot be opened.
+    #[error("the database {place} cannot be opened: {cause}")]
+    Open {
+        /// The file or the address.
+        place: String,
+        /// Why.
+        cause: String,
+    },
+    /// A file beside the database cannot be read or written.
+    #[error("{path}: {cause}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+    /// Something in the database is not as it should be.
+    #[error("the database holds something unexpected: {0}")]
+    Corrupt(String),
+    /// The database said no.
+    #[error("the database failed: {0}")]
+    Database(String),
+    /// The transaction met another one and can be tried again.
+    #[error("another change came first")]
+    Collision,
+    /// The store is being closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt(what.into())
+    }
+
+    pub(crate) fn not_found(what: What, id: impl fmt::Display) -> Self {
+        Self::NotFound { what, id: id.to_string() }
+    }
+}
+
+/// The kinds of things that are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// A project.
+    Project,
+    /// A task.
+    Task,
+    /// The task another one is to be a part of.
+    ParentTask,
+    /// A session.
+    Session,
+    /// A session's queue.
+    Queue,
+    /// A message.
+    Message,
+    /// A hand-off.
+    Handoff,
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Project => "Project",
+            Self::Task => "Task",
+            Self::ParentTask => "Parent task",
+            Self::Session => "Session",
+            Self::Queue => "Queue",
+            Self::Message => "Message",
+            Self::Handoff => "Handoff",
+        })
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly(error.to_string()),
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error.to_string()),
+            _ => Self::Database(error.to_string()),
+        }
+    }
+}
+
+impl From<postgres::Error> for StoreError {
+    fn from(error: postgres::Error) -> Self {
+        use postgres::error::SqlState;
+        match error.code() {
+            Some(
+                &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED | &SqlState::UNIQUE_VIOLATION,
+            ) => Self::Collision,
+            Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => Self::ReadOnly(text_of(&error)),
+            Some(&SqlState::DISK_FULL) => Self::Full,
+            Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::TOO_MANY_CONNECTIONS) => Self::Busy,
+            _ => Self::Database(text_of(&error)),
+        }
+    }
+}
+
+/// The server's own words, which the error's text leaves out.
+pub(crate) fn text_of(error: &postgres::Error) -> String {
+    match (error.as_db_error(), std::error::Error::source(error)) {
+        (Some(said), _) => said.message().to_owned(),
+        (None, Some(cause)) => format!("{error}: {cause}"),
+        (None, None) => error.to_string(),
+    }
+}

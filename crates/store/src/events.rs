@@ -1,0 +1,135 @@
+//! What happened, and in which order? The log everything live reads from.
+
+use maestro_core::Event;
+use maestro_core::id::{ProjectId, SessionId, TaskId};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::query::Query;
+use crate::tx::{Scope, Tx};
+
+/// Something that happened, as the log has it. The payload is kept as it was written, whatever its version.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EventRow {
+    /// Its place in the order of commits.
+    pub seq: i64,
+    /// When.
+    pub at: i64,
+    /// What kind of thing.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Which version of the payload.
+    pub version: i64,
+    /// The project it is about.
+    pub project: Option<String>,
+    /// The task it is about.
+    pub task: Option<String>,
+    /// The session it is about.
+    pub session: Option<String>,
+    /// The run it is about.
+    pub run: Option<String>,
+    /// The facts.
+    pub payload: Box<RawValue>,
+}
+
+/// Which events somebody wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only this task's.
+    pub task: Option<TaskId>,
+    /// Only this session's.
+    pub session: Option<SessionId>,
+}
+
+impl EventFilter {
+    /// Whether it lets everything through.
+    pub fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether it lets this one through.
+    pub fn admits(&self, row: &EventRow) -> bool {
+        use maestro_core::id::Id;
+        let same = |wanted: Option<&str>, found: Option<&str>| wanted.is_none() || wanted == found;
+        same(self.project.as_ref().map(Id::as_str), row.project.as_deref())
+            && same(self.task.as_ref().map(Id::as_str), row.task.as_deref())
+            && same(self.session.as_ref().map(Id::as_str), row.session.as_deref())
+    }
+}
+
+/// The events after one, oldest first.
+#[derive(Debug, Clone)]
+pub struct EventsAfter {
+    /// The last one that was seen.
+    pub seq: i64,
+    /// How many at most.
+    pub limit: i64,
+    /// Which ones.
+    pub filter: EventFilter,
+}
+
+impl Read for EventsAfter {
+    type Output = Vec<EventRow>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<EventRow>, StoreError> {
+        let sql = "SELECT seq, at, type, version, project, task, session, run, payload FROM events WHERE seq > $1";
+        Query::new(sql, self.seq)
+            .only("project = ?", self.filter.project.as_ref())
+            .only("task = ?", self.filter.task.as_ref())
+            .only("session = ?", self.filter.session.as_ref())
+            .rows(db, "seq", self.limit)?
+            .into_iter()
+            .map(row)
+            .collect()
+    }
+}
+
+fn row(mut row: crate::value::Row) -> Result<EventRow, StoreError> {
+    Ok(EventRow {
+        seq: row.int()?,
+        at: row.int()?,
+        kind: row.text()?,
+        version: row.int()?,
+        project: row.maybe_text()?,
+        task: row.maybe_text()?,
+        session: row.maybe_text()?,
+        run: row.maybe_text()?,
+        payload: RawValue::from_string(row.text()?).map_err(|error| StoreError::corrupt(error.to_string()))?,
+    })
+}
+
+/// The last event there is.
+#[derive(Debug, Clone, Copy)]
+pub struct LastSeq;
+
+impl Read for LastSeq {
+    type Output = i64;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<i64, StoreError> {
+        db.number("SELECT CAST(coalesce(max(seq), 0) AS BIGINT) FROM events", &[])
+    }
+}
+
+/// Appends events that change nothing else: what was found out about skills, say.
+pub struct Record {
+    /// What they are about.
+    pub scope: Scope,
+    /// What happened.
+    pub events: Vec<Event>,
+}
+
+impl Change for Record {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        for event in &self.events {
+            tx.emit(self.scope.clone(), event.clone());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! Who has not given a sign of life for too long?
+
+use maestro_core::id::SessionId;
+use maestro_core::session::{EndReason, EntryKind, SessionStatus};
+
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::sessions;
+use crate::timeline::{self, NewEntry};
+use crate::tx::Tx;
+use crate::value::Row;
+
+/// Ends the sessions that fell silent, and frees their tasks. Paused ones are left alone: somebody wants them to wait.
+#[derive(Debug, Clone, Copy)]
+pub struct ExpireSilent;
+
+impl Change for ExpireSilent {
+    type Output = Vec<SessionId>;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Vec<SessionId>, StoreError> {
+        let limit = tx.now - tx.rules.silence;
+        let silent: Vec<SessionId> = tx
+            .rows(
+                "SELECT id FROM sessions WHERE status IN ('spawning', 'idle', 'working') AND last_activity < $1 \
+                 AND (lease_until IS NULL OR lease_until < $2)",
+                &[limit.into(), tx.now.into()],
+            )?
+            .iter_mut()
+            .map(Row::parsed)
+            .collect::<Result<_, _>>()?;
+        for id in &silent {
+            let mut session = sessions::by_id(tx, id)?;
+            sessions::become_status(tx, &mut session, SessionStatus::Stopped, Some(EndReason::Silence))?;
+            let minutes = (tx.now - session.last_activity) / 60_000;
+            let entry = NewEntry {
+                kind: EntryKind::session_stopped(),
+                message: format!("No sign of life for {minutes} minutes"),
+                task: None,
+                metadata: None,
+            };
+            timeline::add(tx, &session.project, id, &entry)?;
+        }
+        Ok(silent)
+    }
+}
+
+/// Says that a session's process is alive, whatever its agent says.
+#[derive(Debug, Clone)]
+pub struct RenewLease {
+    /// Which session.
+    pub session: SessionId,
+    /// For how many milliseconds more.
+    pub duration: i64,
+}
+
+impl Change for RenewLease {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let until = tx.now.saturating_add(self.duration);
+        let changed =
+            tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
+        match changed {
+            0 => Err(StoreError::not_found(crate::What::Session, &self.session)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What do people say to an agent, and does it have it?
+
+use maestro_core::event::{Event, MessageFact};
+use maestro_core::id::{MessageId, SessionId};
+use maestro_core::message::{Message, MessageState};
+use maestro_core::notice::Notice;
+use maestro_core::session::Session;
+
+use crate::actor::Actor;
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::tx::{Scope, Tx};
+use crate::value::Row;
+use crate::{Listed, Page, notices, sessions};
+
+fn message(row: &mut Row) -> Result<Message, StoreError> {
+    Ok(Message {
+        id: row.parsed()?,
+        session_id: row.parsed()?,
+        from: row.text()?,
+        text: row.text()?,
+        state: {
+            let word = row.text()?;
+            MessageState::from_word(&word).ok_or_else(|| StoreError::corrupt(format!("message state `{word}`")))?
+        },
+        how: row.maybe_text()?,
+        created_at: row.int()?,
+        settled_at: row.maybe_int()?,
+    })
+}
+
+/// Says something to a session's agent. A session that has ended refuses it at once.
+#[derive(Debug, Clone)]
+pub struct Say {
+    /// Which session.
+    pub session: SessionId,
+    /// Who says it.
+    pub from: String,
+    /// The words.
+    pub text: String,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl Change for Say {
+    type Output = Message;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Message, StoreError> {
+        let session = sessions::by_id(tx, &self.session)?;
+        let over = session.status.is_over();
+        let message = Message {
+            id: tx.make_id()?,
+            session_id: self.session.clone(),
+            from: self.from.clone(),
+            text: self.text.clone(),
+            state: if over { MessageState::Refused } else { MessageState::Queued },
+            how: over.then(|| "the session has ended".to_owned()),
+            created_at: tx.now,
+            settled_at: over.then_some(tx.now),
+        };
+        tx.execute(
+            "INSERT INTO messages (id, session_id, sender, body, state, how, created_at, settled_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            &[
+                (&message.id).into(),
+                (&message.session_id).into(),
+                (&message.from).into(),
+                (&message.text).into(),
+                message.state.as_str().into(),
+                message.how.as_ref().into(),
+                message.created_at.into(),
+                message.settled_at.into(),
+            ],
+        )?;
+        let fact = fact(&message.id, &session, message.how.clone());
+        let scope = Scope::project(&session.project).session(&session.id);
+        if over {
+            tx.emit(scope, Event::MessageRefused(fact));
+        } else {
+            tx.emit(scope, Event::MessageQueued(fact));
+            let notice =
+                Notice::Message { id: message.id.clone(), from: message.from.clone(), text: message.text.clone() };
+            notices::tell(tx, &session.id, &notice, None)?;
+        }
+        Ok(message)
+    }
+}
+
+fn fact(id: &MessageId, session: &Session, how: Option<String>) -> MessageFact {
+    MessageFact { id: id.clone(), session_id: session.id.clone(), how }
+}
+
+/// Notes that the agent has a message.
+pub(crate) fn delivered(tx: &mut Tx<'_>, session: &Session, id: &MessageId, how: &str) -> Result<(), StoreError> {
+    let changed = tx.execute(
+        "UPDATE messages SET state = 'delivered', how = $1, settled_at = $2 WHERE id = $3 AND state = 'queued'",
+        &[how.into(), tx.now.into(), id.into()],
+    )?;
+    if changed > 0 {
+        let scope = Scope::project(&session.project).session(&session.id);
+        tx.emit(scope, Event::MessageDelivered(fact(id, session, Some(how.to_owned()))));
+    }
+    Ok(())
+}
+
+/// Gives up what a session will never hear.
+pub(crate) fn refuse_all(tx: &mut Tx<'_>, session: &Session, why: &str) -> Result<(), StoreError> {
+    let rows = tx.rows(
+        "UPDATE messages SET state = 'refused', how = $1, settled_at = $2 \
+         WHERE session_id = $3 AND state = 'queued' RETURNING id",
+        &[why.into(), tx.now.into(), (&session.id).into()],
+    )?;
+    for mut row in rows {
+        let scope = Scope::project(&session.project).session(&session.id);
+        tx.emit(scope, Event::MessageRefused(fact(&row.parsed()?, session, Some(why.to_owned()))));
+    }
+    Ok(())
+}
+
+/// What was said to a session, oldest first.
+#[derive(Debug, Clone)]
+pub struct Messages {
+    /// Which session.
+    pub session: SessionId,
+    /// Which part.
+    pub page: Page,
+}
+
+impl Read for Messages {
+    type Output = Listed<Message>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Listed<Message>, StoreError> {
+        sessions::by_id(db, &self.session)?;
+        let sql = "SELECT ord, id, session_id, sender, body, state, how, created_at, settled_at FROM messages \
+                   WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3";
+        let page = self.page;
+        let rows = db.rows(sql, &[(&self.session).into(), page.after.into(), page.asked().into()])?;
+        page.list(rows, message)
+    }
+}

@@ -1,0 +1,61 @@
+//! Is the database as this program needs it? Brought there at the start, step by step; never taken back.
+
+use crate::db::Db;
+use crate::error::StoreError;
+
+/// Every step that was ever made, oldest first; the schema's version is how many of them there are.
+const STEPS: &[&str] = &[include_str!("../migrations/0001_base.sql")];
+
+/// The newest schema this program knows.
+pub(crate) fn known() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
+/// Which schema the database has; 0 when it is empty.
+pub(crate) fn version(db: &mut Db<'_>) -> Result<i64, StoreError> {
+    let tables = if db.is_postgres() {
+        "SELECT count(*) FROM information_schema.tables \
+         WHERE table_schema = current_schema() AND table_name = 'maestro_schema'"
+    } else {
+        "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'maestro_schema'"
+    };
+    if db.number(tables, &[])? == 0 {
+        return Ok(0);
+    }
+    db.number("SELECT CAST(coalesce(max(version), 0) AS BIGINT) FROM maestro_schema", &[])
+}
+
+/// Takes the steps that are missing, inside the caller's transaction.
+pub(crate) fn migrate(db: &mut Db<'_>, now: i64) -> Result<(), StoreError> {
+    if db.is_postgres() {
+        db.rows("SELECT CAST(pg_advisory_xact_lock(7246290) AS TEXT)", &[])?;
+    }
+    let found = version(db)?;
+    check(found)?;
+    if found == 0 {
+        db.execute("CREATE TABLE maestro_schema (version BIGINT PRIMARY KEY, at BIGINT NOT NULL)", &[])?;
+    }
+    for (step, version) in STEPS.iter().zip(1_i64..).skip(usize::try_from(found).unwrap_or_default()) {
+        for statement in statements(step, db.is_postgres()) {
+            db.execute(&statement, &[])?;
+        }
+        db.execute("INSERT INTO maestro_schema (version, at) VALUES ($1, $2)", &[version.into(), now.into()])?;
+    }
+    Ok(())
+}
+
+/// Refuses a database that a newer program wrote.
+pub(crate) fn check(found: i64) -> Result<(), StoreError> {
+    if found > known() { Err(StoreError::Newer { found, known: known() }) } else { Ok(()) }
+}
+
+fn statements(step: &str, postgres: bool) -> Vec<String> {
+    let (order, sequence) = if postgres {
+        ("BIGSERIAL PRIMARY KEY", "BIGSERIAL PRIMARY KEY")
+    } else {
+        ("INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT")
+    };
+    let lines = step.lines().filter(|line| !line.trim_start().starts_with("--"));
+    let text = lines.collect::<Vec<_>>().join("\n").replace("ORDER KEY", order).replace("SEQUENCE KEY", sequence);
+    text.split(';').map(str::trim).filter(|statement| !statement.is_empty()).map(str::to_owned).collect()
+}

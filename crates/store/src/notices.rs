@@ -1,0 +1,134 @@
+//! What has a session not heard yet? Written when it happens, told with its next call, gone when it confirms.
+
+use maestro_core::id::{Id, SessionId, TaskId};
+use maestro_core::notice::Notice;
+use serde::{Deserialize, Serialize};
+
+use crate::actor::{self, Actor};
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::tx::Tx;
+use crate::value::to_json;
+use crate::{messages, sessions};
+
+/// How many notices one reply carries.
+const AT_ONCE: i64 = 100;
+
+/// What a session has not heard yet.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Notices {
+    /// What happened, oldest first.
+    pub notices: Vec<Notice>,
+    /// What to confirm with once they were heard; 0 when there are none.
+    pub cursor: i64,
+}
+
+/// Tells every live session at work on a task, or on one above it, but for the one that did it.
+pub(crate) fn tell_about(
+    tx: &mut Tx<'_>,
+    task: &TaskId,
+    notice: &Notice,
+    except: Option<&SessionId>,
+) -> Result<(), StoreError> {
+    let rows = tx.rows(
+        "WITH RECURSIVE up (id, parent_id) AS ( \
+           SELECT id, parent_id FROM tasks WHERE id = $1 \
+           UNION ALL SELECT tasks.id, tasks.parent_id FROM tasks JOIN up ON tasks.id = up.parent_id ) \
+         SELECT DISTINCT sessions.id FROM up \
+         JOIN task_sessions ON task_sessions.task_id = up.id \
+         JOIN sessions ON sessions.id = task_sessions.session_id \
+         WHERE sessions.status NOT IN ('completed', 'failed', 'stopped') ORDER BY sessions.id",
+        &[task.into()],
+    )?;
+    for mut row in rows {
+        tell(tx, &row.parsed()?, notice, except)?;
+    }
+    Ok(())
+}
+
+/// Tells one session, unless it did it itself.
+pub(crate) fn tell(
+    tx: &mut Tx<'_>,
+    session: &SessionId,
+    notice: &Notice,
+    except: Option<&SessionId>,
+) -> Result<(), StoreError> {
+    if except == Some(session) {
+        return Ok(());
+    }
+    let text = to_json(notice)?;
+    tx.execute(
+        "INSERT INTO notices (session_id, at, notice) VALUES ($1, $2, $3)",
+        &[session.into(), tx.now.into(), (&text).into()],
+    )?;
+    tx.execute("UPDATE sessions SET notices = notices + 1 WHERE id = $1", &[session.into()])?;
+    Ok(())
+}
+
+/// What a session has not heard yet.
+pub(crate) fn of(db: &mut Db<'_>, session: &SessionId) -> Result<Notices, StoreError> {
+    let sql = "SELECT ord, notice FROM notices WHERE session_id = $1 ORDER BY ord LIMIT $2";
+    let mut found = Notices::default();
+    for mut row in db.rows(sql, &[session.into(), AT_ONCE.into()])? {
+        found.cursor = row.int()?;
+        found.notices.push(row.json()?);
+    }
+    Ok(found)
+}
+
+/// What a session has not heard yet.
+#[derive(Debug, Clone)]
+pub struct NoticesOf(
+    /// Which session.
+    pub SessionId,
+);
+
+impl Read for NoticesOf {
+    type Output = Notices;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Notices, StoreError> {
+        sessions::by_id(db, &self.0)?;
+        of(db, &self.0)
+    }
+}
+
+/// Notes that a session heard its notices up to one; messages among them are delivered only now.
+#[derive(Debug, Clone)]
+pub struct Confirm {
+    /// Which session.
+    pub session: SessionId,
+    /// The last notice it heard.
+    pub cursor: i64,
+    /// How it heard them.
+    pub how: String,
+    /// Who says so.
+    pub actor: Actor,
+}
+
+impl Change for Confirm {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        actor::own_session(&self.actor, &self.session)?;
+        let session = sessions::by_id(tx, &self.session)?;
+        let heard = tx.rows(
+            "SELECT notice FROM notices WHERE session_id = $1 AND ord <= $2 ORDER BY ord",
+            &[(&self.session).into(), self.cursor.into()],
+        )?;
+        for mut row in heard {
+            if let Notice::Message { id, .. } = row.json()? {
+                messages::delivered(tx, &session, &id, &self.how)?;
+            }
+        }
+        tx.execute(
+            "DELETE FROM notices WHERE session_id = $1 AND ord <= $2",
+            &[(&self.session).into(), self.cursor.into()],
+        )?;
+        tx.execute(
+            "UPDATE sessions SET notices = (SELECT count(*) FROM notices WHERE session_id = $1) WHERE id = $2",
+            &[(&self.session).into(), self.session.as_str().into()],
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! Which session works on which task, and what follows for the task?
+
+use maestro_core::event::{Binding, Event};
+use maestro_core::id::{SessionId, TaskId};
+use maestro_core::notice::Notice;
+use maestro_core::rollup::roll_up;
+use maestro_core::session::{EntryKind, PairStatus};
+use maestro_core::task::{Pair, Task, TaskStatus};
+
+use crate::actor::{self, Actor};
+use crate::change::Change;
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::timeline::{self, NewEntry};
+use crate::tx::{Scope, Tx};
+use crate::value::{Param, Row};
+use crate::{notices, sessions, tasks};
+
+/// For how many tasks pairs are looked up at once.
+pub(crate) const MANY: usize = 50;
+
+fn pair(row: &mut Row) -> Result<Pair, StoreError> {
+    Ok(Pair { session: row.parsed()?, status: row.maybe_parsed()?, updated_at: row.int()? })
+}
+
+pub(crate) fn of_task(db: &mut Db<'_>, task: &TaskId) -> Result<Vec<Pair>, StoreError> {
+    let sql =
+        "SELECT session_id, status, updated_at FROM task_sessions WHERE task_id = $1 ORDER BY bound_at, session_id";
+    db.rows(sql, &[task.into()])?.iter_mut().map(pair).collect()
+}
+
+/// The pairs of up to [`MANY`] tasks.
+pub(crate) fn of_tasks(db: &mut Db<'_>, tasks: &[&str]) -> Result<Vec<(TaskId, Pair)>, StoreError> {
+    let Some(last) = tasks.last() else { return Ok(Vec::new()) };
+    // Always as many places, so that the statement is prepared once.
+    let params: Vec<Param<'_>> = (0..MANY).map(|index| (*tasks.get(index).unwrap_or(last)).into()).collect();
+    let places: Vec<String> = (1..=MANY).map(|number| format!("${number}")).collect();
+    let sql = format!(
+        "SELECT task_id, session_id, status, updated_at FROM task_sessions WHERE task_id IN ({}) \
+         ORDER BY bound_at, session_id",
+        places.join(", ")
+    );
+    db.rows(&sql, &params)?.iter_mut().map(|row| Ok((row.parsed()?, pair(row)?))).collect()
+}
+
+/// The tasks of a session, the main one first, and how it stands to each.
+pub(crate) fn of_session(
+    db: &mut Db<'_>,
+    session: &SessionId,
+) -> Result<Vec<(TaskId, Option<PairStatus>)>, StoreError> {
+    let sql = "SELECT task_id, status FROM task_sessions WHERE session_id = $1 ORDER BY position";
+    db.rows(sql, &[session.into()])?.iter_mut().map(|row| Ok((row.parsed()?, row.maybe_parsed()?))).collect()
+}
+
+/// Notes how a session stands to a task, and what follows; binds them if they are not.
+pub(crate) fn set(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId, status: PairStatus) -> Result<(), StoreError> {
+    let found = tx.row(
+        "SELECT status FROM task_sessions WHERE session_id = $1 AND task_id = $2",
+        &[session.into(), task.into()],
+    )?;
+    let before: Option<PairStatus> = if let Some(mut row) = found {
+        row.maybe_parsed()?
+    } else {
+        let task = tasks::by_id(tx, task)?;
+        bind(tx, &task, session)?;
+        None
+    };
+    if before != Some(status) {
+        update(tx, task, session, status)?;
+        note(tx, task, session)?;
+        settle(tx, task)?;
+    }
+    Ok(())
+}
+
+/// The same for a pair that exists and differs, as its caller has looked.
+pub(crate) fn update(
+    tx: &mut Tx<'_>,
+    task: &TaskId,
+    session: &SessionId,
+    status: PairStatus,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE task_sessions SET status = $1, updated_at = $2 WHERE session_id = $3 AND task_id = $4",
+        &[status.as_str().into(), tx.now.into(), session.into(), task.into()],
+    )?;
+    Ok(())
+}
+
+fn note(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId) -> Result<(), StoreError> {
+    let task = tasks::by_id(tx, task)?;
+    let role = maestro_core::Role::Worker;
+    tasks::note_progress(tx, &task, &["sessionStatus"], &Actor::Session { id: session.clone(), role });
+    Ok(())
+}
+
+/// Notes the change of a pair and settles its task.
+pub(crate) fn changed(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId) -> Result<(), StoreError> {
+    note(tx, task, session)?;
+    settle(tx, task)
+}
+
+/// Brings a task, and all above it, to where its sessions and subtasks say it is.
+pub(crate) fn settle(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
+    let mut next = Some(task.clone());
+    while let Some(id) = next.take() {
+        let mut task = tasks::by_id(tx, &id)?;
+        let said: Vec<PairStatus> = task.sessions.iter().filter_map(|pair| pair.status).collect();
+        let subtasks: Vec<TaskStatus> = tx
+            .rows("SELECT status FROM tasks WHERE parent_id = $1", &[(&id).into()])?
+            .iter_mut()
+            .map(Row::parsed)
+            .collect::<Result<_, _>>()?;
+        let status = roll_up(task.status, &said, &subtasks, tx.rules.when_done);
+        if status != task.status {
+            task.status = status;
+            tasks::save(tx, &mut task)?;
+            tasks::note_progress(tx, &task, &["status"], &Actor::Person);
+            next = task.parent;
+        }
+    }
+    Ok(())
+}
+
+/// Forgets what sessions said of a task that somebody opened again.
+pub(crate) fn forget_verdicts(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE task_sessions SET status = NULL WHERE task_id = $1 AND status IN ('completed', 'failed', 'blocked')",
+        &[task.into()],
+    )?;
+    Ok(())
+}
+
+/// Binds a session to a task; binding twice is no mistake.
+pub(crate) fn bind(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<bool, StoreError> {
+    let position = tx.number(
+        "SELECT CAST(coalesce(max(position), -1) + 1 AS BIGINT) FROM task_sessions WHERE session_id = $1",
+        &[session.into()],
+    )?;
+    let added = tx.execute(
+        "INSERT INTO task_sessions (task_id, session_id, position, bound_at, updated_at) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+        &[(&task.id).into(), session.into(), position.into(), tx.now.into(), tx.now.into()],
+    )?;
+    if added > 0 {
+        let binding = Binding { task_id: task.id.clone(), session_id: session.clone() };
+        let scope = Scope::project(&task.project).task(&task.id).session(session);
+        tx.emit(scope.clone(), Event::TaskSessionAdded(binding.clone()));
+        tx.emit(scope, Event::SessionTaskAdded(binding));
+    }
+    Ok(added > 0)
+}
+
+/// Takes a session off a task.
+pub(crate) fn remove(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<bool, StoreError> {
+    let removed = tx.execute(
+        "DELETE FROM task_sessions WHERE session_id = $1 AND task_id = $2",
+        &[session.into(), (&task.id).into()],
+    )?;
+    if removed > 0 {
+        let binding = Binding { task_id: task.id.clone(), session_id: session.clone() };
+        let scope = Scope::project(&task.project).task(&task.id).session(session);
+        tx.emit(scope.clone(), Event::TaskSessionRemoved(binding.clone()));
+        tx.emit(scope, Event::SessionTaskRemoved(binding));
+    }
+    Ok(removed > 0)
+}
+
+/// Makes these the sessions of a task.
+pub(crate) fn replace(tx: &mut Tx<'_>, task: &TaskId, wanted: &[SessionId], actor: &Actor) -> Result<(), StoreError> {
+    actor::not_a_worker(actor, "say who works on a task")?;
+    let task = tasks::by_id(tx, task)?;
+    for pair in task.sessions.iter().filter(|pair| !wanted.contains(&pair.session)) {
+        remove(tx, &task, &pair.session)?;
+    }
+    for session in wanted {
+        sessions::by_id(tx, session)?;
+        bind(tx, &task, session)?;
+    }
+    settle(tx, &task.id)
+}
+
+/// Gives a session another task.
+#[derive(Debug, Clone)]
+pub struct BindTask {
+    /// The session.
+    pub session: SessionId,
+    /// The task.
+    pub task: TaskId,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl Change for BindTask {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        actor::not_a_worker(&self.actor, "give tasks to sessions")?;
+        sessions::by_id(tx, &self.session)?;
+        let task = tasks::by_id(tx, &self.task)?;
+        if bind(tx, &task, &self.session)? {
+            line(tx, &self.session, &self.task, EntryKind::task_started(), "Added task to session")?;
+            let notice = Notice::TaskAssigned { task: task.id.clone(), title: task.title };
+            notices::tell(tx, &self.session, &notice, self.actor.session())?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes a task from a session.
+#[derive(Debug, Clone)]
+pub struct UnbindTask {
+    /// The session.
+    pub session: SessionId,
+    /// The task.
+    pub task: TaskId,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl Change for UnbindTask {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        actor::not_a_worker(&self.actor, "take tasks from sessions")?;
+        sessions::by_id(tx, &self.session)?;
+        let task = tasks::by_id(tx, &self.task)?;
+        if remove(tx, &task, &self.session)? {
+            line(tx, &self.session, &self.task, EntryKind::task_completed(), "Removed task from session")?;
+            let notice = Notice::TaskUnassigned { task: task.id.clone(), title: task.title };
+            notices::tell(tx, &self.session, &notice, self.actor.session())?;
+            settle(tx, &self.task)?;
+        }
+        Ok(())
+    }
+}
+
+fn line(tx: &mut Tx<'_>, session: &SessionId, task: &TaskId, kind: EntryKind, message: &str) -> Result<(), StoreError> {
+    let project = sessions::by_id(tx, session)?.project;
+    let entry = NewEntry { kind, message: message.to_owned(), task: Some(task.clone()), metadata: None };
+    timeline::add(tx, &project, session, &entry)
+}

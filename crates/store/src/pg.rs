@@ -1,0 +1,215 @@
+//! How does PostgreSQL take many writers? Each change is a transaction on a connection of its own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::{Client, Config, NoTls};
+
+use crate::change::{Job, ReadJob};
+use crate::db::{Backend, Db, Statements};
+use crate::error::{StoreError, text_of};
+use crate::migrate;
+use crate::store::{Clock, Shared};
+use crate::tx::Tx;
+
+/// How many connections do the work.
+const WORKERS: usize = 8;
+/// How often a change is tried again when another one came first.
+const TRIES: usize = 20;
+
+/// The threads of a PostgreSQL store.
+pub(crate) struct Postgres {
+    work: Sender<Work>,
+}
+
+enum Work {
+    Write(Box<dyn Job>),
+    Read(ReadJob),
+}
+
+impl Work {
+    fn refuse(self, error: &StoreError) {
+        match self {
+            Self::Write(job) => job.settle(Err(error.clone())),
+            Self::Read(job) => job(Err(error.clone())),
+        }
+    }
+}
+
+impl Postgres {
+    pub(crate) fn open(url: &str, clock: &Clock, shared: &Arc<Shared>) -> Result<Self, StoreError> {
+        let config: Config = url.parse().map_err(|error| open_error(&error))?;
+        prepare(&config, clock)?;
+        let (work, waiting) = channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        let changed = Arc::new(AtomicBool::new(false));
+        for _ in 0..WORKERS {
+            let worker = Worker {
+                config: config.clone(),
+                clock: Arc::clone(clock),
+                shared: Arc::clone(shared),
+                changed: Arc::clone(&changed),
+                connection: None,
+            };
+            let waiting = Arc::clone(&waiting);
+            spawn("store-worker", move || worker.run(&waiting))?;
+        }
+        let shared = Arc::downgrade(shared);
+        spawn("store-doorbell", move || listen(&config, &shared, &changed))?;
+        Ok(Self { work })
+    }
+
+    pub(crate) fn write(&self, job: Box<dyn Job>) {
+        self.send(Work::Write(job));
+    }
+
+    pub(crate) fn read(&self, job: ReadJob) {
+        self.send(Work::Read(job));
+    }
+
+    fn send(&self, work: Work) {
+        if let Err(refused) = self.work.send(work) {
+            refused.0.refuse(&StoreError::Closed);
+        }
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+    let spawned = thread::Builder::new().name(name.to_owned()).spawn(work);
+    spawned.map(|_| ()).map_err(|error| StoreError::Database(format!("cannot start a thread: {error}")))
+}
+
+fn open_error(error: &postgres::Error) -> StoreError {
+    StoreError::Open { place: "at the address given".to_owned(), cause: text_of(error) }
+}
+
+fn prepare(config: &Config, clock: &Clock) -> Result<(), StoreError> {
+    let mut client = config.connect(NoTls).map_err(|error| open_error(&error))?;
+    let mut statements = Statements::new();
+    let transaction = client.transaction()?;
+    let mut db = Db(Backend::Postgres(transaction, &mut statements));
+    migrate::migrate(&mut db, clock())?;
+    commit(db)
+}
+
+fn commit(db: Db<'_>) -> Result<(), StoreError> {
+    match db.0 {
+        Backend::Postgres(transaction, _) => Ok(transaction.commit()?),
+        Backend::Sqlite(_) => Err(StoreError::Closed),
+    }
+}
+
+struct Worker {
+    config: Config,
+    clock: Clock,
+    shared: Arc<Shared>,
+    changed: Arc<AtomicBool>,
+    connection: Option<(Client, Statements)>,
+}
+
+impl Worker {
+    fn run(mut self, waiting: &Mutex<Receiver<Work>>) {
+        loop {
+            let next = waiting.lock().map(|waiting| waiting.recv());
+            let Ok(Ok(work)) = next else { return };
+            if let Err(error) = self.connect() {
+                work.refuse(&error);
+                continue;
+            }
+            match work {
+                Work::Write(job) => self.write(job),
+                Work::Read(job) => self.read(job),
+            }
+            if self.connection.as_ref().is_some_and(|(client, _)| client.is_closed()) {
+                self.connection = None;
+            }
+        }
+    }
+
+    fn connect(&mut self) -> Result<(), StoreError> {
+        if self.connection.is_none() {
+            let client = self.config.connect(NoTls).map_err(|error| open_error(&error))?;
+            self.connection = Some((client, Statements::new()));
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, mut job: Box<dyn Job>) {
+        let mut tried = 0;
+        let committed = loop {
+            tried += 1;
+            match self.try_write(job.as_mut()) {
+                Err(StoreError::Collision) if tried < TRIES => {}
+                settled => break settled,
+            }
+        };
+        self.shared.synced(1);
+        let done = committed.is_ok();
+        job.settle(committed);
+        if done {
+            self.changed.store(true, Ordering::Relaxed);
+            self.shared.ring();
+        }
+    }
+
+    fn try_write(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
+        let (client, statements) = self.connection.as_mut().ok_or(StoreError::Closed)?;
+        let transaction = client.transaction()?;
+        let db = Db(Backend::Postgres(transaction, statements));
+        let mut tx = Tx::new(db, (self.clock)(), self.shared.rules());
+        job.run(&mut tx)?;
+        commit(tx.into_db())
+    }
+
+    fn read(&mut self, job: ReadJob) {
+        let Some((client, statements)) = self.connection.as_mut() else {
+            return job(Err(StoreError::Closed));
+        };
+        match client
+            .build_transaction()
+            .read_only(true)
+            .isolation_level(postgres::IsolationLevel::RepeatableRead)
+            .start()
+        {
+            Ok(transaction) => job(Ok(&mut Db(Backend::Postgres(transaction, statements)))),
+            Err(error) => job(Err(error.into())),
+        }
+    }
+}
+
+/// Tells other servers of our changes, and rings when they tell of theirs.
+///
+/// The bell is rung outside the changes' transactions and at most ten times a second, because PostgreSQL holds a lock
+/// on all commits while it notifies; the look each second is for a bell that was lost.
+fn listen(config: &Config, shared: &Weak<Shared>, changed: &AtomicBool) {
+    const PAUSE: Duration = Duration::from_secs(1);
+    while shared.strong_count() > 0 {
+        // A connection that breaks is made again; until then the changes of others are seen late, not lost.
+        if listen_once(config, shared, changed).is_err() {
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn listen_once(config: &Config, shared: &Weak<Shared>, changed: &AtomicBool) -> Result<(), postgres::Error> {
+    const BEAT: Duration = Duration::from_millis(100);
+    const LOOK: Duration = Duration::from_secs(1);
+    let mut client = config.connect(NoTls)?;
+    client.batch_execute("LISTEN maestro")?;
+    let mut looked = Instant::now();
+    while let Some(shared) = shared.upgrade() {
+        if changed.swap(false, Ordering::Relaxed) {
+            client.batch_execute("NOTIFY maestro")?;
+        }
+        let rung = client.notifications().timeout_iter(BEAT).next()?;
+        if rung.is_some() || (shared.is_watched() && looked.elapsed() > LOOK) {
+            looked = Instant::now();
+            shared.ring();
+        }
+    }
+    Ok(())
+}

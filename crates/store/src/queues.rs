@@ -1,0 +1,253 @@
+//! How does a session go through its tasks one after the other? Each step is one change, so that two cannot take one.
+
+use maestro_core::event::{Event, QueueFact};
+use maestro_core::id::{SessionId, TaskId};
+use maestro_core::queue::{ItemStatus, Queue, QueueItem};
+use maestro_core::session::{Approach, PairStatus, Session};
+use serde::{Deserialize, Serialize};
+
+use crate::actor::{self, Actor};
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::{StoreError, What};
+use crate::tx::{Scope, Tx};
+use crate::value::Row;
+use crate::{pairs, sessions, tasks};
+
+pub(crate) fn create(tx: &mut Tx<'_>, session: &SessionId, tasks: &[TaskId]) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO queues (session_id, current_index, created_at, updated_at) VALUES ($1, $2, $3, $4)",
+        &[session.into(), (-1).into(), tx.now.into(), tx.now.into()],
+    )?;
+    for (task, position) in tasks.iter().zip(0..) {
+        push(tx, session, task, position)?;
+    }
+    let scope = Scope::project(&sessions::by_id(tx, session)?.project).session(session);
+    let fact = QueueFact { session_id: session.clone(), task_id: None, reason: None };
+    tx.emit(scope, Event::QueueCreated(fact));
+    Ok(())
+}
+
+fn push(tx: &mut Tx<'_>, session: &SessionId, task: &TaskId, position: i64) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO queue_items (session_id, position, task_id, status, added_at) VALUES ($1, $2, $3, $4, $5)",
+        &[session.into(), position.into(), task.into(), ItemStatus::Queued.as_str().into(), tx.now.into()],
+    )?;
+    Ok(())
+}
+
+fn item(row: &mut Row) -> Result<QueueItem, StoreError> {
+    Ok(QueueItem {
+        task_id: row.parsed()?,
+        status: {
+            let word = row.text()?;
+            ItemStatus::from_word(&word).ok_or_else(|| StoreError::corrupt(format!("queue item `{word}`")))?
+        },
+        added_at: row.int()?,
+        started_at: row.maybe_int()?,
+        completed_at: row.maybe_int()?,
+        fail_reason: row.maybe_text()?,
+    })
+}
+
+/// A session's queue; a session that takes its tasks otherwise has none.
+fn load(db: &mut Db<'_>, id: &SessionId) -> Result<(Session, Queue), StoreError> {
+    let session = sessions::by_id(db, id)?;
+    if session.strategy != Approach::Queue {
+        return Err(StoreError::Invalid(format!("Session {id} does not use queue strategy")));
+    }
+    let found =
+        db.row("SELECT current_index, created_at, updated_at FROM queues WHERE session_id = $1", &[id.into()])?;
+    let mut row = found.ok_or_else(|| StoreError::not_found(What::Queue, id))?;
+    let items = db
+        .rows(
+            "SELECT task_id, status, added_at, started_at, completed_at, fail_reason FROM queue_items \
+             WHERE session_id = $1 ORDER BY position",
+            &[id.into()],
+        )?
+        .iter_mut()
+        .map(item)
+        .collect::<Result<_, _>>()?;
+    let queue = Queue {
+        session_id: id.clone(),
+        current_index: row.int()?,
+        created_at: row.int()?,
+        updated_at: row.int()?,
+        items,
+    };
+    Ok((session, queue))
+}
+
+fn emit(tx: &mut Tx<'_>, session: &Session, task: &TaskId, reason: Option<&str>, event: fn(QueueFact) -> Event) {
+    let fact =
+        QueueFact { session_id: session.id.clone(), task_id: Some(task.clone()), reason: reason.map(str::to_owned) };
+    tx.emit(Scope::project(&session.project).task(task).session(&session.id), event(fact));
+}
+
+fn set_item(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    task: &TaskId,
+    status: ItemStatus,
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
+    let column = if status == ItemStatus::Processing { "started_at" } else { "completed_at" };
+    tx.execute(
+        &format!(
+            "UPDATE queue_items SET status = $1, {column} = $2, fail_reason = $3 \
+             WHERE session_id = $4 AND task_id = $5 AND status IN ('queued', 'processing')"
+        ),
+        &[status.as_str().into(), tx.now.into(), reason.into(), (&session.id).into(), task.into()],
+    )?;
+    tx.execute(
+        "UPDATE queues SET updated_at = $1, current_index = (SELECT CAST(coalesce(max(position), -1) AS BIGINT) \
+         FROM queue_items WHERE session_id = $2 AND status <> 'queued') WHERE session_id = $3",
+        &[tx.now.into(), (&session.id).into(), (&session.id).into()],
+    )?;
+    tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&session.id).into()])?;
+    Ok(())
+}
+
+/// A session's queue.
+#[derive(Debug, Clone)]
+pub struct QueueOf(
+    /// Which session.
+    pub SessionId,
+);
+
+impl Read for QueueOf {
+    type Output = Queue;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Queue, StoreError> {
+        Ok(load(db, &self.0)?.1)
+    }
+}
+
+/// Begins the next item.
+#[derive(Debug, Clone)]
+pub struct QueueStart {
+    /// Whose queue.
+    pub session: SessionId,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl Change for QueueStart {
+    type Output = Option<QueueItem>;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Option<QueueItem>, StoreError> {
+        actor::own_session(&self.actor, &self.session)?;
+        let (session, queue) = load(tx, &self.session)?;
+        if let Some(item) = queue.processing() {
+            let message = format!("Task {} is being processed already; complete, fail or skip it first", item.task_id);
+            return Err(StoreError::Invalid(message));
+        }
+        let Some(next) = queue.next() else { return Ok(None) };
+        let task = next.task_id.clone();
+        set_item(tx, &session, &task, ItemStatus::Processing, None)?;
+        pairs::set(tx, &task, &session.id, PairStatus::Working)?;
+        emit(tx, &session, &task, None, Event::QueueItemStarted);
+        let (_, queue) = load(tx, &self.session)?;
+        Ok(queue.processing().cloned())
+    }
+}
+
+/// How an item ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueueStep {
+    /// It is done.
+    Complete,
+    /// It was given up.
+    Fail(
+        /// Why.
+        Option<String>,
+    ),
+    /// It is left out.
+    Skip,
+}
+
+/// Ends the item being worked on; skipping also takes the next one.
+#[derive(Debug, Clone)]
+pub struct QueueEnd {
+    /// Whose queue.
+    pub session: SessionId,
+    /// How.
+    pub step: QueueStep,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+/// An item that ended, and the one whose turn is next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueStepped {
+    /// The one that ended.
+    pub ended: QueueItem,
+    /// The one whose turn is next.
+    pub next: Option<QueueItem>,
+}
+
+impl Change for QueueEnd {
+    type Output = QueueStepped;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<QueueStepped, StoreError> {
+        actor::own_session(&self.actor, &self.session)?;
+        let (session, queue) = load(tx, &self.session)?;
+        let skippable = if self.step == QueueStep::Skip { queue.next() } else { None };
+        let Some(item) = queue.processing().or(skippable) else {
+            return Err(StoreError::Invalid("No task is being processed".to_owned()));
+        };
+        let task = item.task_id.clone();
+        match &self.step {
+            QueueStep::Complete => {
+                set_item(tx, &session, &task, ItemStatus::Completed, None)?;
+                pairs::set(tx, &task, &session.id, PairStatus::Completed)?;
+                emit(tx, &session, &task, None, Event::QueueItemCompleted);
+            }
+            QueueStep::Fail(reason) => {
+                set_item(tx, &session, &task, ItemStatus::Failed, reason.as_deref())?;
+                pairs::set(tx, &task, &session.id, PairStatus::Failed)?;
+                emit(tx, &session, &task, reason.as_deref(), Event::QueueItemFailed);
+            }
+            QueueStep::Skip => {
+                set_item(tx, &session, &task, ItemStatus::Skipped, None)?;
+                pairs::set(tx, &task, &session.id, PairStatus::Skipped)?;
+                emit(tx, &session, &task, None, Event::QueueItemSkipped);
+            }
+        }
+        let (_, after) = load(tx, &self.session)?;
+        let ended = after.items.iter().rev().find(|item| item.task_id == task).cloned();
+        let ended = ended.ok_or_else(|| StoreError::corrupt("a queue item vanished"))?;
+        Ok(QueueStepped { ended, next: after.next().cloned() })
+    }
+}
+
+/// Puts one more task at the end.
+#[derive(Debug, Clone)]
+pub struct QueuePush {
+    /// Whose queue.
+    pub session: SessionId,
+    /// The task.
+    pub task: TaskId,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl Change for QueuePush {
+    type Output = QueueItem;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<QueueItem, StoreError> {
+        actor::not_a_worker(&self.actor, "put tasks into queues")?;
+        let (session, queue) = load(tx, &self.session)?;
+        let task = tasks::by_id(tx, &self.task)?;
+        let waits = |item: &&QueueItem| matches!(item.status, ItemStatus::Queued | ItemStatus::Processing);
+        if queue.items.iter().filter(waits).any(|item| item.task_id == self.task) {
+            return Err(StoreError::Invalid(format!("Task {} is in the queue already", self.task)));
+        }
+        let position = i64::try_from(queue.items.len()).unwrap_or(i64::MAX);
+        push(tx, &self.session, &self.task, position)?;
+        pairs::bind(tx, &task, &self.session)?;
+        emit(tx, &session, &self.task, None, Event::QueueItemPushed);
+        let (_, queue) = load(tx, &self.session)?;
+        queue.items.last().cloned().ok_or_else(|| StoreError::corrupt("a queue item vanished"))
+    }
+}

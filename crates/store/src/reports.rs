@@ -1,0 +1,280 @@
+//! What does a session say about its work? The store's hottest change: few statements, whatever the tree looks like.
+
+use maestro_core::Role;
+use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::notice::Notice;
+use maestro_core::report::ReportKind;
+use maestro_core::session::{Approach, EndReason, PairStatus, SessionStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::actor::{self, Actor};
+use crate::change::Change;
+use crate::error::{StoreError, What};
+use crate::notices::{self, Notices};
+use crate::sessions::{self, CreateSession};
+use crate::timeline::{self, NewEntry};
+use crate::tx::Tx;
+use crate::{pairs, tasks};
+
+/// Whose report it is.
+#[derive(Debug, Clone)]
+pub enum Who {
+    /// This session's.
+    Session(SessionId),
+    /// That of whoever works on this task; a session is begun if nobody does.
+    Task(TaskId),
+}
+
+/// A session says how it goes. Without words it is a sign of life.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Whose it is.
+    pub who: Who,
+    /// How it goes.
+    pub kind: ReportKind,
+    /// In its words.
+    pub message: Option<String>,
+    /// About which of its tasks; none means what [`Report::subjects`] says.
+    pub tasks: Vec<TaskId>,
+    /// What else is to be kept.
+    pub metadata: Option<Json>,
+    /// Who says so.
+    pub actor: Actor,
+}
+
+/// What came of a report, and what the session should know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reported {
+    /// The session.
+    pub session: SessionId,
+    /// Its project.
+    pub project: ProjectId,
+    /// Whether it works.
+    pub status: SessionStatus,
+    /// The tasks the report was about.
+    pub tasks: Vec<TaskId>,
+    /// What happened since the session last heard.
+    pub news: Notices,
+}
+
+/// What a report needs to know of its session.
+struct Reporter {
+    id: SessionId,
+    project: ProjectId,
+    status: SessionStatus,
+    end: Option<EndReason>,
+    asks: bool,
+    waiting: i64,
+}
+
+impl Change for Report {
+    type Output = Reported;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Reported, StoreError> {
+        let id = self.session(tx)?;
+        actor::own_session(&self.actor, &id)?;
+        let reporter = reporter(tx, &id)?;
+        let bound = pairs::of_session(tx, &id)?;
+        let subjects = self.subjects(tx, &bound)?;
+        let status = self.new_status(&reporter);
+        self.touch(tx, &reporter, status)?;
+        self.write_lines(tx, &reporter, &subjects)?;
+        if status.is_over() && status == reporter.status {
+            // Somebody ended it; its words are kept, and change nothing.
+        } else if self.message.is_some() || self.kind != ReportKind::Progress || status != reporter.status {
+            self.set_pairs(tx, &reporter, &bound, &subjects)?;
+        }
+        if status != reporter.status && status.is_over() {
+            let mut session = sessions::by_id(tx, &id)?;
+            session.status = reporter.status;
+            sessions::become_status(tx, &mut session, status, None)?;
+        } else if status != reporter.status || (self.kind == ReportKind::NeedsInput) != reporter.asks {
+            let session = sessions::by_id(tx, &id)?;
+            sessions::note_change(tx, &session);
+        }
+        let news = news(tx, &reporter)?;
+        Ok(Reported { session: id, project: reporter.project, status, tasks: subjects, news })
+    }
+}
+
+impl Report {
+    fn session(&self, tx: &mut Tx<'_>) -> Result<SessionId, StoreError> {
+        match &self.who {
+            Who::Session(id) => Ok(id.clone()),
+            Who::Task(task) => session_of(tx, task),
+        }
+    }
+
+    /// The tasks it is about: those named; else the only one there is; and all of them when the session is done.
+    fn subjects(&self, tx: &mut Tx<'_>, bound: &[(TaskId, Option<PairStatus>)]) -> Result<Vec<TaskId>, StoreError> {
+        if !self.tasks.is_empty() {
+            for task in &self.tasks {
+                tasks::by_id(tx, task)?;
+                actor::require(tx, &self.actor, task)?;
+            }
+            return Ok(self.tasks.clone());
+        }
+        let all = self.kind == ReportKind::Complete || bound.len() == 1;
+        Ok(if all { bound.iter().map(|(task, _)| task.clone()).collect() } else { Vec::new() })
+    }
+
+    /// What the session becomes. A session that fell silent lives again; one that was told to wait or end does not.
+    fn new_status(&self, reporter: &Reporter) -> SessionStatus {
+        let done = self.kind == ReportKind::Complete && self.tasks.is_empty();
+        match reporter.status {
+            SessionStatus::Completed => SessionStatus::Completed,
+            SessionStatus::Stopped if reporter.end == Some(EndReason::Cancelled) => SessionStatus::Stopped,
+            _ if done => SessionStatus::Completed,
+            SessionStatus::Paused => SessionStatus::Paused,
+            _ => SessionStatus::Working,
+        }
+    }
+
+    fn touch(&self, tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<(), StoreError> {
+        let asks = self.message.as_ref().filter(|_| self.kind == ReportKind::NeedsInput);
+        if status == reporter.status && !reporter.asks && asks.is_none() {
+            let sql = "UPDATE sessions SET last_activity = $1 WHERE id = $2";
+            tx.execute(sql, &[tx.now.into(), (&reporter.id).into()])?;
+            return Ok(());
+        }
+        let end = reporter.end.filter(|_| status == reporter.status);
+        tx.execute(
+            "UPDATE sessions SET last_activity = $1, status = $2, end_reason = $3, needs_input = $4, \
+             completed_at = CASE WHEN $5 = 'working' THEN NULL ELSE completed_at END, revision = revision + 1 \
+             WHERE id = $6",
+            &[
+                tx.now.into(),
+                status.as_str().into(),
+                end.map(EndReason::as_str).into(),
+                asks.into(),
+                status.as_str().into(),
+                (&reporter.id).into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn write_lines(&self, tx: &mut Tx<'_>, reporter: &Reporter, subjects: &[TaskId]) -> Result<(), StoreError> {
+        let words = match (&self.message, self.kind) {
+            (Some(message), _) => message.clone(),
+            (None, ReportKind::Progress) => return Ok(()),
+            (None, ReportKind::Complete) => "Completed".to_owned(),
+            (None, other) => other.to_string(),
+        };
+        let line = |task: Option<&TaskId>| NewEntry {
+            kind: self.kind.entry_kind(),
+            message: words.clone(),
+            task: task.cloned(),
+            metadata: self.metadata.clone(),
+        };
+        if subjects.is_empty() {
+            return timeline::add(tx, &reporter.project, &reporter.id, &line(None));
+        }
+        subjects.iter().try_for_each(|task| timeline::add(tx, &reporter.project, &reporter.id, &line(Some(task))))
+    }
+
+    fn set_pairs(
+        &self,
+        tx: &mut Tx<'_>,
+        reporter: &Reporter,
+        bound: &[(TaskId, Option<PairStatus>)],
+        subjects: &[TaskId],
+    ) -> Result<(), StoreError> {
+        let status = self.kind.pair_status();
+        for task in subjects {
+            match bound.iter().find(|(id, _)| id == task) {
+                Some((_, before)) if *before == Some(status) => {}
+                // Going on with what was said to be done is a remark, not a change of mind.
+                Some((_, Some(PairStatus::Completed))) if self.kind == ReportKind::Progress => {}
+                Some(_) => {
+                    pairs::update(tx, task, &reporter.id, status)?;
+                    pairs::changed(tx, task, &reporter.id)?;
+                }
+                None => below(tx, task, self.kind)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A report about a subtask moves the subtask itself, since no session is bound to it.
+fn below(tx: &mut Tx<'_>, task: &TaskId, kind: ReportKind) -> Result<(), StoreError> {
+    use maestro_core::task::TaskStatus;
+    let mut subtask = tasks::by_id(tx, task)?;
+    let status = match kind {
+        ReportKind::Complete => TaskStatus::Completed,
+        ReportKind::Blocked | ReportKind::Error => TaskStatus::Blocked,
+        ReportKind::Progress | ReportKind::NeedsInput => TaskStatus::InProgress,
+    };
+    if subtask.status == status || !subtask.status.may_become(status) {
+        return Ok(());
+    }
+    subtask.status = status;
+    tasks::save(tx, &mut subtask)?;
+    tasks::note_progress(tx, &subtask, &["status"], &Actor::Person);
+    match &subtask.parent {
+        Some(parent) => pairs::settle(tx, parent),
+        None => Ok(()),
+    }
+}
+
+fn reporter(tx: &mut Tx<'_>, id: &SessionId) -> Result<Reporter, StoreError> {
+    let found = tx
+        .row("SELECT project_id, status, end_reason, needs_input, notices FROM sessions WHERE id = $1", &[id.into()])?;
+    let mut row = found.ok_or_else(|| StoreError::not_found(What::Session, id))?;
+    Ok(Reporter {
+        id: id.clone(),
+        project: row.parsed()?,
+        status: row.parsed()?,
+        end: row.maybe_parsed()?,
+        asks: row.maybe_text()?.is_some(),
+        waiting: row.int()?,
+    })
+}
+
+fn news(tx: &mut Tx<'_>, reporter: &Reporter) -> Result<Notices, StoreError> {
+    let mut news = if reporter.waiting > 0 { notices::of(tx, &reporter.id)? } else { Notices::default() };
+    // What it should be doing, it is told every time.
+    let standing = match (reporter.status, reporter.end) {
+        (SessionStatus::Paused, _) => Some(Notice::Paused),
+        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => Some(Notice::Cancelled),
+        _ => None,
+    };
+    if let Some(standing) = standing.filter(|standing| !news.notices.contains(standing)) {
+        news.notices.push(standing);
+    }
+    Ok(news)
+}
+
+/// The youngest living session at work on a task; one is begun if there is none.
+fn session_of(tx: &mut Tx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
+    let task = tasks::by_id(tx, task)?;
+    let found = tx.row(
+        "SELECT sessions.id FROM sessions JOIN task_sessions ON task_sessions.session_id = sessions.id \
+         WHERE task_sessions.task_id = $1 AND sessions.status NOT IN ('completed', 'failed', 'stopped') \
+         ORDER BY sessions.ord DESC LIMIT 1",
+        &[(&task.id).into()],
+    )?;
+    if let Some(mut row) = found {
+        return row.parsed();
+    }
+    let mut metadata = Map::new();
+    metadata.insert("spawnSource".to_owned(), "cli".into());
+    let create = CreateSession {
+        id: None,
+        project: task.project,
+        name: Some(format!("Session for {}", task.title.chars().take(80).collect::<String>())),
+        tasks: vec![task.id],
+        role: Role::Worker,
+        agent: None,
+        strategy: Approach::Simple,
+        status: SessionStatus::Idle,
+        env: Map::new(),
+        metadata,
+        parent: None,
+        hostname: String::new(),
+        platform: std::env::consts::OS.to_owned(),
+    };
+    Ok(create.apply(tx)?.id)
+}

@@ -1,0 +1,187 @@
+//! How does SQLite take many writers? One thread writes, and takes everything that waits into one commit.
+//!
+//! Each change has a savepoint of its own, so that a refusal undoes that change only; nobody is told before the
+//! commit is on the disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::change::{Job, ReadJob};
+use crate::db::{Backend, Db};
+use crate::error::StoreError;
+use crate::migrate;
+use crate::store::{Clock, Shared};
+use crate::tx::Tx;
+
+/// How many changes go into one commit at most.
+const BATCH: usize = 512;
+/// How long another program may hold the database.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many threads read.
+const READERS: usize = 2;
+
+/// The threads of a SQLite store.
+pub(crate) struct Sqlite {
+    writes: Sender<Box<dyn Job>>,
+    reads: Sender<ReadJob>,
+}
+
+impl Sqlite {
+    pub(crate) fn open(path: &Path, clock: &Clock, shared: &Arc<Shared>) -> Result<Self, StoreError> {
+        let connection = prepare(path, clock)?;
+        let (writes, waiting) = channel();
+        let shared_writer = Arc::clone(shared);
+        let clock = Arc::clone(clock);
+        spawn("store-writer", move || write_all(&connection, &waiting, &clock, &shared_writer))?;
+        let (reads, questions) = channel();
+        let questions = Arc::new(std::sync::Mutex::new(questions));
+        for _ in 0..READERS {
+            let (path, questions) = (path.to_owned(), Arc::clone(&questions));
+            spawn("store-reader", move || read_all(&path, &questions))?;
+        }
+        Ok(Self { writes, reads })
+    }
+
+    pub(crate) fn write(&self, job: Box<dyn Job>) {
+        if let Err(refused) = self.writes.send(job) {
+            refused.0.settle(Err(StoreError::Closed));
+        }
+    }
+
+    pub(crate) fn read(&self, job: ReadJob) {
+        if let Err(refused) = self.reads.send(job) {
+            (refused.0)(Err(StoreError::Closed));
+        }
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+    let spawned = thread::Builder::new().name(name.to_owned()).spawn(work);
+    spawned.map(|_| ()).map_err(|error| StoreError::Database(format!("cannot start a thread: {error}")))
+}
+
+/// Opens the file, makes it durable, and brings its schema up to date.
+fn prepare(path: &Path, clock: &Clock) -> Result<Connection, StoreError> {
+    let connection = open(path)?;
+    let version = migrate::version(&mut Db(Backend::Sqlite(&connection)))?;
+    migrate::check(version)?;
+    if version < migrate::known() {
+        // Another process may be at it; whoever is second finds nothing left to do.
+        let transaction = rusqlite::Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+        migrate::migrate(&mut Db(Backend::Sqlite(&transaction)), clock())?;
+        transaction.commit()?;
+    }
+    Ok(connection)
+}
+
+/// Opens a connection to the file.
+pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let failed = |cause: rusqlite::Error| match StoreError::from(cause) {
+        StoreError::Database(cause) => StoreError::Open { place: path.display().to_string(), cause },
+        other => other,
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(256);
+    if connection.is_readonly("main")? {
+        return Err(StoreError::ReadOnly(path.display().to_string()));
+    }
+    connection
+        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
+        .map_err(failed)?;
+    Ok(connection)
+}
+
+fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn Job>>, clock: &Clock, shared: &Shared) {
+    while let Ok(first) = waiting.recv() {
+        let mut batch = vec![first];
+        batch.extend(waiting.try_iter().take(BATCH - 1));
+        let committed = write_batch(connection, &mut batch, clock, shared);
+        shared.synced(batch.len());
+        for job in batch {
+            job.settle(committed.clone());
+        }
+        if committed.is_ok() {
+            shared.ring();
+        }
+    }
+}
+
+fn write_batch(
+    connection: &Connection,
+    batch: &mut [Box<dyn Job>],
+    clock: &Clock,
+    shared: &Shared,
+) -> Result<(), StoreError> {
+    let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(|_| ());
+    run("BEGIN IMMEDIATE")?;
+    let rules = shared.rules();
+    for job in batch {
+        run("SAVEPOINT change")?;
+        let mut tx = Tx::new(Db(Backend::Sqlite(connection)), clock(), rules);
+        if job.run(&mut tx).is_err() {
+            run("ROLLBACK TO change")?;
+        }
+        run("RELEASE change")?;
+    }
+    run("COMMIT").inspect_err(|_| {
+        // A commit that failed, for want of room say, leaves the transaction open.
+        let _ = run("ROLLBACK");
+    })?;
+    Ok(())
+}
+
+fn read_all(path: &Path, questions: &std::sync::Mutex<Receiver<ReadJob>>) {
+    let mut connection = None;
+    loop {
+        let next = questions.lock().map(|questions| questions.recv());
+        let Ok(Ok(job)) = next else { return };
+        if connection.is_none() {
+            match open(path) {
+                Ok(opened) => connection = Some(opened),
+                Err(error) => {
+                    job(Err(error));
+                    continue;
+                }
+            }
+        }
+        if let Some(connection) = &connection {
+            read_one(connection, job);
+        }
+    }
+}
+
+/// Answers one question from one state of the database.
+fn read_one(connection: &Connection, job: ReadJob) {
+    match rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Deferred) {
+        Ok(transaction) => job(Ok(&mut Db(Backend::Sqlite(&transaction)))),
+        Err(error) => job(Err(error.into())),
+    }
+}
+
+/// Rings when another process has committed; asked often while somebody watches, and seldom otherwise.
+pub(crate) fn watch(path: PathBuf, shared: Weak<Shared>) -> Result<(), StoreError> {
+    const WATCHED: Duration = Duration::from_millis(20);
+    const UNWATCHED: Duration = Duration::from_millis(250);
+    spawn("store-doorbell", move || {
+        let Ok(connection) = open(&path) else { return };
+        let version = || connection.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).ok();
+        let mut seen = version();
+        while let Some(shared) = shared.upgrade() {
+            let now = version();
+            if now != seen {
+                seen = now;
+                shared.ring();
+            }
+            let pause = if shared.is_watched() { WATCHED } else { UNWATCHED };
+            drop(shared);
+            thread::sleep(pause);
+        }
+    })
+}

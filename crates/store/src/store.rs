@@ -1,0 +1,196 @@
+//! Where does everything go through? One handle for both databases, cheap to copy, safe to share.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+
+use tokio::sync::watch;
+
+use crate::answers::Once;
+use crate::change::{Change, Job, Pending, Read, ReadJob, read_job};
+use crate::error::StoreError;
+use crate::pg::Postgres;
+use crate::sqlite::{self, Sqlite};
+use crate::tx::Rules;
+
+/// Tells the time in milliseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// Where a store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A SQLite file.
+    File(PathBuf),
+    /// A PostgreSQL address.
+    Postgres(String),
+}
+
+impl Place {
+    /// The place that a `--database` option names.
+    pub fn parse(text: &str) -> Self {
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Self::Postgres(text.to_owned());
+        }
+        Self::File(PathBuf::from(text.strip_prefix("sqlite://").unwrap_or(text)))
+    }
+}
+
+/// Everything that is stored.
+#[derive(Clone)]
+pub struct Store {
+    backend: Arc<Backend>,
+    shared: Arc<Shared>,
+    place: Arc<Place>,
+}
+
+enum Backend {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// Opens the store, and brings its schema up to date.
+    pub fn open(place: Place, clock: &Clock) -> Result<Self, StoreError> {
+        let shared = Arc::new(Shared::default());
+        let backend = match &place {
+            Place::File(path) => Backend::Sqlite(Sqlite::open(path, clock, &shared)?),
+            Place::Postgres(url) => Backend::Postgres(Postgres::open(url, clock, &shared)?),
+        };
+        Ok(Self { backend: Arc::new(backend), shared, place: Arc::new(place) })
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Makes a change; when this returns, it is on the disk.
+    pub async fn write<C: Change>(&self, change: C) -> Result<C::Output, StoreError> {
+        self.write_once(change, None).await
+    }
+
+    /// Makes a change unless the same request made it before, and then gives the same answer.
+    pub async fn write_once<C: Change>(&self, change: C, once: Option<Once>) -> Result<C::Output, StoreError> {
+        let (job, answer) = Pending::new(change, once);
+        self.send(job);
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Looks something up.
+    pub async fn read<R: Read>(&self, read: R) -> Result<R::Output, StoreError> {
+        let (job, answer) = read_job(read);
+        self.ask(job);
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    fn send(&self, job: Box<dyn Job>) {
+        match self.backend.as_ref() {
+            Backend::Sqlite(sqlite) => sqlite.write(job),
+            Backend::Postgres(postgres) => postgres.write(job),
+        }
+    }
+
+    fn ask(&self, job: ReadJob) {
+        match self.backend.as_ref() {
+            Backend::Sqlite(sqlite) => sqlite.read(job),
+            Backend::Postgres(postgres) => postgres.read(job),
+        }
+    }
+
+    /// What the settings decide from now on.
+    pub fn set_rules(&self, rules: Rules) {
+        if let Ok(mut current) = self.shared.rules.write() {
+            *current = rules;
+        }
+    }
+
+    /// Changes whenever something was stored by this process; other processes' changes are seen after [`Self::watch_others`].
+    pub fn changes(&self) -> Changes {
+        self.shared.watchers.fetch_add(1, Ordering::Relaxed);
+        Changes { bell: self.shared.bell.subscribe(), shared: Arc::clone(&self.shared) }
+    }
+
+    /// Also notices what other processes store. PostgreSQL tells by itself; a SQLite file is looked at.
+    pub fn watch_others(&self) -> Result<(), StoreError> {
+        match self.place.as_ref() {
+            Place::File(path) if !self.shared.looked_at.swap(true, Ordering::Relaxed) => {
+                sqlite::watch(path.clone(), Arc::downgrade(&self.shared))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How many commits there were, and how many changes they held.
+    pub fn commits(&self) -> (u64, u64) {
+        (self.shared.commits.load(Ordering::Relaxed), self.shared.changes.load(Ordering::Relaxed))
+    }
+
+    /// The file of a SQLite store.
+    pub fn file(&self) -> Option<&Path> {
+        match self.place.as_ref() {
+            Place::File(path) => Some(path),
+            Place::Postgres(_) => None,
+        }
+    }
+}
+
+/// Tells that something was stored.
+pub struct Changes {
+    bell: watch::Receiver<u64>,
+    shared: Arc<Shared>,
+}
+
+impl Changes {
+    /// Waits until something was stored since this was last asked.
+    pub async fn next(&mut self) -> Result<(), StoreError> {
+        self.bell.changed().await.map_err(|_| StoreError::Closed)
+    }
+}
+
+impl Drop for Changes {
+    fn drop(&mut self) {
+        self.shared.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What the handle and the threads behind it have in common.
+pub(crate) struct Shared {
+    bell: watch::Sender<u64>,
+    watchers: AtomicUsize,
+    looked_at: AtomicBool,
+    commits: AtomicU64,
+    changes: AtomicU64,
+    rules: RwLock<Rules>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            bell: watch::Sender::new(0),
+            watchers: AtomicUsize::default(),
+            looked_at: AtomicBool::default(),
+            commits: AtomicU64::default(),
+            changes: AtomicU64::default(),
+            rules: RwLock::default(),
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn ring(&self) {
+        self.bell.send_modify(|rings| *rings += 1);
+    }
+
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watchers.load(Ordering::Relaxed) > 0
+    }
+
+    pub(crate) fn synced(&self, changes: usize) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.changes.fetch_add(changes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules.read().map(|rules| *rules).unwrap_or_default()
+    }
+}

@@ -1,0 +1,81 @@
+//! Which session does a token belong to? Only its hash is kept.
+
+use std::fmt::Write as _;
+
+use maestro_core::Role;
+use maestro_core::id::SessionId;
+use sha2::{Digest, Sha256};
+
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::sessions;
+use crate::tx::{self, Tx};
+
+/// What is kept of a token.
+pub fn hash_token(token: &str) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(token.as_bytes()) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Makes a token for a session; it is seen this once.
+#[derive(Debug, Clone)]
+pub struct IssueToken {
+    /// Which session.
+    pub session: SessionId,
+}
+
+impl Change for IssueToken {
+    type Output = String;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<String, StoreError> {
+        sessions::by_id(tx, &self.session)?;
+        let mut token = "mst_".to_owned();
+        for _ in 0..4 {
+            let _ = write!(token, "{:016x}", tx::random()?);
+        }
+        tx.execute(
+            "INSERT INTO tokens (hash, session_id, created_at) VALUES ($1, $2, $3)",
+            &[(&hash_token(&token)).into(), (&self.session).into(), tx.now.into()],
+        )?;
+        Ok(token)
+    }
+}
+
+/// The session a token belongs to, and the part it plays.
+#[derive(Debug, Clone)]
+pub struct TokenHolder {
+    /// The token's hash.
+    pub hash: String,
+}
+
+impl Read for TokenHolder {
+    type Output = Option<(SessionId, Role)>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Option<(SessionId, Role)>, StoreError> {
+        let row = db.row(
+            "SELECT sessions.id, sessions.role FROM tokens JOIN sessions ON sessions.id = tokens.session_id \
+             WHERE tokens.hash = $1",
+            &[(&self.hash).into()],
+        )?;
+        row.map(|mut row| Ok((row.parsed()?, row.parsed()?))).transpose()
+    }
+}
+
+/// Whether a session has a token, so that its name alone is not enough.
+#[derive(Debug, Clone)]
+pub struct NeedsToken(
+    /// Which session.
+    pub SessionId,
+);
+
+impl Read for NeedsToken {
+    type Output = bool;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<bool, StoreError> {
+        Ok(db.number("SELECT count(*) FROM tokens WHERE session_id = $1", &[(&self.0).into()])? > 0)
+    }
+}

@@ -1,0 +1,169 @@
+//! What does a change have at hand? A transaction, the time, randomness, and a place for what happened.
+//!
+//! Events are collected while the change is made and appended as its last act, so that on PostgreSQL the lock that
+//! makes `seq` the commit order is held for as short as can be.
+
+use std::ops::{Deref, DerefMut};
+
+use maestro_core::event::{self, Event};
+use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
+use maestro_core::rollup::WhenDone;
+
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::value::{Param, Row, to_json};
+
+/// What a change is made in.
+pub struct Tx<'c> {
+    db: Db<'c>,
+    /// The time, in milliseconds.
+    pub(crate) now: i64,
+    pub(crate) rules: Rules,
+    happened: Vec<(Scope, Event)>,
+}
+
+/// What the settings decide.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// What a task becomes when its work is done.
+    pub when_done: WhenDone,
+    /// After how many milliseconds of silence a session counts as gone.
+    pub silence: i64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { when_done: WhenDone::Complete, silence: 15 * 60 * 1000 }
+    }
+}
+
+/// What an event is about; readers filter by it.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// The project.
+    pub project: Option<ProjectId>,
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The session.
+    pub session: Option<SessionId>,
+    /// The run.
+    pub run: Option<String>,
+}
+
+impl Scope {
+    /// Something about a project.
+    pub fn project(project: &ProjectId) -> Self {
+        Self { project: Some(project.clone()), ..Self::default() }
+    }
+
+    /// The same, about one of its tasks.
+    #[must_use]
+    pub fn task(mut self, task: &TaskId) -> Self {
+        self.task = Some(task.clone());
+        self
+    }
+
+    /// The same, about one of its sessions.
+    #[must_use]
+    pub fn session(mut self, session: &SessionId) -> Self {
+        self.session = Some(session.clone());
+        self
+    }
+}
+
+impl<'c> Tx<'c> {
+    pub(crate) fn new(db: Db<'c>, now: i64, rules: Rules) -> Self {
+        Self { db, now, rules, happened: Vec::new() }
+    }
+
+    /// A fresh id.
+    pub(crate) fn make_id<I: Id>(&self) -> Result<I, StoreError> {
+        Ok(I::make(self.now, random()?))
+    }
+
+    /// Notes that something happened.
+    pub(crate) fn emit(&mut self, scope: Scope, event: Event) {
+        self.happened.push((scope, event));
+    }
+
+    /// Forgets what was noted, because the change was refused.
+    pub(crate) fn forget(&mut self) {
+        self.happened.clear();
+    }
+
+    /// Appends what was noted to the log.
+    pub(crate) fn append(&mut self) -> Result<(), StoreError> {
+        if self.happened.is_empty() {
+            return Ok(());
+        }
+        if self.db.is_postgres() {
+            self.db.rows("SELECT CAST(pg_advisory_xact_lock(7246291) AS TEXT)", &[])?;
+        }
+        for (scope, event) in std::mem::take(&mut self.happened) {
+            self.append_one(&scope, &event)?;
+        }
+        Ok(())
+    }
+
+    fn append_one(&mut self, scope: &Scope, event: &Event) -> Result<i64, StoreError> {
+        let mut whole = serde_json::to_value(event).map_err(|error| StoreError::corrupt(error.to_string()))?;
+        let payload = to_json(&whole["payload"].take())?;
+        let kind = whole["type"].as_str().unwrap_or_default();
+        self.db.number(
+            "INSERT INTO events (at, type, version, project, task, session, run, payload) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq",
+            &[
+                self.now.into(),
+                kind.into(),
+                event::VERSION.into(),
+                scope.project.as_ref().into(),
+                scope.task.as_ref().into(),
+                scope.session.as_ref().into(),
+                scope.run.as_ref().into(),
+                (&payload).into(),
+            ],
+        )
+    }
+
+    /// See [`Db::execute`].
+    pub(crate) fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        self.db.execute(sql, params)
+    }
+
+    /// See [`Db::rows`].
+    pub(crate) fn rows(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        self.db.rows(sql, params)
+    }
+
+    /// See [`Db::row`].
+    pub(crate) fn row(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Option<Row>, StoreError> {
+        self.db.row(sql, params)
+    }
+
+    /// See [`Db::number`].
+    pub(crate) fn number(&mut self, sql: &str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        self.db.number(sql, params)
+    }
+
+    pub(crate) fn into_db(self) -> Db<'c> {
+        self.db
+    }
+}
+
+impl<'c> Deref for Tx<'c> {
+    type Target = Db<'c>;
+
+    fn deref(&self) -> &Db<'c> {
+        &self.db
+    }
+}
+
+impl<'c> DerefMut for Tx<'c> {
+    fn deref_mut(&mut self) -> &mut Db<'c> {
+        &mut self.db
+    }
+}
+
+pub(crate) fn random() -> Result<u64, StoreError> {
+    getrandom::u64().map_err(|error| StoreError::Database(format!("no randomness: {error}")))
+}

@@ -1,0 +1,166 @@
+//! Is everything in order, is there a copy of it, and what may be forgotten?
+
+use std::path::Path;
+use std::time::Duration;
+
+use maestro_core::event::Event;
+use rusqlite::backup::Backup;
+use serde::{Deserialize, Serialize};
+
+use crate::change::{Change, Read};
+use crate::db::{Backend, Db};
+use crate::error::StoreError;
+use crate::store::{Place, Store};
+use crate::tx::Tx;
+use crate::{migrate, sqlite};
+
+/// Looks for what should not be.
+#[derive(Debug, Clone, Copy)]
+pub struct Check;
+
+/// Something that should not be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What is wrong.
+    pub what: String,
+    /// How often.
+    pub count: i64,
+}
+
+/// Statements that count what should not be, with what it would mean.
+const RULES: &[(&str, &str)] = &[
+    ("tasks without their project", "SELECT count(*) FROM tasks WHERE project_id NOT IN (SELECT id FROM projects)"),
+    (
+        "subtasks without their parent",
+        "SELECT count(*) FROM tasks WHERE parent_id IS NOT NULL AND parent_id NOT IN (SELECT id FROM tasks)",
+    ),
+    (
+        "bindings without their task or session",
+        "SELECT count(*) FROM task_sessions WHERE task_id NOT IN (SELECT id FROM tasks) \
+         OR session_id NOT IN (SELECT id FROM sessions)",
+    ),
+    (
+        "timeline rows without their session",
+        "SELECT count(*) FROM timeline WHERE session_id NOT IN (SELECT id FROM sessions)",
+    ),
+    (
+        "timeline rows without their event",
+        "SELECT count(*) FROM timeline WHERE NOT EXISTS (SELECT 1 FROM events WHERE events.session = timeline.session_id \
+         AND events.type = 'timeline:added' AND events.at = timeline.at) \
+         AND timeline.at > (SELECT coalesce(min(at), 0) FROM events)",
+    ),
+    (
+        "tasks without the event that made them",
+        "SELECT count(*) FROM tasks WHERE NOT EXISTS (SELECT 1 FROM events WHERE events.task = tasks.id \
+         AND events.type = 'task:created') AND tasks.created_at > (SELECT coalesce(min(at), 0) FROM events)",
+    ),
+    (
+        "sessions whose count of notices is wrong",
+        "SELECT count(*) FROM sessions WHERE notices <> (SELECT count(*) FROM notices WHERE session_id = sessions.id)",
+    ),
+    (
+        "queues with two items at once",
+        "SELECT count(*) FROM (SELECT session_id FROM queue_items WHERE status = 'processing' \
+         GROUP BY session_id HAVING count(*) > 1) AS twice",
+    ),
+];
+
+impl Read for Check {
+    type Output = Vec<Finding>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Finding>, StoreError> {
+        let mut findings = Vec::new();
+        if !db.is_postgres() {
+            for mut row in db.rows("PRAGMA integrity_check", &[])? {
+                let said = row.text()?;
+                if said != "ok" {
+                    findings.push(Finding { what: said, count: 1 });
+                }
+            }
+        }
+        for (what, sql) in RULES {
+            let count = db.number(sql, &[])?;
+            if count > 0 {
+                findings.push(Finding { what: (*what).to_owned(), count });
+            }
+        }
+        let kinds = "SELECT type, payload FROM events WHERE version > 0 ORDER BY seq DESC LIMIT 1000";
+        let unreadable = db.rows(kinds, &[])?.iter_mut().filter_map(|row| readable(row).err()).count();
+        if unreadable > 0 {
+            let count = i64::try_from(unreadable).unwrap_or(i64::MAX);
+            findings.push(Finding { what: "events that cannot be read".to_owned(), count });
+        }
+        Ok(findings)
+    }
+}
+
+fn readable(row: &mut crate::value::Row) -> Result<Event, StoreError> {
+    let (kind, payload): (String, serde_json::Value) = (row.text()?, row.json()?);
+    let whole = serde_json::json!({ "type": kind, "payload": payload });
+    serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
+}
+
+/// Forgets what is old: events of things that are finished, and answers nobody will ask for again.
+#[derive(Debug, Clone, Copy)]
+pub struct Retain {
+    /// Events older than this many milliseconds may go.
+    pub events: i64,
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retained {
+    /// How many events.
+    pub events: u64,
+    /// How many kept answers.
+    pub answers: u64,
+}
+
+impl Change for Retain {
+    type Output = Retained;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Retained, StoreError> {
+        const DAY: i64 = 24 * 60 * 60 * 1000;
+        let events = tx.execute(
+            "DELETE FROM events WHERE at < $1 \
+             AND (session IS NULL OR session NOT IN \
+               (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped'))) \
+             AND (task IS NULL OR task NOT IN \
+               (SELECT id FROM tasks WHERE status NOT IN ('completed', 'cancelled', 'archived')))",
+            &[(tx.now - self.events).into()],
+        )?;
+        let answers = tx.execute("DELETE FROM answers WHERE at < $1", &[(tx.now - DAY).into()])?;
+        Ok(Retained { events, answers })
+    }
+}
+
+/// Writes a copy of a SQLite store, as it is at one moment, while others go on working with it.
+pub fn backup(store: &Store, to: &Path) -> Result<(), StoreError> {
+    let from = match store.place() {
+        Place::File(path) => path,
+        Place::Postgres(_) => {
+            return Err(StoreError::Invalid("a PostgreSQL database is backed up with pg_dump".to_owned()));
+        }
+    };
+    if to.exists() {
+        return Err(StoreError::File { path: to.to_owned(), cause: "it exists already".to_owned() });
+    }
+    let connection = sqlite::open(from)?;
+    connection.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
+    Ok(())
+}
+
+/// Puts a copy in the place of a SQLite store that nobody uses.
+pub fn restore(copy: &Path, to: &Path) -> Result<(), StoreError> {
+    let source = rusqlite::Connection::open_with_flags(copy, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(|error| StoreError::File { path: copy.to_owned(), cause: error.to_string() })?;
+    let version = migrate::version(&mut Db(Backend::Sqlite(&source)))?;
+    migrate::check(version)?;
+    if version == 0 {
+        let cause = "it is no copy of a Maestro database".to_owned();
+        return Err(StoreError::File { path: copy.to_owned(), cause });
+    }
+    let mut target = sqlite::open(to)?;
+    Backup::new(&source, &mut target)?.run_to_completion(1000, Duration::ZERO, None)?;
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! The store as its callers see it, on both databases.
+
+mod journeys;
+mod world;

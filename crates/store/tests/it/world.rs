@@ -1,0 +1,84 @@
+//! A store of its own for each test: always a SQLite file, and a PostgreSQL schema where a server is given.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use maestro_store::{Clock, Place, Store};
+use tempfile::TempDir;
+
+/// The variable with the address of a PostgreSQL server that tests may make schemas in.
+pub(crate) const SERVER: &str = "MAESTRO_TEST_POSTGRES";
+
+/// A store, its clock, and what must outlive it.
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<AtomicI64>,
+    _directory: Option<TempDir>,
+}
+
+impl World {
+    pub(crate) fn sqlite() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::File(directory.path().join("maestro.db"));
+        Self::at(place, Some(directory))
+    }
+
+    /// Nothing where no server is given; the test says so and passes.
+    pub(crate) fn postgres() -> Option<Self> {
+        let Ok(server) = std::env::var(SERVER) else {
+            eprintln!("skipped: {SERVER} is not set");
+            return None;
+        };
+        let schema = format!("t_{}_{}", std::process::id(), uuid());
+        let mut admin = postgres::Client::connect(&server, postgres::NoTls).unwrap();
+        admin.batch_execute(&format!("CREATE SCHEMA {schema}")).unwrap();
+        let mark = if server.contains('?') { '&' } else { '?' };
+        Some(Self::at(Place::Postgres(format!("{server}{mark}options=-c%20search_path%3D{schema}")), None))
+    }
+
+    fn at(place: Place, directory: Option<TempDir>) -> Self {
+        let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
+        let store = Store::open(place, &ticking(&clock)).unwrap();
+        Self { store, clock, _directory: directory }
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(&self, milliseconds: i64) {
+        self.clock.fetch_add(milliseconds, Ordering::Relaxed);
+    }
+}
+
+fn ticking(clock: &Arc<AtomicI64>) -> Clock {
+    let clock = Arc::clone(clock);
+    Arc::new(move || clock.load(Ordering::Relaxed))
+}
+
+fn uuid() -> String {
+    format!("{:x}", std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos())
+}
+
+/// Writes each test twice: once for each database.
+macro_rules! both {
+    ($(async fn $name:ident($world:ident) $body:block)*) => {$(
+        mod $name {
+            use super::*;
+
+            async fn check($world: &World) $body
+
+            #[tokio::test]
+            async fn on_sqlite() {
+                check(&World::sqlite()).await;
+            }
+
+            #[tokio::test]
+            async fn on_postgres() {
+                let world = tokio::task::spawn_blocking(World::postgres).await.unwrap();
+                if let Some(world) = world {
+                    check(&world).await;
+                }
+            }
+        }
+    )*};
+}
+
+pub(crate) use both;
