@@ -1,1 +1,18 @@
-//! The HTTP API.
+//! Maestro over HTTP: the API, live events and the page.
+//!
+//! All wire formats are here. The router is the same for a server that listens and for a command that calls it in its
+//! own process, so what can be done does not depend on whether a server runs.
+
+mod api;
+mod app;
+mod caller;
+mod error;
+mod extract;
+mod guard;
+mod live;
+mod serve;
+mod wire;
+
+pub use app::{Access, App, Options};
+pub use error::ErrorBody;
+pub use serve::{router, serve};

@@ -3,7 +3,8 @@
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, EntryKind, SessionStatus};
 
-use crate::change::Change;
+use crate::change::{Change, Read};
+use crate::db::Db;
 use crate::error::StoreError;
 use crate::sessions;
 use crate::timeline::{self, NewEntry};
@@ -41,6 +42,28 @@ impl Change for ExpireSilent {
             timeline::add(tx, &session.project, id, &entry)?;
         }
         Ok(silent)
+    }
+}
+
+/// Whether a session has fallen silent, asked without writing anything.
+#[derive(Debug, Clone, Copy)]
+pub struct AnySilent {
+    /// The time.
+    pub now: i64,
+    /// How long a session may be silent.
+    pub silence: i64,
+}
+
+impl Read for AnySilent {
+    type Output = bool;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<bool, StoreError> {
+        let silent = db.number(
+            "SELECT count(*) FROM sessions WHERE status IN ('spawning', 'idle', 'working') AND last_activity < $1 \
+             AND (lease_until IS NULL OR lease_until < $2)",
+            &[(self.now - self.silence).into(), self.now.into()],
+        )?;
+        Ok(silent > 0)
     }
 }
 

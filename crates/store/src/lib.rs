@@ -37,7 +37,7 @@ pub use db::Db;
 pub use error::{StoreError, What};
 pub use events::{EventFilter, EventRow, EventsAfter, LastSeq, Record};
 pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, Handoffs};
-pub use leases::{ExpireSilent, RenewLease};
+pub use leases::{AnySilent, ExpireSilent, RenewLease};
 pub use messages::{Messages, Say};
 pub use notices::{Confirm, Notices, NoticesOf};
 pub use pairs::{BindTask, UnbindTask};
@@ -51,7 +51,7 @@ pub use sessions::{
 pub use store::{Changes, Clock, Place, Store};
 pub use tasks::{CreateTask, DeleteTask, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask};
 pub use timeline::{NewEntry, Part, SessionEvents, Timeline};
-pub use tokens::{IssueToken, NeedsToken, TokenHolder, hash_token};
+pub use tokens::{IssueToken, NeedsToken, TokenHolder, hash};
 pub use tx::{Rules, Scope, Tx};
 pub use upkeep::{Check, Finding, Retain, Retained, backup, restore};
 

@@ -104,6 +104,11 @@ impl Store {
         }
     }
 
+    /// What the settings decide.
+    pub fn rules(&self) -> Rules {
+        self.shared.rules()
+    }
+
     /// Changes whenever something was stored by this process; other processes' changes are seen after [`Self::watch_others`].
     pub fn changes(&self) -> Changes {
         self.shared.watchers.fetch_add(1, Ordering::Relaxed);

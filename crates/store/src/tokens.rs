@@ -12,10 +12,10 @@ use crate::error::StoreError;
 use crate::sessions;
 use crate::tx::{self, Tx};
 
-/// What is kept of a token.
-pub fn hash_token(token: &str) -> String {
+/// What is kept of something that must be recognised and not known.
+pub fn hash(secret: &[u8]) -> String {
     let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(token.as_bytes()) {
+    for byte in Sha256::digest(secret) {
         let _ = write!(text, "{byte:02x}");
     }
     text
@@ -39,7 +39,7 @@ impl Change for IssueToken {
         }
         tx.execute(
             "INSERT INTO tokens (hash, session_id, created_at) VALUES ($1, $2, $3)",
-            &[(&hash_token(&token)).into(), (&self.session).into(), tx.now.into()],
+            &[(&hash(token.as_bytes())).into(), (&self.session).into(), tx.now.into()],
         )?;
         Ok(token)
     }

@@ -1,0 +1,102 @@
+//! What can be asked for over HTTP? One file per resource: the routes, what they take and what they answer.
+
+mod events;
+mod handoffs;
+mod health;
+mod messages;
+mod projects;
+mod queue;
+mod reports;
+mod sessions;
+mod tasks;
+
+use axum::Json;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use maestro_store::Listed;
+use serde::Serialize;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::app::App;
+use crate::error::ErrorBody;
+
+/// The document that the API is described by.
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Maestro",
+    description = "Projects, tasks, sessions and events of coding agents. Times are milliseconds since 1970."
+))]
+struct Document;
+
+/// Every route with its description.
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .merge(health::routes())
+        .merge(projects::routes())
+        .merge(tasks::routes())
+        .merge(sessions::routes())
+        .merge(reports::routes())
+        .merge(messages::routes())
+        .merge(queue::routes())
+        .merge(handoffs::routes())
+        .merge(events::routes())
+}
+
+/// The ways in which every request can fail.
+#[derive(utoipa::IntoResponses)]
+#[expect(dead_code, reason = "only describes what is sent")]
+pub(crate) enum Failures {
+    /// The request makes no sense; a wrong field is named.
+    #[response(status = 400)]
+    Invalid(#[to_schema] ErrorBody),
+    /// A token is needed, or is not known.
+    #[response(status = 401)]
+    Unauthorized(#[to_schema] ErrorBody),
+    /// The caller may not do this, or comes from elsewhere.
+    #[response(status = 403)]
+    Forbidden(#[to_schema] ErrorBody),
+    /// There is no such thing.
+    #[response(status = 404)]
+    NotFound(#[to_schema] ErrorBody),
+    /// It cannot be done as things stand; what can is named.
+    #[response(status = 409)]
+    Conflict(#[to_schema] ErrorBody),
+    /// It has changed since it was read.
+    #[response(status = 412)]
+    Changed(#[to_schema] ErrorBody),
+    /// The body is too large.
+    #[response(status = 413)]
+    TooLarge(#[to_schema] ErrorBody),
+    /// The body is no JSON.
+    #[response(status = 415)]
+    NoJson(#[to_schema] ErrorBody),
+    /// A rule of the domain is in the way.
+    #[response(status = 422)]
+    Rule(#[to_schema] ErrorBody),
+    /// The database cannot be used right now.
+    #[response(status = 503)]
+    Unavailable(#[to_schema] ErrorBody),
+}
+
+/// The header with the cursor of the next part of a list.
+const NEXT: HeaderName = HeaderName::from_static("maestro-next-cursor");
+
+/// A list as an array, with the next part's cursor in a header.
+fn listed<T, J: Serialize + From<T>>(found: Listed<T>) -> Response {
+    let items: Vec<J> = found.items.into_iter().map(J::from).collect();
+    let mut response = Json(items).into_response();
+    if let Some(next) = found.next {
+        response.headers_mut().insert(NEXT, HeaderValue::from(next));
+    }
+    response
+}
+
+/// A thing with its revision as `ETag`.
+fn tagged(revision: i64, thing: impl Serialize) -> Response {
+    let mut response = Json(thing).into_response();
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{revision}\"")) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}

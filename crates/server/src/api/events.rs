@@ -1,0 +1,103 @@
+//! What happened, over HTTP: as a list, or live.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use maestro_store::{EventFilter, EventRow, EventsAfter, LastSeq};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{Failures, NEXT};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{Asked, word};
+use crate::live;
+
+/// How many events a list holds when nobody says, and at most.
+const MOST: i64 = 1000;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(events))
+}
+
+/// Which events are wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Wanted {
+    /// Only this project's.
+    project_id: Option<String>,
+    /// Only this task's.
+    task_id: Option<String>,
+    /// Only this session's.
+    session_id: Option<String>,
+    /// Only those after this one. Without it, a stream begins now and a list at the beginning.
+    #[param(minimum = 0)]
+    since: Option<i64>,
+    /// How many a list holds at most.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<i64>,
+}
+
+/// Something that happened.
+#[derive(Serialize, ToSchema)]
+struct EventJson {
+    seq: i64,
+    at: i64,
+    #[serde(rename = "type")]
+    kind: String,
+    version: i64,
+    project: Option<String>,
+    task: Option<String>,
+    session: Option<String>,
+    run: Option<String>,
+    #[schema(value_type = Object)]
+    payload: serde_json::Value,
+}
+
+/// What happened: a list, or with `Accept: text/event-stream` everything as it happens
+#[utoipa::path(get, path = "/api/events", tag = "events",
+    params(Wanted, ("Last-Event-ID" = Option<i64>, Header, description = "The last event a stream has seen")),
+    responses((status = 200, content((Vec<EventJson> = "application/json"), (String = "text/event-stream"))), Failures))]
+async fn events(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Asked(wanted): Asked<Wanted>,
+) -> Result<Response, ApiError> {
+    let filter = EventFilter {
+        project: word("projectId", wanted.project_id.as_deref())?,
+        task: word("taskId", wanted.task_id.as_deref())?,
+        session: word("sessionId", wanted.session_id.as_deref())?,
+    };
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    if !text(header::ACCEPT).is_some_and(|accept| accept.contains("text/event-stream")) {
+        return list(&app, &wanted, filter).await;
+    }
+    let seen = text(header::HeaderName::from_static("last-event-id")).and_then(|text| text.trim().parse().ok());
+    let after = match seen.or(wanted.since) {
+        Some(after) => after,
+        None => app.store.read(LastSeq).await?,
+    };
+    app.store.watch_others()?;
+    let subscription = app.feed.subscribe(after, filter);
+    let body = Body::from_stream(live::stream(subscription, app.closing.subscribe()));
+    Ok(([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")], body).into_response())
+}
+
+async fn list(app: &App, wanted: &Wanted, filter: EventFilter) -> Result<Response, ApiError> {
+    let limit = wanted.limit.unwrap_or(MOST);
+    if !(1..=MOST).contains(&limit) {
+        return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
+    }
+    let rows = app.store.read(EventsAfter { seq: wanted.since.unwrap_or(0), limit, filter }).await?;
+    let next = rows.last().filter(|_| i64::try_from(rows.len()) == Ok(limit)).map(|row: &EventRow| row.seq);
+    let mut response = Json(rows).into_response();
+    if let Some(next) = next {
+        response.headers_mut().insert(NEXT, HeaderValue::from(next));
+    }
+    Ok(response)
+}

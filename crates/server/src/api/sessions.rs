@@ -1,0 +1,413 @@
+//! Sessions over HTTP.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use maestro_core::Role;
+use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::session::{Approach, EntryKind, Session, SessionStatus, TimelineEntry};
+use maestro_store::{
+    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, IssueToken, Living, NewEntry, Order, Part,
+    RenewLease, SessionFilter, Sessions, Steer, Timeline, UnbindTask, UpdateSession,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json_};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{Failures, listed, tagged};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::ApiError;
+use crate::extract::{Asked, Expected, OneId, Paging, Sent, TwoIds, required, word};
+use crate::wire::{Deleted, EntryJson, Fields, FullSession, FullSessions, SessionJson, SessionSummary};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(get, update, delete))
+        .routes(routes!(add_event))
+        .routes(routes!(timeline, add_line))
+        .routes(routes!(bind, unbind))
+        .routes(routes!(pause))
+        .routes(routes!(resume))
+        .routes(routes!(cancel))
+        .routes(routes!(issue_token))
+        .routes(routes!(renew_lease))
+}
+
+/// Which sessions are wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Wanted {
+    /// Only this project's.
+    project_id: Option<String>,
+    /// Only those at work on this task.
+    task_id: Option<String>,
+    /// Only those in this status.
+    status: Option<String>,
+    /// `true` for all but the completed ones, `alive` for those that have not ended.
+    active: Option<String>,
+    /// `summary` for what a table shows.
+    #[param(inline)]
+    fields: Option<Fields>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 10_000)]
+    limit: Option<i64>,
+    /// The `Maestro-Next-Cursor` of the part before.
+    cursor: Option<i64>,
+}
+
+/// Sessions, oldest first
+#[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(Wanted),
+    responses((status = 200, body = [SessionJson]), Failures))]
+async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Response, ApiError> {
+    let living = match wanted.active.as_deref() {
+        Some("true") => Living::NotCompleted,
+        Some("alive") => Living::Alive,
+        _ => Living::Any,
+    };
+    let filter = SessionFilter {
+        project: word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
+        task: word::<TaskId>("taskId", wanted.task_id.as_deref())?,
+        status: word::<SessionStatus>("status", wanted.status.as_deref())?,
+        living,
+    };
+    let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
+    let sessions = Sessions { filter, page };
+    Ok(match wanted.fields.unwrap_or_default() {
+        Fields::Full => listed::<SessionJson, SessionJson>(app.store.read(FullSessions(sessions)).await?),
+        Fields::Summary => listed::<Session, SessionSummary>(app.store.read(sessions).await?),
+    })
+}
+
+/// What a session is made of.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct NewSession {
+    /// The id it shall have.
+    id: Option<String>,
+    #[schema(required = true)]
+    project_id: Option<String>,
+    /// Its tasks, the main one first.
+    task_ids: Option<Vec<String>>,
+    /// Its only task.
+    task_id: Option<String>,
+    name: Option<String>,
+    agent_id: Option<String>,
+    /// worker or orchestrator.
+    role: Option<String>,
+    /// The same in newer words.
+    mode: Option<String>,
+    /// simple, queue, tree.
+    strategy: Option<String>,
+    /// idle unless said otherwise.
+    status: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    env: Option<Map<String, Json_>>,
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Map<String, Json_>>,
+}
+
+/// Begin a session
+#[utoipa::path(post, path = "/api/sessions", tag = "sessions", request_body = NewSession,
+    responses((status = 201, body = SessionJson), Failures))]
+async fn create(
+    State(app): State<App>,
+    Caller(actor): Caller,
+    Sent { value, once }: Sent<NewSession>,
+) -> Result<Response, ApiError> {
+    let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    let tasks = match (value.task_ids, value.task_id) {
+        (Some(tasks), _) => tasks,
+        (None, Some(task)) => vec![task],
+        (None, None) => return Err(ApiError::invalid("taskIds is required")),
+    };
+    let parse = |text: String| text.parse::<TaskId>().map_err(|error| ApiError::field("taskIds", error));
+    let metadata = value.metadata.unwrap_or_default();
+    let named = value.role.or(value.mode).or_else(|| metadata.get("role")?.as_str().map(str::to_owned));
+    let change = CreateSession {
+        id: word("id", value.id.as_deref())?,
+        project: project.ok_or_else(|| ApiError::invalid("Project ID is required"))?,
+        tasks: tasks.into_iter().map(parse).collect::<Result<_, _>>()?,
+        name: value.name,
+        role: named.as_deref().map(role).transpose()?.unwrap_or(Role::Worker),
+        agent: value.agent_id,
+        strategy: word("strategy", value.strategy.as_deref())?.unwrap_or(Approach::Simple),
+        status: word("status", value.status.as_deref())?.unwrap_or(SessionStatus::Idle),
+        env: value.env.unwrap_or_default(),
+        metadata,
+        parent: actor.session().cloned(),
+        hostname: app.facts.hostname.clone(),
+        platform: std::env::consts::OS.to_owned(),
+    };
+    let session = app.store.write_once(change, once).await?;
+    let session = app.store.read(FullSession(session.id)).await?;
+    Ok((StatusCode::CREATED, tagged(session.revision, session)).into_response())
+}
+
+/// The role that a word of any age names.
+fn role(word: &str) -> Result<Role, ApiError> {
+    match word {
+        "worker" | "execute" | "coordinated-worker" => Ok(Role::Worker),
+        "orchestrator" | "coordinator" | "coordinate" | "coordinated-coordinator" => Ok(Role::Orchestrator),
+        _ => Err(ApiError::field("role", "must be \"worker\" or \"orchestrator\"")),
+    }
+}
+
+/// One session with the end of its timeline
+#[utoipa::path(get, path = "/api/sessions/{id}", tag = "sessions", params(("id" = String, Path)),
+    responses((status = 200, body = SessionJson), Failures))]
+async fn get(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
+    whole(&app, id).await
+}
+
+async fn whole(app: &App, id: SessionId) -> Result<Response, ApiError> {
+    let session = app.store.read(FullSession(id)).await?;
+    Ok(tagged(session.revision, session))
+}
+
+/// What of a session is to change.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SessionChange {
+    name: Option<String>,
+    task_ids: Option<Vec<String>>,
+    /// spawning, idle, working, paused, completed, failed, stopped.
+    status: Option<String>,
+    agent_id: Option<String>,
+    /// Variables to add.
+    #[schema(value_type = Option<Object>)]
+    env: Option<Map<String, Json_>>,
+    /// Things its tools did, to add.
+    events: Option<Vec<NewEvent>>,
+    /// Lines to add.
+    timeline: Option<Vec<NewLine>>,
+    /// What it asks of a person; an empty text when it asks no more.
+    needs_input: Option<String>,
+}
+
+/// Change a session
+#[utoipa::path(patch, path = "/api/sessions/{id}", tag = "sessions", request_body = SessionChange,
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "Only if it has this revision")),
+    responses((status = 200, body = SessionJson), Failures))]
+async fn update(
+    State(app): State<App>,
+    Caller(actor): Caller,
+    Expected(expected): Expected,
+    OneId(id): OneId<SessionId>,
+    Sent { value, once }: Sent<SessionChange>,
+) -> Result<Response, ApiError> {
+    let tasks = value.task_ids.map(|ids| {
+        ids.iter().map(|id| id.parse().map_err(|error| ApiError::field("taskIds", error))).collect::<Result<_, _>>()
+    });
+    let events = value.events.unwrap_or_default().into_iter().map(NewEvent::parse).collect::<Result<_, _>>()?;
+    let timeline = value.timeline.unwrap_or_default().into_iter().map(NewLine::parse).collect::<Result<_, _>>()?;
+    let change = UpdateSession {
+        name: value.name.map(|name| required(Some(name), "Session name cannot be empty")).transpose()?,
+        agent: value.agent_id,
+        status: word("status", value.status.as_deref())?,
+        needs_input: value.needs_input.map(|asks| Some(asks).filter(|asks| !asks.is_empty())),
+        tasks: tasks.transpose()?,
+        env: value.env.unwrap_or_default(),
+        events,
+        timeline,
+        expected,
+        ..UpdateSession::of(id.clone(), actor)
+    };
+    app.store.write_once(change, once).await?;
+    whole(&app, id).await
+}
+
+/// Remove a session; its tasks stay
+#[utoipa::path(delete, path = "/api/sessions/{id}", tag = "sessions", params(("id" = String, Path)),
+    responses((status = 200, body = Deleted), Failures))]
+async fn delete(
+    State(app): State<App>,
+    Caller(actor): Caller,
+    OneId(id): OneId<SessionId>,
+) -> Result<Json<Deleted>, ApiError> {
+    app.store.write(DeleteSession { id: id.clone(), actor }).await?;
+    Ok(Json(Deleted::of(&id)))
+}
+
+/// Something a session's tools did.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewEvent {
+    #[serde(rename = "type")]
+    #[schema(required = true)]
+    kind: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    data: Option<Json_>,
+}
+
+impl NewEvent {
+    fn parse(self) -> Result<(EntryKind, Option<Json_>), ApiError> {
+        let kind = required(self.kind, "type is required")?;
+        Ok((kind.parse().map_err(|error| ApiError::field("type", error))?, self.data))
+    }
+}
+
+/// Note something a session's tools did
+#[utoipa::path(post, path = "/api/sessions/{id}/events", tag = "sessions", request_body = NewEvent,
+    params(("id" = String, Path)), responses((status = 200, body = SessionJson), Failures))]
+async fn add_event(
+    State(app): State<App>,
+    Caller(actor): Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { value, once }: Sent<NewEvent>,
+) -> Result<Response, ApiError> {
+    let (kind, data) = value.parse()?;
+    app.store.write_once(AddSessionEvent { session: id.clone(), kind, data, actor }, once).await?;
+    whole(&app, id).await
+}
+
+/// A session's whole timeline, oldest line first
+#[utoipa::path(get, path = "/api/sessions/{id}/timeline", tag = "sessions", params(("id" = String, Path), Paging),
+    responses((status = 200, body = [EntryJson]), Failures))]
+async fn timeline(
+    State(app): State<App>,
+    OneId(session): OneId<SessionId>,
+    Asked(paging): Asked<Paging>,
+) -> Result<Response, ApiError> {
+    let found = app.store.read(Timeline { session, part: Part::From(paging.page()?) }).await?;
+    Ok(listed::<TimelineEntry, EntryJson>(found))
+}
+
+/// A line for a timeline.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct NewLine {
+    /// `progress` unless said otherwise.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[schema(required = true)]
+    message: Option<String>,
+    task_id: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Json_>,
+}
+
+impl NewLine {
+    fn parse(self) -> Result<NewEntry, ApiError> {
+        Ok(NewEntry {
+            kind: word("type", self.kind.as_deref())?.unwrap_or_else(EntryKind::progress),
+            message: required(self.message, "message is required")?,
+            task: word("taskId", self.task_id.as_deref())?,
+            metadata: self.metadata,
+        })
+    }
+}
+
+/// Add a line to a session's timeline
+#[utoipa::path(post, path = "/api/sessions/{id}/timeline", tag = "sessions", request_body = NewLine,
+    params(("id" = String, Path)), responses((status = 200, body = SessionJson), Failures))]
+async fn add_line(
+    State(app): State<App>,
+    Caller(actor): Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { value, once }: Sent<NewLine>,
+) -> Result<Response, ApiError> {
+    app.store.write_once(AddTimeline { session: id.clone(), entry: value.parse()?, actor }, once).await?;
+    whole(&app, id).await
+}
+
+/// Give a session another task
+#[utoipa::path(post, path = "/api/sessions/{id}/tasks/{taskId}", tag = "sessions",
+    params(("id" = String, Path), ("taskId" = String, Path)),
+    responses((status = 200, body = SessionJson), Failures))]
+async fn bind(
+    State(app): State<App>,
+    Caller(actor): Caller,
+    TwoIds(session, task): TwoIds<SessionId, TaskId>,
+) -> Result<Response, ApiError> {
+    app.store.write(BindTask { session: session.clone(), task, actor }).await?;
+    whole(&app, session).await
+}
+
+/// Take a task from a session
+#[utoipa::path(delete, path = "/api/sessions/{id}/tasks/{taskId}", tag = "sessions",
+    params(("id" = String, Path), ("taskId" = String, Path)),
+    responses((status = 200, body = SessionJson), Failures))]
+async fn unbind(
+    State(app): State<App>,
+    Caller(actor): Caller,
+    TwoIds(session, task): TwoIds<SessionId, TaskId>,
+) -> Result<Response, ApiError> {
+    app.store.write(UnbindTask { session: session.clone(), task, actor }).await?;
+    whole(&app, session).await
+}
+
+/// Tell a session to wait; its agent hears of it with its next call
+#[utoipa::path(post, path = "/api/sessions/{id}/pause", tag = "sessions", params(("id" = String, Path)),
+    responses((status = 200, body = SessionJson), Failures))]
+async fn pause(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Pause).await
+}
+
+/// Tell a session to go on
+#[utoipa::path(post, path = "/api/sessions/{id}/resume", tag = "sessions", params(("id" = String, Path)),
+    responses((status = 200, body = SessionJson), Failures))]
+async fn resume(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Resume).await
+}
+
+/// Tell a session to end
+#[utoipa::path(post, path = "/api/sessions/{id}/cancel", tag = "sessions", params(("id" = String, Path)),
+    responses((status = 200, body = SessionJson), Failures))]
+async fn cancel(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Cancel).await
+}
+
+async fn steer(app: &App, Caller(actor): Caller, id: SessionId, order: Order) -> Result<Response, ApiError> {
+    app.store.write(Steer { id: id.clone(), order, actor }).await?;
+    whole(app, id).await
+}
+
+/// A session's token.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Token {
+    session_id: String,
+    /// Seen this once.
+    token: String,
+}
+
+/// Make a token for a session; from then on its name alone is not enough
+#[utoipa::path(post, path = "/api/sessions/{id}/token", tag = "sessions", params(("id" = String, Path)),
+    responses((status = 201, body = Token), Failures))]
+async fn issue_token(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(session): OneId<SessionId>,
+) -> Result<Response, ApiError> {
+    caller.person("make tokens")?;
+    let token = app.store.write(IssueToken { session: session.clone() }).await?;
+    Ok((StatusCode::CREATED, Json(Token { session_id: session.into(), token })).into_response())
+}
+
+/// For how long a session's process is certainly alive.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Lease {
+    /// Milliseconds from now, at most an hour.
+    #[schema(minimum = 1, maximum = 3_600_000)]
+    duration: i64,
+}
+
+/// Say that a session's process is alive, whatever its agent says
+#[utoipa::path(post, path = "/api/sessions/{id}/lease", tag = "sessions", request_body = Lease,
+    params(("id" = String, Path)), responses((status = 204), Failures))]
+async fn renew_lease(
+    State(app): State<App>,
+    OneId(session): OneId<SessionId>,
+    Sent { value, .. }: Sent<Lease>,
+) -> Result<StatusCode, ApiError> {
+    if !(1..=3_600_000).contains(&value.duration) {
+        return Err(ApiError::field("duration", "must be 1 to 3600000 milliseconds"));
+    }
+    app.store.write(RenewLease { session, duration: value.duration }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,82 @@
+//! What do all requests have at hand?
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use maestro_store::{Clock, Store};
+use tokio::sync::watch;
+
+use crate::live::Feed;
+
+/// Who may call without showing a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// The local user: whoever reaches a loopback address, or the process itself.
+    Local,
+    /// Nobody: this token, or a session's own, must be shown.
+    Token(String),
+}
+
+/// What a server is started with.
+pub struct Options {
+    /// Where everything is stored.
+    pub store: Store,
+    /// Who may call without a token.
+    pub access: Access,
+    /// Host names, beside the loopback ones, by which the server may be called.
+    pub hosts: Vec<String>,
+    /// A text that no other server has, so that a client knows whom it reached.
+    pub instance: String,
+    /// Which Maestro this is.
+    pub version: String,
+    /// The name of this machine.
+    pub hostname: String,
+    /// Tells the time.
+    pub clock: Clock,
+    /// For how many milliseconds events of finished things are kept.
+    pub retention: i64,
+}
+
+/// What all requests have at hand; cheap to copy.
+#[derive(Clone)]
+pub struct App {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) feed: Arc<Feed>,
+    /// Becomes true when the server ends, so that streams end too.
+    pub(crate) closing: watch::Sender<bool>,
+    pub(crate) facts: Arc<Facts>,
+}
+
+/// What does not change while the server runs.
+pub(crate) struct Facts {
+    pub(crate) access: Access,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) instance: String,
+    pub(crate) version: String,
+    pub(crate) hostname: String,
+    pub(crate) started: Instant,
+    pub(crate) retention: i64,
+}
+
+impl App {
+    /// An app that nobody calls yet.
+    pub fn new(options: Options) -> Self {
+        let facts = Facts {
+            access: options.access,
+            hosts: options.hosts,
+            instance: options.instance,
+            version: options.version,
+            hostname: options.hostname,
+            started: Instant::now(),
+            retention: options.retention,
+        };
+        Self {
+            feed: Arc::new(Feed::new(options.store.clone())),
+            store: options.store,
+            clock: options.clock,
+            closing: watch::Sender::new(false),
+            facts: Arc::new(facts),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Who calls?
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use maestro_core::id::{Id, SessionId};
+use maestro_store::{Actor, NeedsToken, SessionById, TokenHolder, hash as hash_of};
+
+use crate::app::{Access, App};
+use crate::error::ApiError;
+
+/// The header by which a session's programs say which one they belong to.
+pub(crate) const SESSION: &str = "x-session-id";
+
+/// Who calls, as far as could be made sure.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller(pub(crate) Actor);
+
+impl Caller {
+    /// Refuses everybody but people.
+    pub(crate) fn person(&self, what: &str) -> Result<(), ApiError> {
+        match &self.0 {
+            Actor::Person => Ok(()),
+            Actor::Session { id, .. } => Err(ApiError::forbidden(format!("session '{id}' may not {what}"))),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let caller = parts.extensions.get::<Self>().cloned();
+        caller.ok_or_else(|| ApiError::unauthorized("nobody was made out"))
+    }
+}
+
+/// Makes out who calls: the server's token, a session's token, the name of a session that has none, or nobody special.
+pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
+    if let Some(token) = bearer(headers)? {
+        return of_token(app, token).await;
+    }
+    if matches!(app.facts.access, Access::Token(_)) {
+        return Err(ApiError::unauthorized("a token is needed: Authorization: Bearer …"));
+    }
+    match headers.get(SESSION).map(|value| value.to_str().unwrap_or_default()) {
+        None => Ok(Caller(Actor::Person)),
+        Some(name) => of_name(app, name).await,
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let Some(value) = headers.get(axum::http::header::AUTHORIZATION) else { return Ok(None) };
+    let token = value.to_str().ok().and_then(|text| text.strip_prefix("Bearer ")).map(str::trim);
+    token.map(Some).ok_or_else(|| ApiError::unauthorized("Authorization: must be `Bearer` and a token"))
+}
+
+async fn of_token(app: &App, token: &str) -> Result<Caller, ApiError> {
+    let hash = hash_of(token.as_bytes());
+    if let Access::Token(own) = &app.facts.access {
+        // Hashes of equal length are compared, so that the time taken tells nothing of the token.
+        if hash_of(own.as_bytes()) == hash {
+            return Ok(Caller(Actor::Person));
+        }
+    }
+    let holder = app.store.read(TokenHolder { hash }).await?;
+    let (id, role) = holder.ok_or_else(|| ApiError::unauthorized("this token is not known"))?;
+    Ok(Caller(Actor::Session { id, role }))
+}
+
+async fn of_name(app: &App, name: &str) -> Result<Caller, ApiError> {
+    let id = SessionId::parse(name).map_err(|error| ApiError::field("X-Session-Id", error))?;
+    if app.store.read(NeedsToken(id.clone())).await? {
+        return Err(ApiError::unauthorized(format!("session '{id}' has a token, and it must be shown")));
+    }
+    let session = app.store.read(SessionById(id.clone())).await?;
+    Ok(Caller(Actor::Session { id, role: session.role }))
+}

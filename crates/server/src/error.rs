@@ -1,0 +1,133 @@
+//! What does a caller hear when something cannot be done? One shape for every failure.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use maestro_store::StoreError;
+use serde::Serialize;
+use serde_json::{Value as Json_, json};
+use utoipa::ToSchema;
+
+/// Why a request failed, as it is sent.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorBody {
+    /// Always true.
+    pub error: bool,
+    /// The status, again.
+    pub status_code: u16,
+    /// A word for programs.
+    pub code: String,
+    /// A sentence for people.
+    pub message: String,
+    /// What exactly, where there is more to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub details: Option<Json_>,
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    details: Option<Json_>,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), details: None }
+    }
+
+    /// The request makes no sense.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "VALIDATION_ERROR", message)
+    }
+
+    /// A field of the request is wrong.
+    pub(crate) fn field(field: &str, message: impl std::fmt::Display) -> Self {
+        Self::invalid(format!("{field}: {message}")).with(json!({ "field": field }))
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    }
+
+    pub(crate) fn unauthorized(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", message)
+    }
+
+    pub(crate) fn with(mut self, details: Json_) -> Self {
+        self.details = Some(details);
+        self
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = ErrorBody {
+            error: true,
+            status_code: self.status.as_u16(),
+            code: self.code.to_owned(),
+            message: self.message,
+            details: self.details,
+        };
+        let mut response = (self.status, Json(body)).into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::NotFound { .. } => Self::not_found(message),
+            StoreError::Changed { expected, current, .. } => {
+                Self::new(StatusCode::PRECONDITION_FAILED, "REVISION_MISMATCH", message)
+                    .with(json!({ "expected": expected, "current": current }))
+            }
+            StoreError::TaskTransition { from, to } => {
+                let allowed = from.next();
+                transition(&message, json!({ "from": from, "to": to, "allowed": allowed }))
+            }
+            StoreError::SessionTransition { from, to } => {
+                let allowed = from.next();
+                transition(&message, json!({ "from": from, "to": to, "allowed": allowed }))
+            }
+            StoreError::Exists { .. } => Self::new(StatusCode::CONFLICT, "ALREADY_EXISTS", message),
+            StoreError::Collision => Self::new(StatusCode::CONFLICT, "CONFLICT", message),
+            StoreError::Rule(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "BUSINESS_RULE_ERROR", message),
+            StoreError::KeyReused => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_KEY_REUSED", message),
+            StoreError::Invalid(_) => Self::invalid(message),
+            StoreError::Forbidden(_) => Self::forbidden(message),
+            StoreError::Busy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_BUSY", message),
+            StoreError::Closed => Self::new(StatusCode::SERVICE_UNAVAILABLE, "SHUTTING_DOWN", message),
+            StoreError::ReadOnly(_) | StoreError::Full | StoreError::Newer { .. } | StoreError::Open { .. } => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_UNAVAILABLE", message)
+            }
+            StoreError::File { .. } | StoreError::Corrupt(_) | StoreError::Database(_) => Self::internal(message),
+        }
+    }
+}
+
+fn transition(message: &str, details: Json_) -> ApiError {
+    let allowed = details["allowed"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let words: Vec<&str> = allowed.iter().filter_map(Json_::as_str).collect();
+    let hint = if words.is_empty() { "nothing".to_owned() } else { words.join(", ") };
+    ApiError::new(StatusCode::CONFLICT, "INVALID_TRANSITION", format!("{message}; it may become: {hint}")).with(details)
+}

@@ -1,0 +1,174 @@
+//! What did the caller ask for? Paths, queries and bodies, with the wrong field named.
+
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::Bytes;
+use maestro_core::id::Id;
+use maestro_store::{Once, Page, hash};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::error::ApiError;
+
+/// How many things a list holds when nobody says, and at most.
+const MOST: i64 = 10_000;
+/// The longest key a caller may mark a request with.
+const LONGEST_KEY: usize = 255;
+
+/// The only id in a path.
+pub(crate) struct OneId<I>(pub(crate) I);
+
+impl<I: Id, S: Send + Sync> FromRequestParts<S> for OneId<I> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection| ApiError::invalid(rejection.to_string()))?;
+        I::parse(&text).map(Self).map_err(|error| ApiError::field("id", error))
+    }
+}
+
+/// Both ids in a path.
+pub(crate) struct TwoIds<A, B>(pub(crate) A, pub(crate) B);
+
+impl<A: Id, B: Id, S: Send + Sync> FromRequestParts<S> for TwoIds<A, B> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Path((first, second)) = Path::<(String, String)>::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection| ApiError::invalid(rejection.to_string()))?;
+        let bad = |error| ApiError::field("id", error);
+        Ok(Self(A::parse(&first).map_err(bad)?, B::parse(&second).map_err(bad)?))
+    }
+}
+
+/// What stands behind the question mark.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Query::<T>::from_request_parts(parts, state).await {
+            Ok(Query(value)) => Ok(Self(value)),
+            Err(rejection) => Err(ApiError::invalid(rejection.body_text())),
+        }
+    }
+}
+
+/// A JSON body, and the mark of a request that must not be carried out twice.
+pub(crate) struct Sent<T> {
+    pub(crate) value: T,
+    pub(crate) once: Option<Once>,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let headers = request.headers().clone();
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
+            let status = rejection.status();
+            let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "PAYLOAD_TOO_LARGE" } else { "VALIDATION_ERROR" };
+            ApiError::new(status, code, rejection.body_text())
+        })?;
+        if !bytes.is_empty() && !is_json(&headers) {
+            let message = "the body must be JSON, and the header say so: Content-Type: application/json";
+            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
+        }
+        let once = once(&headers, method.as_str(), &path, &bytes)?;
+        Ok(Self { value: parse(&bytes)?, once })
+    }
+}
+
+/// Reads a body; an empty one is an empty object.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let field = error.path().to_string();
+        let cause = error.into_inner();
+        if cause.is_data() && field != "." {
+            ApiError::field(&field, cause)
+        } else if cause.is_data() {
+            ApiError::invalid(cause.to_string())
+        } else {
+            ApiError::invalid(format!("the body is no JSON: {cause}"))
+        }
+    })?;
+    reader.end().map_err(|error| ApiError::invalid(format!("the body is no JSON: {error}")))?;
+    Ok(value)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
+}
+
+fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
+    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
+    let key =
+        key.ok_or_else(|| ApiError::invalid(format!("Idempotency-Key: must be 1 to {LONGEST_KEY} characters")))?;
+    Ok(Some(Once { request: format!("{method} {path} {key}"), fingerprint: hash(body) }))
+}
+
+/// The revision that `If-Match` names; `*` and nothing name none.
+pub(crate) struct Expected(pub(crate) Option<i64>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Expected {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let Some(value) = parts.headers.get(header::IF_MATCH) else { return Ok(Self(None)) };
+        let text = value.to_str().unwrap_or_default().trim();
+        if text == "*" {
+            return Ok(Self(None));
+        }
+        let number = text.trim_start_matches("W/").trim_matches('"').parse();
+        number.map(|revision| Self(Some(revision))).map_err(|_| {
+            ApiError::invalid("If-Match: must be a revision, as in the ETag of what was read")
+                .with(json!({ "field": "If-Match" }))
+        })
+    }
+}
+
+/// Which part of a list is wanted.
+#[derive(Debug, Clone, Copy, Default, serde::Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Paging {
+    /// How many at most.
+    #[param(minimum = 1, maximum = 10_000)]
+    pub(crate) limit: Option<i64>,
+    /// The `Maestro-Next-Cursor` of the part before.
+    pub(crate) cursor: Option<i64>,
+}
+
+impl Paging {
+    pub(crate) fn page(self) -> Result<Page, ApiError> {
+        let limit = self.limit.unwrap_or(MOST);
+        if !(1..=MOST).contains(&limit) {
+            return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
+        }
+        Ok(Page { limit, after: self.cursor.unwrap_or(0) })
+    }
+}
+
+/// Reads an optional word, saying which field was wrong.
+pub(crate) fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
+    field: &str,
+    text: Option<&str>,
+) -> Result<Option<T>, ApiError> {
+    text.map(|text| text.parse().map_err(|error| ApiError::field(field, error))).transpose()
+}
+
+/// Requires text that is more than blank.
+pub(crate) fn required(text: Option<String>, message: &str) -> Result<String, ApiError> {
+    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    text.ok_or_else(|| ApiError::invalid(message))
+}

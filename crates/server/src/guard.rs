@@ -1,0 +1,102 @@
+//! May this request come in at all? Checked before anything is read of it.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::app::App;
+use crate::caller;
+use crate::error::ApiError;
+
+/// What every answer says: nothing of it is for other pages, and nothing in it runs but our own.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// Lets a request through to the API, or says why not.
+pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let mut response = match admit(&app, &mut request).await {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn admit(app: &App, request: &mut Request) -> Result<(), ApiError> {
+    let host = host(request).ok_or_else(|| ApiError::invalid("a request must say which host it means"))?;
+    if !is_ours(app, &host) {
+        return Err(ApiError::forbidden(format!("this server is not `{host}`")));
+    }
+    check_origin(app, request.headers())?;
+    if request.method() == Method::OPTIONS {
+        return Ok(());
+    }
+    // Whoever only asks whether the server lives need not say who they are.
+    if request.uri().path() == "/health" {
+        return Ok(());
+    }
+    let caller = caller::identify(app, request.headers()).await?;
+    request.extensions_mut().insert(caller);
+    Ok(())
+}
+
+fn host(request: &Request) -> Option<String> {
+    let header = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
+    let host = header.map(str::to_owned).or_else(|| request.uri().authority().map(ToString::to_string))?;
+    Some(name_of(&host).to_ascii_lowercase())
+}
+
+/// The host without its port.
+fn name_of(authority: &str) -> &str {
+    match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => authority.split(':').next().unwrap_or(authority),
+    }
+}
+
+fn is_ours(app: &App, host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "::1")
+        || app.facts.hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+}
+
+/// A page of somebody else's must not call us with the user's browser.
+fn check_origin(app: &App, headers: &HeaderMap) -> Result<(), ApiError> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match authority {
+        Some(authority)
+            if authority.eq_ignore_ascii_case(host) && is_ours(app, &name_of(authority).to_ascii_lowercase()) =>
+        {
+            Ok(())
+        }
+        _ => Err(ApiError::forbidden("pages of another origin may not call this server")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_known_without_its_port() {
+        assert_eq!(name_of("localhost:3000"), "localhost");
+        assert_eq!(name_of("[::1]:3000"), "::1");
+        assert_eq!(name_of("127.0.0.1"), "127.0.0.1");
+    }
+}
