@@ -18,6 +18,10 @@ pub(crate) enum Exit {
     Failed,
     /// What was asked for is not there.
     NotFound,
+    /// The server could not be reached.
+    Network,
+    /// The caller may not do it.
+    Forbidden,
 }
 
 impl From<Exit> for ExitCode {
@@ -26,6 +30,8 @@ impl From<Exit> for ExitCode {
             Exit::Ok => 0,
             Exit::Failed => 1,
             Exit::NotFound => 2,
+            Exit::Network => 3,
+            Exit::Forbidden => 4,
         })
     }
 }
@@ -41,6 +47,14 @@ pub(crate) enum Kind {
     Config,
     /// The file system refused.
     Io,
+    /// There is no server, or the connection broke.
+    Network,
+    /// The caller may not do it.
+    Forbidden,
+    /// Nothing says which session or task is meant.
+    NoContext,
+    /// The server, or the store behind it, failed.
+    Server,
     /// A fault of the program.
     Internal,
 }
@@ -52,6 +66,10 @@ impl Kind {
             Self::NotFound => "resource_not_found",
             Self::Config => "invalid_config",
             Self::Io => "io_error",
+            Self::Network => "network_error",
+            Self::Forbidden => "permission_denied",
+            Self::NoContext => "no_context",
+            Self::Server => "server_error",
             Self::Internal => "internal_error",
         }
     }
@@ -81,6 +99,22 @@ impl CommandError {
 
     pub(crate) fn io(message: impl Into<String>, cause: &dyn Error) -> Self {
         Self::new(Kind::Io, message).because(cause)
+    }
+
+    pub(crate) fn network(message: impl Into<String>) -> Self {
+        Self::new(Kind::Network, message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(Kind::Forbidden, message)
+    }
+
+    pub(crate) fn no_context(message: impl Into<String>) -> Self {
+        Self::new(Kind::NoContext, message)
+    }
+
+    pub(crate) fn server(message: impl Into<String>) -> Self {
+        Self::new(Kind::Server, message)
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
@@ -142,7 +176,9 @@ impl CommandError {
     pub(crate) fn exit(&self) -> Exit {
         match self.kind {
             Kind::NotFound => Exit::NotFound,
-            Kind::Invalid | Kind::Config | Kind::Io | Kind::Internal => Exit::Failed,
+            Kind::Network => Exit::Network,
+            Kind::Forbidden => Exit::Forbidden,
+            Kind::Invalid | Kind::Config | Kind::Io | Kind::NoContext | Kind::Server | Kind::Internal => Exit::Failed,
         }
     }
 

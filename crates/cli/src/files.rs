@@ -39,6 +39,12 @@ pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Makes a directory and those above it; what is new is for its owner only.
+pub(crate) fn own_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 /// Whether a file that is to be made really is below a directory, whatever links are in its path.
 pub(crate) fn stays_inside(path: &Path, directory: &Path) -> bool {
     let real = path.ancestors().skip(1).find_map(|above| above.canonicalize().ok());

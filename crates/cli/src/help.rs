@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 /// The groups of the overview. A test sees to it that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["init", "doctor"]),
+    ("Start", &["init", "up", "doctor"]),
     ("Skills", &["skills"]),
-    ("Work", &["plan", "prompt"]),
-    ("Watch and steer", &[]),
+    ("Work", &["plan", "prompt", "update"]),
+    ("Watch and steer", &["events"]),
     ("More", &["config", "completions", "help"]),
 ];
 

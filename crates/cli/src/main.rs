@@ -5,16 +5,20 @@
 mod agents;
 mod args;
 mod catalogue;
+mod client;
 mod commands;
 mod config;
+mod database;
 mod error;
 mod files;
+mod found;
 mod help;
 mod index;
 mod packs;
 mod plans;
 mod reply;
 mod screen;
+mod worker;
 mod world;
 
 use std::process::ExitCode;

@@ -30,6 +30,8 @@ pub(crate) struct World {
     /// The directories programs are looked for in.
     pub(crate) program_dirs: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
+    /// What was typed about where things are stored, and of which project.
+    pub(crate) aim: Aim,
     pub(crate) json: bool,
     /// The colours of standard output.
     pub(crate) paint: Paint,
@@ -38,6 +40,14 @@ pub(crate) struct World {
     /// How wide the terminal is; nothing when there is none.
     pub(crate) width: Option<usize>,
     pub(crate) terminals: Terminals,
+}
+
+/// Which server, project and database a command is meant for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Aim {
+    pub(crate) server: Option<String>,
+    pub(crate) project: Option<String>,
+    pub(crate) database: Option<String>,
 }
 
 /// Which of the standard streams a person sits at.
@@ -60,7 +70,8 @@ impl World {
         let cache = xdg("XDG_CACHE_HOME", &home, ".cache").join("maestro");
         let maestro_home = absolute("MAESTRO_HOME").unwrap_or_else(|| home.join(".maestro"));
         let user_config = xdg("XDG_CONFIG_HOME", &home, ".config").join("maestro/config.toml");
-        let of_interest = |name: &str| name.starts_with("MAESTRO_") || name == "SKILLS_DIR";
+        let of_interest =
+            |name: &str| name.starts_with("MAESTRO_") || matches!(name, "SKILLS_DIR" | "DATA_DIR" | "SESSION_DIR");
         // Settings are text; a value that is none cannot be one.
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -83,12 +94,22 @@ impl World {
             variables,
             program_dirs,
             flags: globals.set.clone(),
+            aim: Aim {
+                server: globals.server.clone(),
+                project: globals.project.clone(),
+                database: globals.database.clone(),
+            },
             json: globals.json,
             paint: Paint::for_stdout(globals.color),
             note_paint: Paint::for_stderr(globals.color),
             width: terminals.stdout.then(terminal_width),
             terminals,
         })
+    }
+
+    /// A variable that is set to something.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// A path as a person would write it: relative to the working directory, or with `~`.

@@ -90,7 +90,7 @@ fn notes(prompt: &TaskPrompt, world: &World) -> String {
             Event::SkillsLoadFailed(failed) => {
                 troubles.push(format!("`{}` was not loaded: {}", clean(&failed.name), clean(&failed.error)));
             }
-            Event::SkillsDiscovered(_) => {}
+            _ => {}
         }
     }
     notes.push('\n');

@@ -1,0 +1,73 @@
+//! How is one server spoken to? One connection, plain HTTP, kept open for the next request.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, Response, Uri};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use crate::error::CommandError;
+
+/// How long a server has to accept a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection to a server.
+pub(crate) struct Remote {
+    authority: String,
+    /// A path that a proxy put before ours.
+    prefix: String,
+    connection: Mutex<SendRequest<Body>>,
+}
+
+impl Remote {
+    pub(crate) async fn connect(url: &str) -> Result<Self, CommandError> {
+        let bad = |why: &str| {
+            CommandError::invalid(format!("`{url}` is no address of a server: {why}"))
+                .hint("an address looks like http://127.0.0.1:3000")
+        };
+        let uri: Uri = url.parse().map_err(|_| bad("it is no URL"))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => return Err(bad("only http:// is spoken; a tunnel or proxy on this machine can add TLS")),
+            _ => return Err(bad("it must begin with http://")),
+        }
+        let authority = uri.authority().ok_or_else(|| bad("it names no host"))?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        let port = authority.port_u16().unwrap_or(80);
+        let refused = |cause: &dyn std::error::Error| {
+            CommandError::network(format!("nothing answers at {url}"))
+                .because(cause)
+                .hint("start a server with `maestro up`, or unset MAESTRO_API_URL and --server to work without one")
+        };
+        let stream = timeout(PATIENCE, TcpStream::connect((host, port))).await.map_err(|late| refused(&late))?;
+        let stream = stream.map_err(|error| refused(&error))?;
+        // Small requests should not wait for more.
+        let _ = stream.set_nodelay(true);
+        let (connection, driver) = handshake(TokioIo::new(stream)).await.map_err(|error| refused(&error))?;
+        tokio::spawn(driver);
+        let prefix = uri.path().trim_end_matches('/').to_owned();
+        Ok(Self { authority: authority.to_string(), prefix, connection: Mutex::new(connection) })
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.authority
+    }
+
+    pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, CommandError> {
+        let broken = |error: &dyn std::error::Error| {
+            CommandError::network(format!("the connection to {} broke", self.authority)).because(error)
+        };
+        if !self.prefix.is_empty() {
+            let path = format!("{}{}", self.prefix, request.uri());
+            *request.uri_mut() = path.parse().map_err(|error| broken(&error))?;
+        }
+        let mut connection = self.connection.lock().await;
+        connection.ready().await.map_err(|error| broken(&error))?;
+        let response = connection.send_request(request).await.map_err(|error| broken(&error))?;
+        Ok(response.map(Body::new))
+    }
+}

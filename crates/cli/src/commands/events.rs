@@ -1,0 +1,80 @@
+//! `maestro events`: what happened, and with `--follow` what happens.
+
+use std::fmt::Write as _;
+use std::io;
+
+use serde_json::Value as Json;
+
+use crate::args::EventsArgs;
+use crate::client::Client;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::clean;
+use crate::world::World;
+
+pub(crate) fn run(args: &EventsArgs, world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    let path = path(args, world);
+    let json = world.json;
+    if args.follow {
+        return Ok(Reply::stream(move |out| {
+            let followed = client.follow(&path, |line| {
+                let Some(data) = line.strip_prefix("data: ") else { return Ok(()) };
+                let text = if json { data.to_owned() } else { in_a_line(data) };
+                writeln!(out, "{text}").and_then(|()| out.flush())
+            });
+            followed.map_err(|error| io::Error::other(error.message().to_owned()))
+        }));
+    }
+    let events: Vec<Json> = client.get(&path)?;
+    if json {
+        return Reply::json(&events);
+    }
+    let mut text = String::new();
+    for event in events {
+        let _ = writeln!(text, "{}", in_a_line(&event.to_string()));
+    }
+    Ok(Reply::text(text))
+}
+
+fn path(args: &EventsArgs, world: &World) -> String {
+    let mut path = "/api/events?".to_owned();
+    let mut add = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            let _ = write!(path, "{name}={}&", escaped(value));
+        }
+    };
+    add("since", args.since.map(|since| since.to_string()).as_deref());
+    add("projectId", world.aim.project.as_deref());
+    add("taskId", args.task.as_deref());
+    add("sessionId", args.session.as_deref());
+    path.pop();
+    path
+}
+
+/// A value as it stands in a query.
+fn escaped(value: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    value.bytes().fold(String::new(), |mut text, byte| {
+        if keep(byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+/// An event for a person: number, kind, and the words that say most.
+fn in_a_line(data: &str) -> String {
+    let event: Json = serde_json::from_str(data).unwrap_or_default();
+    let payload = &event["payload"];
+    let words = ["message", "title", "name", "reason", "kind"].iter().find_map(|key| payload[key].as_str());
+    let about = ["task", "session", "project"].iter().find_map(|key| event[key].as_str());
+    let mut line =
+        format!("{:>6}  {:<22}", event["seq"].as_i64().unwrap_or_default(), event["type"].as_str().unwrap_or_default());
+    for word in [about, payload["status"].as_str(), words].into_iter().flatten() {
+        let _ = write!(line, " {}", clean(word));
+    }
+    line
+}

@@ -1,0 +1,139 @@
+//! `maestro up`: the server, in the foreground until it is told to end.
+
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+
+use maestro_server::{Access, App, Options, serve};
+use maestro_store::Store;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::UpArgs;
+use crate::client::hostname;
+use crate::database;
+use crate::error::CommandError;
+use crate::found::ServerFile;
+use crate::reply::Reply;
+use crate::world::World;
+
+/// Where the server listens when nobody says.
+const PORT: u16 = 3000;
+/// How many ports are tried when the usual one is taken.
+const TRIES: u16 = 100;
+/// For how long events of finished things are kept: thirty days.
+const RETENTION: i64 = 30 * 24 * 60 * 60 * 1000;
+
+pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
+    let host = args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    if !host.is_loopback() && args.token.is_none() {
+        return Err(CommandError::invalid(format!("listening on {host} needs a token"))
+            .hint("give one with --token or MAESTRO_AUTH_TOKEN; without --host only this machine reaches the server"));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| CommandError::io("the server cannot start its work", &error))?;
+    let place = database::place(world);
+    let database = database::shown(&place);
+    let store = database::open(place)?;
+    store.watch_others().map_err(|error| database::failed(&error))?;
+    let listeners = runtime.block_on(listen(args, host))?;
+    let address = listeners.first().and_then(|listener| listener.local_addr().ok());
+    let address = address.ok_or_else(|| CommandError::internal("the server has no address"))?;
+    let file = ServerFile {
+        url: format!("http://{address}"),
+        pid: std::process::id(),
+        instance: uuid::Uuid::now_v7().to_string(),
+        database,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let app = app(args, host, &file, store);
+    let server = Server { runtime, listeners, app, file, home: world.maestro_home.clone() };
+    let json = world.json;
+    Ok(Reply::stream(move |out| server.run(out, json)))
+}
+
+fn app(args: &UpArgs, host: IpAddr, file: &ServerFile, store: Store) -> App {
+    App::new(Options {
+        store,
+        access: args.token.clone().map_or(Access::Local, Access::Token),
+        hosts: vec![host.to_string(), hostname()],
+        instance: file.instance.clone(),
+        version: file.version.clone(),
+        hostname: hostname(),
+        clock: database::clock(),
+        retention: RETENTION,
+    })
+}
+
+/// A server that is about to run.
+struct Server {
+    runtime: Runtime,
+    listeners: Vec<TcpListener>,
+    app: App,
+    file: ServerFile,
+    home: PathBuf,
+}
+
+impl Server {
+    /// Says where it is, and answers until it is told to end.
+    fn run(self, out: &mut dyn Write, json: bool) -> io::Result<()> {
+        self.file.write(&self.home)?;
+        if json {
+            writeln!(out, "{}", json!(self.file))?;
+        } else {
+            writeln!(out, "Maestro answers at {}\nEverything is stored in {}", self.file.url, self.file.database)?;
+        }
+        out.flush()?;
+        let served = self.runtime.block_on(async {
+            let end = told_to_end()?;
+            serve(self.listeners, self.app, end).await;
+            Ok(())
+        });
+        self.file.remove(&self.home);
+        served
+    }
+}
+
+/// Waits for Ctrl-C or a polite signal.
+fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// The port that was asked for, or the first free one from the usual one on.
+async fn listen(args: &UpArgs, host: IpAddr) -> Result<Vec<TcpListener>, CommandError> {
+    if let Some(port) = args.port {
+        return listen_on(host, port).await.map_err(|error| {
+            CommandError::io(format!("port {port} on {host} cannot be listened on"), &error)
+                .hint("end what uses it, or leave --port out to take the next free one")
+        });
+    }
+    for port in PORT..PORT + TRIES {
+        match listen_on(host, port).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(CommandError::io(format!("{host} cannot be listened on"), &error)),
+            Ok(listeners) => return Ok(listeners),
+        }
+    }
+    Err(CommandError::invalid(format!("no port from {PORT} to {} is free", PORT + TRIES - 1))
+        .hint("name one with --port"))
+}
+
+/// Listens on the address, and for the usual loopback address also on its newer twin.
+async fn listen_on(host: IpAddr, port: u16) -> io::Result<Vec<TcpListener>> {
+    let first = TcpListener::bind((host, port)).await?;
+    let port = first.local_addr()?.port();
+    let mut listeners = vec![first];
+    if host == IpAddr::V4(Ipv4Addr::LOCALHOST) {
+        // Where there is no IPv6, `localhost` means the other address anyway.
+        listeners.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await);
+    }
+    Ok(listeners)
+}

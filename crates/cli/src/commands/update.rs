@@ -1,0 +1,18 @@
+//! `maestro update`: how the work goes. Without words, a sign of life.
+
+use serde_json::json;
+
+use crate::args::UpdateArgs;
+use crate::client::Client;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::worker::{self, Speaker};
+use crate::world::World;
+
+pub(crate) fn run(args: &UpdateArgs, world: &World) -> Result<Reply, CommandError> {
+    let speaker = Speaker::of(world)?;
+    let client = Client::open(world)?;
+    let body = json!({ "kind": "progress", "message": args.message, "taskIds": args.task });
+    let said = if args.message.is_some() { "Reported." } else { "Still here." };
+    worker::report(client, &speaker, &body, said, world)
+}

@@ -1,0 +1,79 @@
+//! Where is everything stored, and how is it opened?
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use maestro_store::{Clock, Place, Store, StoreError};
+
+use crate::error::CommandError;
+use crate::files;
+use crate::world::World;
+
+/// The place that was typed, set, or usual.
+pub(crate) fn place(world: &World) -> Place {
+    let named = world.aim.database.as_deref().or_else(|| world.variable("MAESTRO_DATABASE"));
+    match named {
+        Some(named) => match Place::parse(named) {
+            Place::File(path) => Place::File(world.places.working_dir.join(path)),
+            place @ Place::Postgres(_) => place,
+        },
+        None => Place::File(directory(world).join("maestro.db")),
+    }
+}
+
+fn directory(world: &World) -> PathBuf {
+    let named = world.variable("DATA_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.unwrap_or_else(|| world.maestro_home.clone())
+}
+
+/// A name for the place that holds no secret, for `server.json` and for people.
+pub(crate) fn shown(place: &Place) -> String {
+    match place {
+        Place::File(path) => path.display().to_string(),
+        Place::Postgres(url) => without_password(url),
+    }
+}
+
+fn without_password(url: &str) -> String {
+    match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?))) {
+        Some((scheme, (login, rest))) => {
+            let user = login.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}@{rest}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+/// Opens the store; the directory of a file is made, for its owner only.
+pub(crate) fn open(place: Place) -> Result<Store, CommandError> {
+    if let Place::File(path) = &place {
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        files::own_directory(directory).map_err(|error| {
+            CommandError::io(format!("{} cannot be made", directory.display()), &error)
+                .hint("set MAESTRO_HOME to a directory you may write to")
+        })?;
+    }
+    Store::open(place, &clock()).map_err(|error| failed(&error))
+}
+
+/// The time, as everything stored has it.
+pub(crate) fn clock() -> Clock {
+    Arc::new(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+/// What a person can do about a store that cannot be used.
+pub(crate) fn failed(error: &StoreError) -> CommandError {
+    let hint = match error {
+        StoreError::Newer { .. } => "update this Maestro, or name another database with --database",
+        StoreError::Busy => "wait until the other program is done, or end it",
+        StoreError::ReadOnly(_) => "check that you may write to the file and its directory",
+        StoreError::Full => "make room and try again",
+        StoreError::Corrupt(_) => "`maestro db check` shows what is wrong; `maestro db restore` brings a copy back",
+        _ => "check the place given with --database",
+    };
+    CommandError::server(error.to_string()).hint(hint)
+}
