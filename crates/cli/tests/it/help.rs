@@ -19,6 +19,7 @@ fn the_overview_groups_the_commands() {
 
     Start
       init         Set a project up: write its config file, copy its skill pack
+      up           Start the server
       doctor       Show what is wrong here, with file, line and help
 
     Skills
@@ -27,6 +28,10 @@ fn the_overview_groups_the_commands() {
     Work
       plan         Find the next task of a Markdown plan
       prompt       Print exactly what an agent would be told about a task
+      update       Tell how the work goes, and hear what changed
+
+    Watch and steer
+      events       Show what happened, or follow it live
 
     More
       config       Show the settings in force and where they come from
@@ -83,11 +88,14 @@ fn a_command_is_explained_the_same_by_every_way_of_asking() {
     Usage: maestro skills list [OPTIONS]
 
     Options:
-          --dir <PATH>       Look for skills here, and nowhere else (may be repeated)
-          --json             Print JSON for programs instead of text for people
-          --color <WHEN>     Use colour: auto, always, never
-          --set <KEY=VALUE>  Set a setting for this command, for example `skills_validation=strict`
-      -h, --help             Print help
+          --dir <PATH>        Look for skills here, and nowhere else (may be repeated)
+          --json              Print JSON for programs instead of text for people
+          --color <WHEN>      Use colour: auto, always, never
+          --set <KEY=VALUE>   Set a setting for this command, for example `skills_validation=strict`
+          --server <URL>      Speak to the server at this address
+          --project <ID>      The project meant, instead of the one this directory belongs to
+          --database <PLACE>  Where everything is stored: a SQLite file or postgres://…
+      -h, --help              Print help
     ");
     assert_eq!(sandbox.maestro("skills list --help").stdout(), asked.stdout());
     assert_eq!(sandbox.maestro("skills list -h").stdout(), asked.stdout());
@@ -116,11 +124,14 @@ fn a_group_without_a_verb_shows_its_help_and_fails() {
       roles     List the skills that each role's sessions get
 
     Options:
-          --dir <PATH>       Look for skills here, and nowhere else (may be repeated)
-          --json             Print JSON for programs instead of text for people
-          --color <WHEN>     Use colour: auto, always, never
-          --set <KEY=VALUE>  Set a setting for this command, for example `skills_validation=strict`
-      -h, --help             Print help
+          --dir <PATH>        Look for skills here, and nowhere else (may be repeated)
+          --json              Print JSON for programs instead of text for people
+          --color <WHEN>      Use colour: auto, always, never
+          --set <KEY=VALUE>   Set a setting for this command, for example `skills_validation=strict`
+          --server <URL>      Speak to the server at this address
+          --project <ID>      The project meant, instead of the one this directory belongs to
+          --database <PLACE>  Where everything is stored: a SQLite file or postgres://…
+      -h, --help              Print help
     --- exit 1
     ");
 }
