@@ -18,6 +18,7 @@ use self::http::Remote;
 use crate::database;
 use crate::error::CommandError;
 use crate::found::ServerFile;
+use crate::shelves;
 use crate::world::World;
 
 /// How much of an answer is read.
@@ -144,7 +145,7 @@ impl Link {
         }
         let store = database::open(database::place(world))?;
         expire(&store).await;
-        Ok(Self::Local(Box::new(router(App::new(local(store))))))
+        Ok(Self::Local(Box::new(router(App::new(local(store, world))))))
     }
 
     fn host(&self) -> &str {
@@ -156,7 +157,7 @@ impl Link {
 }
 
 /// What the router needs when no server runs.
-fn local(store: Store) -> Options {
+fn local(store: Store, world: &World) -> Options {
     Options {
         store,
         access: Access::Local,
@@ -166,6 +167,7 @@ fn local(store: Store) -> Options {
         hostname: hostname(),
         clock: database::clock(),
         retention: i64::MAX,
+        shelves: shelves::once(world),
     }
 }
 

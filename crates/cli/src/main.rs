@@ -18,6 +18,7 @@ mod packs;
 mod plans;
 mod reply;
 mod screen;
+mod shelves;
 mod worker;
 mod world;
 

@@ -13,7 +13,7 @@ use crate::error::CommandError;
 use crate::screen::Paint;
 
 /// The environment a command runs in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct World {
     pub(crate) places: Places,
     pub(crate) user_config: PathBuf,
@@ -105,6 +105,14 @@ impl World {
             width: terminals.stdout.then(terminal_width),
             terminals,
         })
+    }
+
+    /// The same world seen from another directory.
+    pub(crate) fn at(&self, directory: &Path) -> Self {
+        let mut world = self.clone();
+        world.places.project = project_of(directory);
+        directory.clone_into(&mut world.places.working_dir);
+        world
     }
 
     /// A variable that is set to something.

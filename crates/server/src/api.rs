@@ -5,9 +5,11 @@ mod handoffs;
 mod health;
 mod messages;
 mod projects;
+mod prompts;
 mod queue;
 mod reports;
 mod sessions;
+mod skills;
 mod tasks;
 
 use axum::Json;
@@ -41,6 +43,8 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(queue::routes())
         .merge(handoffs::routes())
         .merge(events::routes())
+        .merge(skills::routes())
+        .merge(prompts::routes())
 }
 
 /// The ways in which every request can fail.

@@ -7,6 +7,8 @@ use maestro_store::{Clock, Store};
 use tokio::sync::watch;
 
 use crate::live::Feed;
+use crate::metrics::Metrics;
+use crate::shelves::Shelves;
 
 /// Who may call without showing a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct Options {
     pub clock: Clock,
     /// For how many milliseconds events of finished things are kept.
     pub retention: i64,
+    /// Finds the skills of a directory.
+    pub shelves: Shelves,
 }
 
 /// What all requests have at hand; cheap to copy.
@@ -46,6 +50,8 @@ pub struct App {
     /// Becomes true when the server ends, so that streams end too.
     pub(crate) closing: watch::Sender<bool>,
     pub(crate) facts: Arc<Facts>,
+    pub(crate) shelves: Shelves,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// What does not change while the server runs.
@@ -77,6 +83,8 @@ impl App {
             clock: options.clock,
             closing: watch::Sender::new(false),
             facts: Arc::new(facts),
+            shelves: options.shelves,
+            metrics: Arc::default(),
         }
     }
 }

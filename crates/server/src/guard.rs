@@ -29,6 +29,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
     };
+    app.metrics.answered(response.status());
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));

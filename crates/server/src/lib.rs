@@ -10,9 +10,12 @@ mod error;
 mod extract;
 mod guard;
 mod live;
+mod metrics;
 mod serve;
+mod shelves;
 mod wire;
 
 pub use app::{Access, App, Options};
 pub use error::ErrorBody;
 pub use serve::{router, serve};
+pub use shelves::{Freshness, Shelf, Shelves};

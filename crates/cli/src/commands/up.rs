@@ -17,6 +17,7 @@ use crate::database;
 use crate::error::CommandError;
 use crate::found::ServerFile;
 use crate::reply::Reply;
+use crate::shelves;
 use crate::world::World;
 
 /// Where the server listens when nobody says.
@@ -48,13 +49,13 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         database,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let app = app(args, host, &file, store);
+    let app = app(args, host, &file, store, world);
     let server = Server { runtime, listeners, app, file, home: world.maestro_home.clone() };
     let json = world.json;
     Ok(Reply::stream(move |out| server.run(out, json)))
 }
 
-fn app(args: &UpArgs, host: IpAddr, file: &ServerFile, store: Store) -> App {
+fn app(args: &UpArgs, host: IpAddr, file: &ServerFile, store: Store, world: &World) -> App {
     App::new(Options {
         store,
         access: args.token.clone().map_or(Access::Local, Access::Token),
@@ -64,6 +65,7 @@ fn app(args: &UpArgs, host: IpAddr, file: &ServerFile, store: Store) -> App {
         hostname: hostname(),
         clock: database::clock(),
         retention: RETENTION,
+        shelves: shelves::kept(world),
     })
 }
 

@@ -72,6 +72,12 @@ impl Feed {
         Subscription { store, filter, after, caught_up: false, frames }
     }
 
+    /// How many watch.
+    pub(crate) fn watchers(&self) -> u64 {
+        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.as_ref().map_or(0, |sender| sender.receiver_count() as u64)
+    }
+
     fn join(self: &Arc<Self>) -> broadcast::Receiver<Arc<Batch>> {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = frames.as_ref() {

@@ -1,0 +1,56 @@
+//! What an agent would be told about a task, over HTTP.
+
+use axum::Json;
+use axum::extract::State;
+use maestro_core::plan::{TaskSelection, skill_hints};
+use maestro_skills::render::{References, tokens};
+use maestro_skills::{PromptLimits, Selector, TaskNeeds, TaskPrompt, task_prompt};
+use serde_json::{Value as Json_, json};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Failures;
+use super::skills::{Wish, fresh_run, record, shelf};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::Sent;
+use crate::shelves::{Freshness, Shelf};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(prompt))
+}
+
+/// Exactly what an agent would be told about a task
+#[utoipa::path(post, path = "/api/prompts", tag = "skills", request_body = Wish,
+    responses((status = 200, body = Object), Failures))]
+async fn prompt(State(app): State<App>, Sent { value, .. }: Sent<Wish>) -> Result<Json<Json_>, ApiError> {
+    let label = value.task()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shelf = shelf(&app, value.project_id.as_deref(), Freshness::Kept).await?;
+    let (step, most) = value.step(&shelf.settings)?;
+    let run = fresh_run();
+    let make = move || -> TaskPrompt {
+        let task = TaskSelection { skill_hints: skill_hints(&label), label, line_number: 1, section: None };
+        let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
+        let selection = Selector::for_task(shelf.catalogue.clone(), &task.label).select(run, needs);
+        task_prompt(&task, &selection, &shelf.catalogue, limits(&shelf))
+    };
+    let prompt = tokio::task::spawn_blocking(make).await.map_err(|error| ApiError::internal(error.to_string()))?;
+    let answer = json!({
+        "text": prompt.text,
+        "tokens": tokens(&prompt.text),
+        "events": prompt.events,
+        "cut": prompt.cut,
+        "left_out": prompt.left_out,
+    });
+    record(&app, value.project_id.as_deref(), prompt.events).await?;
+    Ok(Json(answer))
+}
+
+fn limits(shelf: &Shelf) -> PromptLimits {
+    let settings = &shelf.settings;
+    PromptLimits {
+        table_tokens: settings.skills_budget_tokens.value,
+        body_chars: settings.skills_max_body_chars.value,
+        references: if settings.skills_load_references.value { References::Include } else { References::Leave },
+    }
+}

@@ -1,0 +1,283 @@
+//! Skills over HTTP: the shapes of the original, and what it could not tell.
+
+use std::path::PathBuf;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use maestro_core::event::Event;
+use maestro_core::id::ProjectId;
+use maestro_core::plan::skill_hints;
+use maestro_core::{Problem, Role, RunId, Settings, SkillSelection, StepKind};
+use maestro_skills::{Catalogue, Lookup, Selector, Skill, TaskNeeds, for_role, instructions};
+use maestro_store::{ProjectById, Record, Scope};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json_, json};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Failures;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{Asked, Sent, required, word};
+use crate::shelves::{Freshness, Shelf};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(diagnostics))
+        .routes(routes!(select))
+        .routes(routes!(of_role))
+        .routes(routes!(get))
+        .routes(routes!(reload))
+}
+
+/// Whose skills are meant.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Whose {
+    /// Those of this project's directory; without it, those where the server was started.
+    project_id: Option<String>,
+}
+
+/// A skill in a list.
+#[derive(Debug, Serialize, ToSchema)]
+struct SkillJson {
+    id: String,
+    name: String,
+    description: String,
+    /// system, role, custom.
+    #[serde(rename = "type")]
+    kind: String,
+    version: String,
+    /// Its real id, where `id` is the name shown to people.
+    #[serde(rename = "skillId", skip_serializing_if = "Option::is_none")]
+    skill_id: Option<String>,
+    /// Its text, when one skill was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    /// That it was read again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reloaded: Option<bool>,
+}
+
+impl From<&Skill> for SkillJson {
+    fn from(skill: &Skill) -> Self {
+        Self {
+            id: skill.id.to_string(),
+            name: skill.display_name.clone(),
+            description: skill.description.clone(),
+            kind: skill.kind.to_string(),
+            version: skill.version.clone(),
+            skill_id: None,
+            instructions: None,
+            reloaded: None,
+        }
+    }
+}
+
+/// The skills there are, sorted by id; none when there are none, whatever is wrong
+#[utoipa::path(get, path = "/api/skills", tag = "skills", params(Whose),
+    responses((status = 200, body = [SkillJson]), Failures))]
+async fn list(State(app): State<App>, Asked(whose): Asked<Whose>) -> Result<Json<Vec<SkillJson>>, ApiError> {
+    let shelf = shelf(&app, whose.project_id.as_deref(), Freshness::Kept).await;
+    // Where no place can be looked at there is nothing; `diagnostics` says why.
+    let Ok(shelf) = shelf else { return Ok(Json(Vec::new())) };
+    let mut skills: Vec<SkillJson> = shelf.catalogue.skills.iter().map(|entry| entry.skill().into()).collect();
+    skills.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(Json(skills))
+}
+
+/// The shelf of a project, or of where the server was started.
+pub(super) async fn shelf(app: &App, project: Option<&str>, freshness: Freshness) -> Result<Shelf, ApiError> {
+    let directory = match word::<ProjectId>("projectId", project)? {
+        Some(id) => Some(PathBuf::from(app.store.read(ProjectById(id)).await?.working_dir)),
+        None => None,
+    };
+    let shelves = app.shelves.clone();
+    let found = tokio::task::spawn_blocking(move || shelves(directory.as_deref(), freshness)).await;
+    found.map_err(|error| ApiError::internal(error.to_string()))?.map_err(ApiError::internal)
+}
+
+/// One skill with its text; by id, directory or a unique display name
+#[utoipa::path(get, path = "/api/skills/{id}", tag = "skills", params(("id" = String, Path), Whose),
+    responses((status = 200, body = SkillJson), Failures,
+        (status = 500, description = "The skill is there and cannot be loaded", body = crate::error::ErrorBody)))]
+async fn get(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    Asked(whose): Asked<Whose>,
+) -> Result<Json<SkillJson>, ApiError> {
+    one(&app, name, whose, Freshness::Kept).await.map(Json)
+}
+
+/// Read a skill from the disk again
+#[utoipa::path(post, path = "/api/skills/{id}/reload", tag = "skills", params(("id" = String, Path), Whose),
+    responses((status = 200, body = SkillJson), Failures,
+        (status = 500, description = "The skill is there and cannot be loaded", body = crate::error::ErrorBody),
+        (status = 501, description = "Never sent: skills can always be read again", body = crate::error::ErrorBody)))]
+async fn reload(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    Asked(whose): Asked<Whose>,
+) -> Result<Json<SkillJson>, ApiError> {
+    let skill = one(&app, name, whose, Freshness::Reread).await?;
+    Ok(Json(SkillJson { instructions: None, reloaded: Some(true), ..skill }))
+}
+
+async fn one(app: &App, name: String, whose: Whose, freshness: Freshness) -> Result<SkillJson, ApiError> {
+    let shelf = shelf(app, whose.project_id.as_deref(), freshness).await?;
+    let read = move || -> Result<SkillJson, ApiError> {
+        let skill = find(&shelf.catalogue, &name)?;
+        let text = match skill.instructions {
+            Some(_) => {
+                instructions(skill)
+                    .map_err(|error| ApiError::internal(format!("the text of `{name}` cannot be read: {error}")))?
+                    .bytes
+            }
+            None => Vec::new(),
+        };
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Ok(SkillJson { instructions: Some(text), ..SkillJson::from(skill) })
+    };
+    tokio::task::spawn_blocking(read).await.map_err(|error| ApiError::internal(error.to_string()))?
+}
+
+fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, ApiError> {
+    match catalogue.find(name) {
+        Lookup::Found(skill) => Ok(skill),
+        Lookup::Broken(broken) => {
+            let why: Vec<String> = catalogue.problems_of(&broken.path).map(|problem| problem.message.clone()).collect();
+            Err(ApiError::internal(format!("Failed to load skill {name}: {}", why.join("; "))))
+        }
+        Lookup::Ambiguous(_) | Lookup::Missing { .. } => Err(ApiError::not_found(format!("Skill not found: {name}"))),
+    }
+}
+
+/// The skills that a role's sessions get, dependencies first
+#[utoipa::path(get, path = "/api/skills/role/{role}", tag = "skills", params(("role" = String, Path), Whose),
+    responses((status = 200, body = [SkillJson]), Failures))]
+async fn of_role(
+    State(app): State<App>,
+    Path(role): Path<String>,
+    Asked(whose): Asked<Whose>,
+) -> Result<Json<Vec<SkillJson>>, ApiError> {
+    let role: Role =
+        role.parse().map_err(|error: maestro_core::role::UnknownRole| ApiError::invalid(error.to_string()))?;
+    let shelf = shelf(&app, whose.project_id.as_deref(), Freshness::Kept).await?;
+    let shown = |skill: &&Skill| SkillJson {
+        id: skill.display_name.clone(),
+        skill_id: Some(skill.id.to_string()),
+        ..SkillJson::from(*skill)
+    };
+    Ok(Json(for_role(&shelf.catalogue, role).skills.iter().map(shown).collect()))
+}
+
+/// What is wrong with skills, and which are hidden by others.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Diagnostics {
+    #[schema(value_type = Vec<Object>)]
+    problems: Vec<Problem>,
+    /// Skills that another one of the same name hides.
+    shadowed: Vec<Hidden>,
+    /// Folders that are skills and could not be loaded.
+    not_loaded: Vec<String>,
+    /// Where was looked.
+    #[schema(value_type = Vec<Object>)]
+    roots: Json_,
+}
+
+/// A skill that another one of the same name hides.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Hidden {
+    id: String,
+    path: String,
+    shadowed_by: String,
+}
+
+/// What is wrong with skills, and which are hidden by others
+#[utoipa::path(get, path = "/api/skills/diagnostics", tag = "skills", params(Whose),
+    responses((status = 200, body = Diagnostics), Failures))]
+async fn diagnostics(State(app): State<App>, Asked(whose): Asked<Whose>) -> Result<Json<Diagnostics>, ApiError> {
+    let catalogue = shelf(&app, whose.project_id.as_deref(), Freshness::Kept).await?.catalogue;
+    let shadowed = catalogue.shadowed.iter().map(|hidden| Hidden {
+        id: hidden.skill.id().to_owned(),
+        path: hidden.skill.path().to_string_lossy().into_owned(),
+        shadowed_by: hidden.shadowed_by.to_string_lossy().into_owned(),
+    });
+    Ok(Json(Diagnostics {
+        problems: catalogue.problems.clone(),
+        shadowed: shadowed.collect(),
+        not_loaded: catalogue.broken.iter().map(|broken| broken.path.to_string_lossy().into_owned()).collect(),
+        roots: json!(catalogue.roots),
+    }))
+}
+
+/// A task that skills are wanted for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Wish {
+    /// The task, as in a plan.
+    #[schema(required = true)]
+    pub(super) task: Option<String>,
+    /// implementation unless said otherwise, or review.
+    pub(super) step: Option<String>,
+    /// Whose skills.
+    pub(super) project_id: Option<String>,
+}
+
+impl Wish {
+    pub(super) fn task(&self) -> Result<String, ApiError> {
+        required(self.task.clone(), "task is required")
+    }
+
+    /// The kind of step, and how many skills the settings allow it.
+    pub(super) fn step(&self, settings: &Settings) -> Result<(StepKind, usize), ApiError> {
+        match self.step.as_deref() {
+            None | Some("implementation") => {
+                Ok((StepKind::Implementation, settings.skills_max_selected_impl.value.into()))
+            }
+            Some("review") => Ok((StepKind::Review, settings.skills_max_selected_review.value.into())),
+            Some(_) => Err(ApiError::field("step", "must be one of implementation, review")),
+        }
+    }
+}
+
+/// Choose the skills for a task
+#[utoipa::path(post, path = "/api/skills/select", tag = "skills", request_body = Wish,
+    responses((status = 200, body = Object), Failures))]
+async fn select(State(app): State<App>, Sent { value, .. }: Sent<Wish>) -> Result<Json<SkillSelection>, ApiError> {
+    let task = value.task()?;
+    let shelf = shelf(&app, value.project_id.as_deref(), Freshness::Kept).await?;
+    let (step, most) = value.step(&shelf.settings)?;
+    let run = fresh_run();
+    let choose = move || choose(&shelf, run, &task, step, most);
+    let chosen = tokio::task::spawn_blocking(choose).await.map_err(|error| ApiError::internal(error.to_string()))?;
+    record(&app, value.project_id.as_deref(), vec![Event::SkillsSelected(chosen.clone())]).await?;
+    Ok(Json(chosen))
+}
+
+/// An id for a selection that belongs to no run.
+pub(super) fn fresh_run() -> RunId {
+    RunId::new(uuid::Uuid::now_v7())
+}
+
+fn choose(shelf: &Shelf, run: RunId, task: &str, step: StepKind, most: usize) -> SkillSelection {
+    let hints = skill_hints(task);
+    let needs = TaskNeeds { label: task, hints: &hints, step, most };
+    Selector::for_task(shelf.catalogue.clone(), task).select(run, needs).record
+}
+
+/// Appends what happened to skills to the log, and counts it.
+pub(super) async fn record(app: &App, project: Option<&str>, events: Vec<Event>) -> Result<(), ApiError> {
+    for event in &events {
+        app.metrics.observe(event);
+    }
+    let project = word::<ProjectId>("projectId", project)?;
+    let scope = project.map(|id| Scope::project(&id)).unwrap_or_default();
+    app.store.write(Record { scope, events }).await?;
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! How much happened? Counted in this process, told as Prometheus reads it.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use maestro_core::Event;
+use maestro_core::event::SkillMetrics;
+
+use crate::app::App;
+
+/// What was counted since the server started.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    skills: Mutex<SkillMetrics>,
+    /// Requests by the first digit of their answer's status.
+    answers: [AtomicU64; 6],
+}
+
+impl Metrics {
+    pub(crate) fn observe(&self, event: &Event) {
+        self.skills.lock().unwrap_or_else(PoisonError::into_inner).observe(event);
+    }
+
+    pub(crate) fn answered(&self, status: StatusCode) {
+        if let Some(count) = self.answers.get(usize::from(status.as_u16() / 100)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn skills(&self) -> SkillMetrics {
+        *self.skills.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Every counter with what it means.
+pub(crate) async fn metrics(State(app): State<App>) -> Response {
+    let mut text = String::new();
+    let mut tell = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in values {
+            let _ = writeln!(text, "{name}{labels} {value}");
+        }
+    };
+    let one = |value: f64| [(String::new(), value)];
+    for (name, count) in app.metrics.skills().named() {
+        tell(name, "counter", "Skills, as the events tell.", &one(as_float(count)));
+    }
+    let answers: Vec<(String, f64)> = (1..6)
+        .map(|class| {
+            (format!("{{status=\"{class}xx\"}}"), as_float(app.metrics.answers[class].load(Ordering::Relaxed)))
+        })
+        .collect();
+    tell("maestro_requests_total", "counter", "Requests answered.", &answers);
+    let (commits, changes) = app.store.commits();
+    tell("maestro_commits_total", "counter", "Transactions written to the disk.", &one(as_float(commits)));
+    tell("maestro_changes_total", "counter", "Changes in them.", &one(as_float(changes)));
+    tell("maestro_watchers", "gauge", "Readers of the live events.", &one(as_float(app.feed.watchers())));
+    tell(
+        "maestro_uptime_seconds",
+        "gauge",
+        "Seconds since the start.",
+        &one(app.facts.started.elapsed().as_secs_f64()),
+    );
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody counts beyond what a float holds exactly")]
+fn as_float(count: u64) -> f64 {
+    count as f64
+}
