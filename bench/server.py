@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Measures the server: one report end to end, many at once, many watchers, and doing nothing.
+
+    cargo build --release -p maestro
+    cargo build --release -p maestro-server --features hollow --examples
+    python3 bench/server.py [update] [reports] [watchers] [idle]
+
+Ratios are of one run on one machine; each part prints what it compares. Nothing leaves the loopback interface.
+"""
+
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RELEASE = os.path.join(ROOT, "target", "release")
+MAESTRO = os.path.join(RELEASE, "maestro")
+LOAD = os.path.join(RELEASE, "examples", "load")
+HOLLOW = os.path.join(RELEASE, "examples", "hollow")
+
+
+class Server:
+    """A server of its own, on a database of its own, until it is closed."""
+
+    def __init__(self, *args):
+        self.home = tempfile.mkdtemp(dir=os.environ.get("BENCH_DIR"))
+        self.env = {"HOME": self.home, "MAESTRO_HOME": os.path.join(self.home, ".maestro"), "PATH": os.environ["PATH"]}
+        command = [MAESTRO, "up", "--port", "0", "--json", *args]
+        self.process = subprocess.Popen(command, env=self.env, cwd=self.home, stdout=subprocess.PIPE)
+        self.url = json.loads(self.process.stdout.readline())["url"]
+        self.address = self.url.removeprefix("http://")
+        self.project = self.post("/api/projects", {"name": "bench", "workingDir": self.home})["id"]
+
+    def post(self, path, body):
+        request = urllib.request.Request(
+            self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def metric(self, name):
+        with urllib.request.urlopen(self.url + "/metrics") as answer:
+            found = re.search(rf"^{name} (\S+)$", answer.read().decode(), re.M)
+        return float(found.group(1))
+
+    def session(self):
+        task = self.post("/api/tasks", {"projectId": self.project, "title": "a task"})["id"]
+        body = {"projectId": self.project, "taskIds": [task], "status": "working"}
+        return self.post("/api/sessions", body)["id"], task
+
+    def close(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(10)
+        shutil.rmtree(self.home)
+
+
+NODE = """
+import http from 'node:http';
+const [url, session, message] = process.argv.slice(2);
+const body = JSON.stringify({ message });
+const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+const request = http.request(`${url}/api/sessions/${session}/reports`, { method: 'POST', headers }, (answer) => {
+  answer.resume();
+  answer.on('end', () => { console.log('Reported.'); process.exit(answer.statusCode === 200 ? 0 : 1); });
+});
+request.end(body);
+"""
+
+
+def timed(command, env, times):
+    """Milliseconds from start to end of a command, and of processor time."""
+    walls = []
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for _ in range(times):
+        start = time.perf_counter()
+        subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL)
+        walls.append((time.perf_counter() - start) * 1000)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000 / times
+    return statistics.median(walls), cpu
+
+
+def update():
+    print("## One report, from the start of the process to the synced answer")
+    server = Server()
+    session, _ = server.session()
+    env = {**server.env, "MAESTRO_SESSION_ID": session}
+    node = shutil.which("node")
+    script = os.path.join(server.home, "client.mjs")
+    with open(script, "w") as file:
+        file.write(NODE)
+    timed([MAESTRO, "update", "warm"], env, 5)
+    ours, cpu = timed([MAESTRO, "update", "reading the file"], env, 200)
+    print(f"maestro update: median {ours:.1f} ms, {cpu:.1f} ms of processor time (wanted: under 15 ms)")
+    if node:
+        theirs, node_cpu = timed([node, script, server.url, session, "reading the file"], env, 50)
+        ratio = theirs / ours
+        print(f"the same request from Node: median {theirs:.1f} ms, {node_cpu:.1f} ms of processor time")
+        print(f"ratio: {ratio:.1f} times less (wanted: 10), {node_cpu / cpu:.1f} times less processor time")
+    server.close()
+    alone = tempfile.mkdtemp()
+    env = {"HOME": alone, "MAESTRO_HOME": os.path.join(alone, ".maestro"), "PATH": os.environ["PATH"]}
+    run = lambda *args: json.loads(subprocess.check_output([MAESTRO, "--json", *args], env=env, cwd=alone))
+    project = run("project", "create", "bench", "-d", alone)["id"]
+    task = run("task", "create", "a task", "--project", project)["id"]
+    median, _ = timed([MAESTRO, "update", "reading the file"], {**env, "MAESTRO_TASK_ID": task}, 100)
+    print(f"without a server, on the database itself: median {median:.1f} ms")
+    shutil.rmtree(alone)
+
+
+def load(*args):
+    return json.loads(subprocess.check_output([LOAD, *args]))
+
+
+def reports():
+    clients, seconds = 64, os.environ.get("SECONDS", "5")
+    print(f"## Reports from {clients} clients at once, each acknowledged when it is on the disk")
+    server = Server()
+    sessions = [server.session()[0] for _ in range(clients)]
+    hollow = subprocess.Popen([HOLLOW], stdout=subprocess.PIPE)
+    hollow_address = hollow.stdout.readline().decode().strip().removeprefix("http://")
+    load("reports", server.address, "1", *sessions)
+    rates, hollow_rates = [], []
+    for _ in range(3):
+        commits, changes = server.metric("maestro_commits_total"), server.metric("maestro_changes_total")
+        result = load("reports", server.address, seconds, *sessions)
+        commits, changes = server.metric("maestro_commits_total") - commits, server.metric("maestro_changes_total") - changes
+        empty = load("reports", hollow_address, seconds, *sessions)
+        rates.append(result["rate"])
+        hollow_rates.append(empty["rate"])
+        print(
+            f"{result['rate']:.0f} a second, p50 {result['latency_ms']['p50']:.1f} ms, p99 {result['latency_ms']['p99']:.1f} ms; "
+            f"{changes / commits:.1f} reports a sync; without storage {empty['rate']:.0f} a second"
+        )
+    hollow.kill()
+    hollow.wait()
+    share = statistics.median(rates) / statistics.median(hollow_rates)
+    print(f"median {statistics.median(rates):.0f} a second (wanted: 5,000), {share:.2f} of the router without storage (wanted: 0.5)")
+    server.close()
+
+
+def watchers():
+    count = os.environ.get("WATCHERS", "1000")
+    print(f"## {count} watchers, 200 reports a second")
+    server = Server()
+    session, _ = server.session()
+    result = load("watch", server.address, os.environ.get("SECONDS", "10"), count, session)
+    expected = result["watchers"] * result["reports"]
+    print(f"received {result['received']} of {expected}; watchers that missed one or saw them mixed up: {result['watchers_that_missed_or_mixed']}")
+    delay = result["delay_ms"]
+    print(f"from acknowledgement to receipt: p50 {delay['p50']:.0f} ms, p99 {delay['p99']:.0f} ms, max {delay['max']:.0f} ms (wanted: p99 under 250)")
+    server.close()
+
+
+def idle():
+    print("## Doing nothing")
+    server = Server()
+    server.session()
+    urllib.request.urlopen(server.url + "/api/skills").read()
+    pid = server.process.pid
+    ticks = lambda: sum(int(x) for x in open(f"/proc/{pid}/stat").read().rsplit(") ", 1)[1].split()[11:13])
+    start = ticks()
+    time.sleep(10)
+    cpu = (ticks() - start) / os.sysconf("SC_CLK_TCK") / 10 * 100
+    status = open(f"/proc/{pid}/status").read()
+    resident = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+    print(f"{resident:.1f} MB resident (wanted: under 40), {cpu:.2f} % of a core")
+    server.close()
+
+
+PARTS = {"update": update, "reports": reports, "watchers": watchers, "idle": idle}
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8192, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    for name in sys.argv[1:] or PARTS:
+        PARTS[name]()

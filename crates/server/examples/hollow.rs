@@ -1,0 +1,33 @@
+//! The same router over a store that stores nothing: what a report costs without its storage. Prints its address.
+
+#![allow(clippy::print_stdout, reason = "whoever started it wants to know where it is")]
+
+use std::sync::Arc;
+
+use maestro_server::{Access, App, Options, serve};
+use maestro_store::Store;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+#[tokio::main(worker_threads = 2)]
+async fn main() -> std::io::Result<()> {
+    let answer = json!({
+        "session": "sess_1_000000000", "project": "proj_1_000000000", "status": "working",
+        "tasks": ["task_1_000000000"], "news": { "notices": [], "cursor": 0 },
+    });
+    let app = App::new(Options {
+        store: Store::hollow(answer),
+        access: Access::Local,
+        hosts: Vec::new(),
+        instance: String::new(),
+        version: String::new(),
+        hostname: String::new(),
+        clock: Arc::new(|| 0),
+        retention: 0,
+        shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("http://{}", listener.local_addr()?);
+    serve(vec![listener], app, std::future::pending()).await;
+    Ok(())
+}
