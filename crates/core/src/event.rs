@@ -145,6 +145,20 @@ pub enum Event {
     HandoffCompleted(HandoffFact),
 }
 
+impl Event {
+    /// The event's name and its payload as JSON, as the log keeps them.
+    pub fn to_log(&self) -> serde_json::Result<(String, String)> {
+        // `{"type":"…","payload":…}`: in this order, and no name holds a quote.
+        let whole = serde_json::to_string(self)?;
+        let split = || {
+            let rest = whole.strip_prefix("{\"type\":\"")?.strip_suffix('}')?;
+            let (name, rest) = rest.split_once('"')?;
+            Some((name.to_owned(), rest.strip_prefix(",\"payload\":")?.to_owned()))
+        };
+        split().ok_or_else(|| serde::ser::Error::custom("an event is its type and its payload"))
+    }
+}
+
 /// Something with a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named<I> {
@@ -254,4 +268,20 @@ pub struct HandoffFact {
     pub to: String,
     /// What it is about.
     pub title: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Id;
+
+    #[test]
+    fn an_event_is_logged_as_its_name_and_its_payload() {
+        let fact = TimelineFact { kind: "progress".into(), message: "a \"quoted\" {word}".into() };
+        let (name, payload) = Event::TimelineAdded(fact.clone()).to_log().unwrap();
+        assert_eq!(name, "timeline:added");
+        assert_eq!(serde_json::from_str::<TimelineFact>(&payload).unwrap(), fact);
+        let deleted = Event::ProjectDeleted(Named { id: ProjectId::make(1, 1), name: "shop".into() });
+        assert_eq!(deleted.to_log().unwrap().0, "project:deleted");
+    }
 }

@@ -60,7 +60,7 @@ CREATE TABLE sessions (
   revision BIGINT NOT NULL
 );
 CREATE INDEX sessions_by_project ON sessions (project_id, ord);
-CREATE INDEX sessions_by_status ON sessions (status, last_activity);
+CREATE INDEX sessions_by_status ON sessions (status);
 
 CREATE TABLE task_sessions (
   task_id TEXT NOT NULL REFERENCES tasks (id),
@@ -169,8 +169,9 @@ CREATE TABLE answers (
 );
 CREATE INDEX answers_by_age ON answers (at);
 
+-- The newest event is never removed, so its number never comes back.
 CREATE TABLE events (
-  seq SEQUENCE KEY,
+  seq ORDER KEY,
   at BIGINT NOT NULL,
   type TEXT NOT NULL,
   version BIGINT NOT NULL,

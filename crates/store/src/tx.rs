@@ -11,7 +11,7 @@ use maestro_core::rollup::WhenDone;
 
 use crate::db::Db;
 use crate::error::StoreError;
-use crate::value::{Param, Row, to_json};
+use crate::value::{Param, Row};
 
 /// What a change is made in.
 pub struct Tx<'c> {
@@ -106,15 +106,13 @@ impl<'c> Tx<'c> {
     }
 
     fn append_one(&mut self, scope: &Scope, event: &Event) -> Result<i64, StoreError> {
-        let mut whole = serde_json::to_value(event).map_err(|error| StoreError::corrupt(error.to_string()))?;
-        let payload = to_json(&whole["payload"].take())?;
-        let kind = whole["type"].as_str().unwrap_or_default();
+        let (kind, payload) = event.to_log().map_err(|error| StoreError::corrupt(error.to_string()))?;
         self.db.number(
             "INSERT INTO events (at, type, version, project, task, session, run, payload) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq",
             &[
                 self.now.into(),
-                kind.into(),
+                (&kind).into(),
                 event::VERSION.into(),
                 scope.project.as_ref().into(),
                 scope.task.as_ref().into(),

@@ -122,7 +122,7 @@ impl Change for Retain {
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Retained, StoreError> {
         const DAY: i64 = 24 * 60 * 60 * 1000;
         let events = tx.execute(
-            "DELETE FROM events WHERE at < $1 \
+            "DELETE FROM events WHERE at < $1 AND seq < (SELECT max(seq) FROM events) \
              AND (session IS NULL OR session NOT IN \
                (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped'))) \
              AND (task IS NULL OR task NOT IN \
