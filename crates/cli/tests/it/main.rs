@@ -12,6 +12,7 @@ mod examples;
 mod help;
 mod home;
 mod init;
+mod kill;
 mod plan;
 mod prompt;
 mod reference;
