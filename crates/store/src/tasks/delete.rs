@@ -1,0 +1,83 @@
+//! What goes with a task that is removed, and what stays?
+
+use maestro_core::event::Event;
+use maestro_core::id::TaskId;
+use maestro_core::notice::Notice;
+use maestro_core::task::Task;
+
+use super::{TaskFilter, Tasks, by_id, fact, scope};
+use crate::actor::{self, Actor, Reach};
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::tx::Tx;
+use crate::{Page, notices, pairs};
+
+/// What becomes of the subtasks of a task that is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subtasks {
+    /// They move up to its parent.
+    Keep,
+    /// They go with it.
+    Delete,
+}
+
+/// Removes a task.
+#[derive(Debug, Clone)]
+pub struct DeleteTask {
+    /// Which one.
+    pub id: TaskId,
+    /// What becomes of its subtasks.
+    pub subtasks: Subtasks,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl Change for DeleteTask {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let task = by_id(tx, &self.id)?;
+        if actor::require(tx, &self.actor, &self.id)? == Some(Reach::Bound) {
+            return Err(StoreError::Forbidden("a worker may not delete the task it works on".to_owned()));
+        }
+        self.delete(tx, &task)?;
+        match &task.parent {
+            Some(parent) => pairs::settle(tx, parent),
+            None => Ok(()),
+        }
+    }
+}
+
+impl DeleteTask {
+    fn delete(&self, tx: &mut Tx<'_>, task: &Task) -> Result<(), StoreError> {
+        match self.subtasks {
+            Subtasks::Keep => {
+                let parent = task.parent.as_ref();
+                tx.execute(
+                    "UPDATE tasks SET parent_id = $1 WHERE parent_id = $2",
+                    &[parent.into(), (&task.id).into()],
+                )?;
+            }
+            Subtasks::Delete => {
+                for child in children(tx, &task.id)? {
+                    self.delete(tx, &child)?;
+                }
+            }
+        }
+        let notice = Notice::TaskDeleted { task: task.id.clone(), title: task.title.clone() };
+        notices::tell_about(tx, &task.id, &notice, self.actor.session())?;
+        for pair in &task.sessions {
+            pairs::remove(tx, task, &pair.session)?;
+        }
+        tx.execute("DELETE FROM queue_items WHERE task_id = $1", &[(&task.id).into()])?;
+        tx.execute("DELETE FROM tasks WHERE id = $1", &[(&task.id).into()])?;
+        tx.emit(scope(task), Event::TaskDeleted(fact(task, &[], &self.actor)));
+        Ok(())
+    }
+}
+
+fn children(db: &mut Db<'_>, parent: &TaskId) -> Result<Vec<Task>, StoreError> {
+    let filter = TaskFilter { parent: Some(Some(parent.clone())), ..TaskFilter::default() };
+    Ok(Tasks { filter, page: Page::default() }.load(db)?.items)
+}
