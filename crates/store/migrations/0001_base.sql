@@ -34,7 +34,6 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_by_project ON tasks (project_id, ord);
 CREATE INDEX tasks_by_parent ON tasks (parent_id, ord);
 
--- notices counts what waits in its table, so that a report need not look there for nothing.
 CREATE TABLE sessions (
   ord ORDER KEY,
   id TEXT NOT NULL UNIQUE,
@@ -56,7 +55,6 @@ CREATE TABLE sessions (
   hostname TEXT NOT NULL,
   platform TEXT NOT NULL,
   metadata TEXT NOT NULL,
-  notices BIGINT NOT NULL,
   revision BIGINT NOT NULL
 );
 CREATE INDEX sessions_by_project ON sessions (project_id, ord);
@@ -97,7 +95,6 @@ CREATE INDEX session_events_by_session ON session_events (session_id, ord);
 
 CREATE TABLE queues (
   session_id TEXT PRIMARY KEY REFERENCES sessions (id),
-  current_index BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL
 );
@@ -160,7 +157,7 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_by_session ON tokens (session_id);
 
--- What was answered to a request that may come again.
+-- What was answered to a request that may come again; a key is kept as its hash, so that it may be as long as it likes.
 CREATE TABLE answers (
   request TEXT PRIMARY KEY,
   fingerprint TEXT NOT NULL,
@@ -168,6 +165,12 @@ CREATE TABLE answers (
   at BIGINT NOT NULL
 );
 CREATE INDEX answers_by_age ON answers (at);
+
+-- Until when something was done to the whole database: the events of finished things forgotten, say.
+CREATE TABLE upkeep (
+  name TEXT PRIMARY KEY,
+  until BIGINT NOT NULL
+);
 
 CREATE TABLE events (
   seq SEQUENCE KEY,

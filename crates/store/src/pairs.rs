@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::timeline::{self, NewEntry};
 use crate::tx::{Scope, Tx};
 use crate::value::{Param, Row};
-use crate::{notices, sessions, tasks};
+use crate::{notices, queues, sessions, tasks};
 
 /// For how many tasks pairs are looked up at once.
 pub(crate) const MANY: usize = 50;
@@ -61,10 +61,15 @@ pub(crate) fn set(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId, status: P
     let before: Option<PairStatus> = if let Some(mut row) = found {
         row.maybe_parsed()?
     } else {
+        sessions::require(tx, session)?;
         let task = tasks::by_id(tx, task)?;
         bind(tx, &task, session)?;
         None
     };
+    if matches!(status, PairStatus::Queued | PairStatus::Working | PairStatus::NeedsInput) {
+        // Only who lives can be at work; else the task would wait for somebody who never comes.
+        sessions::live_again(tx, session)?;
+    }
     if before != Some(status) {
         update(tx, task, session, status)?;
         note(tx, task, session)?;
@@ -151,7 +156,22 @@ pub(crate) fn bind(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<
     Ok(added > 0)
 }
 
-/// Takes a session off a task.
+/// Takes a session off a task that goes on without it.
+pub(crate) fn leave(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId) -> Result<bool, StoreError> {
+    let task = tasks::by_id(tx, task)?;
+    let status = task.sessions.iter().find(|pair| pair.session == *session).and_then(|pair| pair.status);
+    if matches!(status, Some(PairStatus::Working | PairStatus::NeedsInput)) {
+        // Left first, and forgotten then: a task nobody is at any more is open again.
+        update(tx, &task.id, session, PairStatus::Skipped)?;
+        settle(tx, &task.id)?;
+    }
+    queues::take_out(tx, &task, session)?;
+    let left = remove(tx, &task, session)?;
+    settle(tx, &task.id)?;
+    Ok(left)
+}
+
+/// Unties a session from a task.
 pub(crate) fn remove(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<bool, StoreError> {
     let removed = tx.execute(
         "DELETE FROM task_sessions WHERE session_id = $1 AND task_id = $2",
@@ -171,13 +191,13 @@ pub(crate) fn replace(tx: &mut Tx<'_>, task: &TaskId, wanted: &[SessionId], acto
     actor::not_a_worker(actor, "say who works on a task")?;
     let task = tasks::by_id(tx, task)?;
     for pair in task.sessions.iter().filter(|pair| !wanted.contains(&pair.session)) {
-        remove(tx, &task, &pair.session)?;
+        leave(tx, &task.id, &pair.session)?;
     }
     for session in wanted {
-        sessions::by_id(tx, session)?;
+        sessions::require(tx, session)?;
         bind(tx, &task, session)?;
     }
-    settle(tx, &task.id)
+    Ok(())
 }
 
 /// Gives a session another task.
@@ -201,7 +221,7 @@ impl Change for BindTask {
         if bind(tx, &task, &self.session)? {
             line(tx, &self.session, &self.task, EntryKind::task_started(), "Added task to session")?;
             let notice = Notice::TaskAssigned { task: task.id.clone(), title: task.title };
-            notices::tell(tx, &self.session, &notice, self.actor.session())?;
+            notices::tell(tx, &self.session, &notice, self.actor.session());
         }
         Ok(())
     }
@@ -225,11 +245,10 @@ impl Change for UnbindTask {
         actor::not_a_worker(&self.actor, "take tasks from sessions")?;
         sessions::by_id(tx, &self.session)?;
         let task = tasks::by_id(tx, &self.task)?;
-        if remove(tx, &task, &self.session)? {
+        if leave(tx, &task.id, &self.session)? {
             line(tx, &self.session, &self.task, EntryKind::task_completed(), "Removed task from session")?;
             let notice = Notice::TaskUnassigned { task: task.id.clone(), title: task.title };
-            notices::tell(tx, &self.session, &notice, self.actor.session())?;
-            settle(tx, &self.task)?;
+            notices::tell(tx, &self.session, &notice, self.actor.session());
         }
         Ok(())
     }

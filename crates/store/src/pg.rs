@@ -10,16 +10,18 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, NoTls};
 
 use crate::change::{Job, ReadJob};
-use crate::db::{Backend, Db, Statements};
+use crate::db::{Backend, Db, Prepared};
 use crate::error::{StoreError, text_of};
 use crate::migrate;
-use crate::store::{Clock, Shared};
+use crate::store::{Clock, Options, Shared};
 use crate::tx::Tx;
 
 /// How many connections do the work.
 const WORKERS: usize = 8;
-/// How often a change is tried again when another one came first.
+/// How often a change is tried when another one comes first.
 const TRIES: usize = 20;
+/// How often it is tried when the same constraint is in the way each time: then it is no accident.
+const VIOLATIONS: usize = 3;
 
 /// The threads of a PostgreSQL store.
 pub(crate) struct Postgres {
@@ -41,7 +43,7 @@ impl Work {
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str, clock: &Clock, shared: &Arc<Shared>) -> Result<Self, StoreError> {
+    pub(crate) fn open(url: &str, clock: &Clock, options: Options, shared: &Arc<Shared>) -> Result<Self, StoreError> {
         let config: Config = url.parse().map_err(|error| open_error(&error))?;
         prepare(&config, clock)?;
         let (work, waiting) = channel();
@@ -50,6 +52,7 @@ impl Postgres {
         for _ in 0..WORKERS {
             let worker = Worker {
                 config: config.clone(),
+                options,
                 clock: Arc::clone(clock),
                 shared: Arc::clone(shared),
                 changed: Arc::clone(&changed),
@@ -89,9 +92,9 @@ fn open_error(error: &postgres::Error) -> StoreError {
 
 fn prepare(config: &Config, clock: &Clock) -> Result<(), StoreError> {
     let mut client = config.connect(NoTls).map_err(|error| open_error(&error))?;
-    let mut statements = Statements::new();
+    let mut prepared = Prepared::default();
     let transaction = client.transaction()?;
-    let mut db = Db(Backend::Postgres(transaction, &mut statements));
+    let mut db = Db(Backend::Postgres(transaction, &mut prepared));
     migrate::migrate(&mut db, clock())?;
     commit(db)
 }
@@ -105,10 +108,11 @@ fn commit(db: Db<'_>) -> Result<(), StoreError> {
 
 struct Worker {
     config: Config,
+    options: Options,
     clock: Clock,
     shared: Arc<Shared>,
     changed: Arc<AtomicBool>,
-    connection: Option<(Client, Statements)>,
+    connection: Option<(Client, Prepared)>,
 }
 
 impl Worker {
@@ -131,24 +135,44 @@ impl Worker {
     }
 
     fn connect(&mut self) -> Result<(), StoreError> {
-        if self.connection.is_none() {
-            let client = self.config.connect(NoTls).map_err(|error| open_error(&error))?;
-            self.connection = Some((client, Statements::new()));
+        if self.connection.as_ref().is_some_and(|(client, _)| !client.is_closed()) {
+            return Ok(());
         }
+        self.connection = None;
+        let mut client = self.config.connect(NoTls).map_err(|error| open_error(&error))?;
+        // Whoever froze in the middle of a change must not stop the others for ever.
+        let patience = self.options.patience.as_millis();
+        client.batch_execute(&format!(
+            "SET lock_timeout = {patience}; SET idle_in_transaction_session_timeout = '30s'"
+        ))?;
+        self.connection = Some((client, Prepared::default()));
         Ok(())
+    }
+
+    /// Whether a connection that broke while it was idle, which shows only when it is used, was made again.
+    fn mended(&mut self) -> bool {
+        let broken = self.connection.as_ref().is_none_or(|(client, _)| client.is_closed());
+        broken && self.connect().is_ok()
     }
 
     fn write(&mut self, mut job: Box<dyn Job>) {
         let mut tried = 0;
         let committed = loop {
             tried += 1;
-            match self.try_write(job.as_mut()) {
-                Err(StoreError::Collision) if tried < TRIES => {}
+            let mut began = false;
+            match self.try_write(job.as_mut(), &mut began) {
+                Err(StoreError::Collision) if tried < TRIES => match self.violated() {
+                    Some(constraint) if tried >= VIOLATIONS => break Err(StoreError::Database(constraint)),
+                    _ => {}
+                },
+                Err(_) if !began && tried == 1 && self.mended() => {}
                 settled => break settled,
             }
         };
-        self.shared.synced(1);
         let done = committed.is_ok();
+        if done {
+            self.shared.synced(1);
+        }
         job.settle(committed);
         if done {
             self.changed.store(true, Ordering::Relaxed);
@@ -156,28 +180,37 @@ impl Worker {
         }
     }
 
-    fn try_write(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
-        let (client, statements) = self.connection.as_mut().ok_or(StoreError::Closed)?;
+    fn violated(&mut self) -> Option<String> {
+        self.connection.as_mut().and_then(|(_, prepared)| prepared.violated.take())
+    }
+
+    fn try_write(&mut self, job: &mut dyn Job, began: &mut bool) -> Result<(), StoreError> {
+        let (client, prepared) = self.connection.as_mut().ok_or(StoreError::Closed)?;
+        prepared.writes = true;
         let transaction = client.transaction()?;
-        let db = Db(Backend::Postgres(transaction, statements));
+        *began = true;
+        let db = Db(Backend::Postgres(transaction, prepared));
         let mut tx = Tx::new(db, (self.clock)(), self.shared.rules());
         job.run(&mut tx)?;
         commit(tx.into_db())
     }
 
     fn read(&mut self, job: ReadJob) {
-        let Some((client, statements)) = self.connection.as_mut() else {
-            return job(Err(StoreError::Closed));
+        let mut tried = 0;
+        let failed = loop {
+            tried += 1;
+            let Some((client, prepared)) = self.connection.as_mut() else { break StoreError::Closed };
+            prepared.writes = false;
+            let snapshot = postgres::IsolationLevel::RepeatableRead;
+            let error = match client.build_transaction().read_only(true).isolation_level(snapshot).start() {
+                Ok(transaction) => return job(Ok(&mut Db(Backend::Postgres(transaction, prepared)))),
+                Err(error) => error,
+            };
+            if tried > 1 || !self.mended() {
+                break error.into();
+            }
         };
-        match client
-            .build_transaction()
-            .read_only(true)
-            .isolation_level(postgres::IsolationLevel::RepeatableRead)
-            .start()
-        {
-            Ok(transaction) => job(Ok(&mut Db(Backend::Postgres(transaction, statements)))),
-            Err(error) => job(Err(error.into())),
-        }
+        job(Err(failed));
     }
 }
 

@@ -7,14 +7,14 @@ mod steer;
 mod update;
 
 use maestro_core::event::{Event, SessionFact};
-use maestro_core::id::SessionId;
+use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::{EndReason, PairStatus, Session, SessionStatus};
 
 use crate::db::Db;
 use crate::error::{StoreError, What};
 use crate::tx::{Scope, Tx};
 use crate::value::{Row, to_json};
-use crate::{messages, pairs};
+use crate::{messages, pairs, queues, tasks};
 
 pub use create::CreateSession;
 pub use delete::DeleteSession;
@@ -52,12 +52,38 @@ fn session(row: &mut Row) -> Result<Session, StoreError> {
 }
 
 pub(crate) fn by_id(db: &mut Db<'_>, id: &SessionId) -> Result<Session, StoreError> {
-    let found = db.row(&format!("{SELECT} WHERE id = $1"), &[id.into()])?;
+    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.held()), &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(What::Session, id))?;
     row.int()?;
     let mut session = session(&mut row)?;
     session.tasks = pairs::of_session(db, id)?.into_iter().map(|(task, _)| task).collect();
     Ok(session)
+}
+
+/// Makes sure that there is such a session, without keeping anybody from changing it.
+pub(crate) fn require(db: &mut Db<'_>, id: &SessionId) -> Result<(), StoreError> {
+    match db.number("SELECT count(*) FROM sessions WHERE id = $1", &[id.into()])? {
+        0 => Err(StoreError::not_found(What::Session, id)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a session that has ended may go on by itself: not when it said that it was done, or was told to end.
+pub(crate) fn may_come_back(status: SessionStatus, end: Option<EndReason>) -> bool {
+    status != SessionStatus::Completed && end != Some(EndReason::Cancelled)
+}
+
+/// Sees to it that a session that is about to work is alive.
+pub(crate) fn live_again(tx: &mut Tx<'_>, id: &SessionId) -> Result<(), StoreError> {
+    let mut session = by_id(tx, id)?;
+    if !session.status.is_over() {
+        return Ok(());
+    }
+    if !may_come_back(session.status, session.end) {
+        return Err(StoreError::SessionTransition { from: session.status, to: SessionStatus::Working });
+    }
+    session.last_activity = tx.now;
+    become_status(tx, &mut session, SessionStatus::Working, None)
 }
 
 pub(crate) fn note_change(tx: &mut Tx<'_>, session: &Session) {
@@ -115,6 +141,7 @@ pub(crate) fn become_status(
         session.completed_at = Some(tx.now);
         save(tx, session)?;
         leave_tasks(tx, session)?;
+        queues::end(tx, session)?;
         messages::refuse_all(tx, session, "the session has ended")?;
     } else {
         session.completed_at = None;
@@ -127,12 +154,14 @@ pub(crate) fn become_status(
 /// Frees the tasks that an ended session had not finished.
 fn leave_tasks(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
     let left = if session.status == SessionStatus::Failed { PairStatus::Failed } else { PairStatus::Skipped };
-    for (task, status) in pairs::of_session(tx, &session.id)? {
-        let open = matches!(status, None | Some(PairStatus::Queued | PairStatus::Working | PairStatus::NeedsInput));
-        if open {
-            pairs::update(tx, &task, &session.id, left)?;
-            pairs::changed(tx, &task, &session.id)?;
-        }
+    let open =
+        |status| matches!(status, None | Some(PairStatus::Queued | PairStatus::Working | PairStatus::NeedsInput));
+    let pairs = pairs::of_session(tx, &session.id)?;
+    let unfinished: Vec<TaskId> = pairs.into_iter().filter(|(_, status)| open(*status)).map(|(task, _)| task).collect();
+    tasks::hold(tx, &unfinished)?;
+    for task in &unfinished {
+        pairs::update(tx, task, &session.id, left)?;
+        pairs::changed(tx, task, &session.id)?;
     }
     Ok(())
 }

@@ -54,12 +54,36 @@ pub(crate) fn by_id(db: &mut Db<'_>, id: &TaskId) -> Result<Task, StoreError> {
 }
 
 fn by_id_as(db: &mut Db<'_>, id: &TaskId, what: What) -> Result<Task, StoreError> {
-    let found = db.row(&format!("{SELECT} WHERE id = $1"), &[id.into()])?;
+    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.held()), &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(what, id))?;
     row.int()?;
     let mut task = task(&mut row)?;
     task.sessions = pairs::of_task(db, id)?;
     Ok(task)
+}
+
+/// Makes sure that these tasks are there, without keeping anybody from changing them.
+fn require_all(db: &mut Db<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
+    for id in ids {
+        if db.number("SELECT count(*) FROM tasks WHERE id = $1", &[id.into()])? == 0 {
+            return Err(StoreError::not_found(What::Task, id));
+        }
+    }
+    Ok(())
+}
+
+/// Keeps others from changing these tasks until this change is made. Whoever changes several does this first: in one
+/// order, and before the tasks above them, so that no two changes wait for each other.
+pub(crate) fn hold(tx: &mut Tx<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
+    if !tx.is_postgres() || ids.len() < 2 {
+        return Ok(());
+    }
+    let mut ids: Vec<&TaskId> = ids.iter().collect();
+    ids.sort();
+    for id in ids {
+        tx.rows(&format!("SELECT id FROM tasks WHERE id = $1{}", tx.held()), &[id.into()])?;
+    }
+    Ok(())
 }
 
 fn fact(task: &Task, fields: &[&str], actor: &Actor) -> TaskFact {

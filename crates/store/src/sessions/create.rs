@@ -50,8 +50,9 @@ impl Change for CreateSession {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
         projects::by_id(tx, &self.project)?;
-        let tasks = self.tasks.iter().map(|id| tasks::by_id(tx, id)).collect::<Result<Vec<_>, _>>()?;
+        tasks::hold(tx, &self.tasks)?;
         let session = self.session(tx)?;
+        let tasks = session.tasks.iter().map(|id| tasks::by_id(tx, id)).collect::<Result<Vec<_>, _>>()?;
         insert(tx, &session)?;
         let fact =
             SessionFact { id: session.id.clone(), name: session.name.clone(), status: session.status, reason: None };
@@ -65,7 +66,7 @@ impl Change for CreateSession {
             timeline::add(tx, &session.project, &session.id, &started)?;
         }
         if session.strategy == Approach::Queue {
-            queues::create(tx, &session.id, &self.tasks)?;
+            queues::create(tx, &session.id, &session.tasks)?;
         }
         by_id(tx, &session.id)
     }
@@ -83,6 +84,13 @@ impl CreateSession {
             }
             None => tx.make_id()?,
         };
+        let mut tasks: Vec<TaskId> = Vec::new();
+        for task in &self.tasks {
+            // Named twice, it is still one task.
+            if !tasks.contains(task) {
+                tasks.push(task.clone());
+            }
+        }
         let name = match (&self.name, self.tasks.first()) {
             (Some(name), _) => name.clone(),
             (None, Some(task)) if self.role == Role::Orchestrator => format!("Orchestrator for {task}"),
@@ -92,7 +100,7 @@ impl CreateSession {
         Ok(Session {
             id,
             project: self.project.clone(),
-            tasks: self.tasks.clone(),
+            tasks,
             name,
             role: self.role,
             agent: self.agent.clone(),
@@ -118,8 +126,8 @@ fn insert(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
     let (env, metadata) = (to_json(&session.env)?, to_json(&session.metadata)?);
     tx.execute(
         "INSERT INTO sessions (id, project_id, name, role, agent, env, strategy, status, parent_id, started_at, \
-         last_activity, completed_at, hostname, platform, metadata, notices, revision) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+         last_activity, completed_at, hostname, platform, metadata, revision) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
         &[
             (&session.id).into(),
             (&session.project).into(),
@@ -136,7 +144,6 @@ fn insert(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
             (&session.hostname).into(),
             (&session.platform).into(),
             (&metadata).into(),
-            0.into(),
             session.revision.into(),
         ],
     )?;

@@ -25,10 +25,9 @@ impl Change for DeleteSession {
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::not_a_worker(&self.actor, "delete sessions")?;
         let session = by_id(tx, &self.id)?;
+        tasks::hold(tx, &session.tasks)?;
         for id in &session.tasks {
-            let task = tasks::by_id(tx, id)?;
-            pairs::remove(tx, &task, &session.id)?;
-            pairs::settle(tx, id)?;
+            pairs::leave(tx, id, &session.id)?;
         }
         for statement in [
             "DELETE FROM queue_items WHERE session_id = $1",

@@ -48,11 +48,15 @@ impl Change for Steer {
         if refused || (session.status.is_over() && self.order != Order::Cancel) {
             return Err(StoreError::SessionTransition { from: session.status, to: status });
         }
-        if session.status == status {
+        if session.status == status && session.end == reason {
             return Ok(session);
         }
+        if self.order == Order::Resume {
+            // Its silence was obedience; it has as long again to give a sign of life.
+            session.last_activity = tx.now;
+        }
         become_status(tx, &mut session, status, reason)?;
-        notices::tell(tx, &session.id, &notice, None)?;
+        notices::tell(tx, &session.id, &notice, None);
         by_id(tx, &self.id)
     }
 }

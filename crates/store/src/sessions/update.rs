@@ -1,7 +1,7 @@
 //! What changes about a session while it works, and what does it write down?
 
 use maestro_core::id::{SessionId, TaskId};
-use maestro_core::session::{EntryKind, Session, SessionStatus};
+use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};
 use serde_json::{Map, Value as Json};
 
 use super::{become_status, by_id, note_change, save};
@@ -79,7 +79,7 @@ impl Change for UpdateSession {
             session.needs_input.clone_from(asks);
         }
         session.env.extend(self.env.clone());
-        match self.status {
+        match self.wanted(&mut session)? {
             Some(status) if status != session.status => become_status(tx, &mut session, status, None)?,
             _ => {
                 save(tx, &mut session)?;
@@ -96,6 +96,21 @@ impl Change for UpdateSession {
 }
 
 impl UpdateSession {
+    /// The status it shall have. What a session says of itself ends neither a pause nor a cancellation.
+    fn wanted(&self, session: &mut Session) -> Result<Option<SessionStatus>, StoreError> {
+        let Some(status) = self.status.filter(|_| self.actor.session() == Some(&self.id)) else {
+            return Ok(self.status);
+        };
+        if session.end == Some(EndReason::Cancelled) && status != session.status {
+            return Err(StoreError::SessionTransition { from: session.status, to: status });
+        }
+        if session.status == SessionStatus::Paused && matches!(status, SessionStatus::Idle | SessionStatus::Working) {
+            session.paused_from = Some(status);
+            return Ok(None);
+        }
+        Ok(Some(status))
+    }
+
     fn add_lines(&self, tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
         for (kind, data) in &self.events {
             timeline::add_event(tx, &session.project, &session.id, kind, data.as_ref())?;
@@ -108,10 +123,10 @@ impl UpdateSession {
 }
 
 fn set_tasks(tx: &mut Tx<'_>, session: &Session, wanted: &[TaskId]) -> Result<(), StoreError> {
-    for id in session.tasks.iter().filter(|id| !wanted.contains(id)) {
-        let task = tasks::by_id(tx, id)?;
-        pairs::remove(tx, &task, &session.id)?;
-        pairs::settle(tx, id)?;
+    let gone: Vec<TaskId> = session.tasks.iter().filter(|id| !wanted.contains(id)).cloned().collect();
+    tasks::hold(tx, &gone)?;
+    for id in &gone {
+        pairs::leave(tx, id, &session.id)?;
     }
     for id in wanted {
         let task = tasks::by_id(tx, id)?;

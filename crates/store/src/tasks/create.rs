@@ -5,7 +5,7 @@ use maestro_core::id::{ProjectId, TaskId};
 use maestro_core::notice::Notice;
 use maestro_core::task::{Priority, Task, TaskStatus};
 
-use super::{by_id, by_id_as, fact, scope};
+use super::{by_id_as, fact, require_all, scope};
 use crate::actor::{self, Actor};
 use crate::change::Change;
 use crate::db::Db;
@@ -91,9 +91,7 @@ impl CreateTask {
             }
             (None, None) => return Err(StoreError::Invalid("Project ID is required".to_owned())),
         };
-        for dependency in &self.dependencies {
-            by_id(tx, dependency)?;
-        }
+        require_all(tx, &self.dependencies)?;
         Ok(Task {
             id: tx.make_id()?,
             project,

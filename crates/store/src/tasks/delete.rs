@@ -5,7 +5,7 @@ use maestro_core::id::TaskId;
 use maestro_core::notice::Notice;
 use maestro_core::task::Task;
 
-use super::{TaskFilter, Tasks, by_id, fact, scope};
+use super::{TaskFilter, Tasks, by_id, fact, note_change, save, scope};
 use crate::actor::{self, Actor, Reach};
 use crate::change::{Change, Read};
 use crate::db::Db;
@@ -53,11 +53,11 @@ impl DeleteTask {
     fn delete(&self, tx: &mut Tx<'_>, task: &Task) -> Result<(), StoreError> {
         match self.subtasks {
             Subtasks::Keep => {
-                let parent = task.parent.as_ref();
-                tx.execute(
-                    "UPDATE tasks SET parent_id = $1 WHERE parent_id = $2",
-                    &[parent.into(), (&task.id).into()],
-                )?;
+                for mut child in children(tx, &task.id)? {
+                    child.parent.clone_from(&task.parent);
+                    save(tx, &mut child)?;
+                    note_change(tx, &child, &["parentId"], &self.actor)?;
+                }
             }
             Subtasks::Delete => {
                 for child in children(tx, &task.id)? {
@@ -67,10 +67,10 @@ impl DeleteTask {
         }
         let notice = Notice::TaskDeleted { task: task.id.clone(), title: task.title.clone() };
         notices::tell_about(tx, &task.id, &notice, self.actor.session())?;
+        tx.execute("DELETE FROM queue_items WHERE task_id = $1", &[(&task.id).into()])?;
         for pair in &task.sessions {
             pairs::remove(tx, task, &pair.session)?;
         }
-        tx.execute("DELETE FROM queue_items WHERE task_id = $1", &[(&task.id).into()])?;
         tx.execute("DELETE FROM tasks WHERE id = $1", &[(&task.id).into()])?;
         tx.emit(scope(task), Event::TaskDeleted(fact(task, &[], &self.actor)));
         Ok(())

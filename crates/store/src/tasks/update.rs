@@ -4,7 +4,7 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::PairStatus;
 use maestro_core::task::{Priority, Task, TaskStatus};
 
-use super::{by_id, note_change, save};
+use super::{by_id, note_change, require_all, save};
 use crate::actor::{self, Actor, Reach};
 use crate::change::Change;
 use crate::error::{StoreError, What};
@@ -106,6 +106,12 @@ impl UpdateTask {
         }
         if fields.is_empty() {
             return Ok(());
+        }
+        if fields.contains(&"dependencies") {
+            require_all(tx, &task.dependencies)?;
+            if task.dependencies.contains(&task.id) {
+                return Err(StoreError::Rule("a task cannot wait for itself".to_owned()));
+            }
         }
         if before != task.status && matches!(task.status, TaskStatus::Todo | TaskStatus::InProgress) {
             pairs::forget_verdicts(tx, &task.id)?;
