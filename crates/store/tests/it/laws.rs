@@ -1,0 +1,1 @@
+//! Do random changes keep what must always hold?
