@@ -11,6 +11,7 @@ CREATE TABLE projects (
   revision BIGINT NOT NULL
 );
 
+-- by_hand is 1 when a person or orchestrator said how far a task is, and 0 when that follows from others.
 CREATE TABLE tasks (
   ord ORDER KEY,
   id TEXT NOT NULL UNIQUE,
@@ -29,6 +30,7 @@ CREATE TABLE tasks (
   updated_at BIGINT NOT NULL,
   started_at BIGINT,
   completed_at BIGINT,
+  by_hand BIGINT NOT NULL,
   revision BIGINT NOT NULL
 );
 CREATE INDEX tasks_by_project ON tasks (project_id, ord);

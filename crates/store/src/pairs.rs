@@ -116,15 +116,58 @@ pub(crate) fn settle(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
             .iter_mut()
             .map(Row::parsed)
             .collect::<Result<_, _>>()?;
-        let status = roll_up(task.status, &said, &subtasks, tx.rules.when_done);
+        let status = match roll_up(task.status, &said, &subtasks, tx.rules.when_done) {
+            TaskStatus::InProgress if is_deserted(tx, &task, &said, &subtasks)? => TaskStatus::Todo,
+            status => status,
+        };
         if status != task.status {
             task.status = status;
             tasks::save(tx, &mut task)?;
+            tasks::set_by_hand(tx, &id, false)?;
             tasks::note_progress(tx, &task, &["status"], &Actor::Person);
             next = task.parent;
         }
     }
     Ok(())
+}
+
+/// Whether a task is in progress only because it was: nobody said so by hand, none of its parts is being worked on,
+/// and no living session has it, or one above it.
+fn is_deserted(tx: &mut Tx<'_>, task: &Task, said: &[PairStatus], subtasks: &[TaskStatus]) -> Result<bool, StoreError> {
+    let at_it =
+        |said: &PairStatus| matches!(said, PairStatus::Working | PairStatus::NeedsInput | PairStatus::Completed);
+    let active = |status: &TaskStatus| matches!(status, TaskStatus::InProgress | TaskStatus::InReview);
+    if task.status != TaskStatus::InProgress || said.iter().any(at_it) || subtasks.iter().any(active) {
+        return Ok(false);
+    }
+    let reasons = tx.number(
+        "WITH RECURSIVE up (id, parent_id) AS ( \
+           SELECT id, parent_id FROM tasks WHERE id = $1 \
+           UNION ALL SELECT tasks.id, tasks.parent_id FROM tasks JOIN up ON tasks.id = up.parent_id ) \
+         SELECT (SELECT by_hand FROM tasks WHERE id = $2) + (SELECT count(*) FROM up \
+         JOIN task_sessions ON task_sessions.task_id = up.id \
+         JOIN sessions ON sessions.id = task_sessions.session_id \
+         WHERE sessions.status NOT IN ('completed', 'failed', 'stopped'))",
+        &[(&task.id).into(), (&task.id).into()],
+    )?;
+    Ok(reasons == 0)
+}
+
+/// Settles what lies below a task that a session left: it may have begun some of it.
+pub(crate) fn settle_below(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
+    let begun: Vec<TaskId> = tx
+        .rows(
+            "WITH RECURSIVE down (id, depth) AS ( \
+               SELECT id, 1 FROM tasks WHERE parent_id = $1 \
+               UNION ALL SELECT tasks.id, down.depth + 1 FROM tasks JOIN down ON tasks.parent_id = down.id ) \
+             SELECT tasks.id FROM tasks JOIN down ON tasks.id = down.id WHERE tasks.status = 'in_progress' \
+             ORDER BY down.depth DESC, tasks.ord",
+            &[task.into()],
+        )?
+        .iter_mut()
+        .map(Row::parsed)
+        .collect::<Result<_, _>>()?;
+    begun.iter().try_for_each(|task| settle(tx, task))
 }
 
 /// Forgets what sessions said of a task that somebody opened again.
@@ -167,6 +210,7 @@ pub(crate) fn leave(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId) -> Resu
     }
     queues::take_out(tx, &task, session)?;
     let left = remove(tx, &task, session)?;
+    settle_below(tx, &task.id)?;
     settle(tx, &task.id)?;
     Ok(left)
 }

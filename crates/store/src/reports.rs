@@ -225,6 +225,7 @@ fn below(tx: &mut Tx<'_>, task: &TaskId, kind: ReportKind, by: &SessionId) -> Re
     }
     subtask.status = status;
     tasks::save(tx, &mut subtask)?;
+    tasks::set_by_hand(tx, &subtask.id, false)?;
     let by = Actor::Session { id: by.clone(), role: Role::Worker };
     tasks::note_progress(tx, &subtask, &["status"], &by);
     match &subtask.parent {

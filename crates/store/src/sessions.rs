@@ -7,7 +7,7 @@ mod steer;
 mod update;
 
 use maestro_core::event::{Event, SessionFact};
-use maestro_core::id::{SessionId, TaskId};
+use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, PairStatus, Session, SessionStatus};
 
 use crate::db::Db;
@@ -156,12 +156,13 @@ fn leave_tasks(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
     let left = if session.status == SessionStatus::Failed { PairStatus::Failed } else { PairStatus::Skipped };
     let open =
         |status| matches!(status, None | Some(PairStatus::Queued | PairStatus::Working | PairStatus::NeedsInput));
-    let pairs = pairs::of_session(tx, &session.id)?;
-    let unfinished: Vec<TaskId> = pairs.into_iter().filter(|(_, status)| open(*status)).map(|(task, _)| task).collect();
-    tasks::hold(tx, &unfinished)?;
-    for task in &unfinished {
-        pairs::update(tx, task, &session.id, left)?;
-        pairs::changed(tx, task, &session.id)?;
+    tasks::hold(tx, &session.tasks)?;
+    for (task, status) in pairs::of_session(tx, &session.id)? {
+        if open(status) {
+            pairs::update(tx, &task, &session.id, left)?;
+            pairs::changed(tx, &task, &session.id)?;
+        }
+        pairs::settle_below(tx, &task)?;
     }
     Ok(())
 }

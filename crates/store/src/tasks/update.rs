@@ -4,7 +4,7 @@ use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::PairStatus;
 use maestro_core::task::{Priority, Task, TaskStatus};
 
-use super::{by_id, note_change, require_all, save};
+use super::{by_id, note_change, require_all, save, set_by_hand};
 use crate::actor::{self, Actor, Reach};
 use crate::change::Change;
 use crate::error::{StoreError, What};
@@ -117,6 +117,9 @@ impl UpdateTask {
             pairs::forget_verdicts(tx, &task.id)?;
         }
         save(tx, task)?;
+        if before != task.status {
+            set_by_hand(tx, &task.id, self.actor.worker().is_none())?;
+        }
         note_change(tx, task, &fields, &self.actor)?;
         match &task.parent {
             Some(parent) if before != task.status => pairs::settle(tx, parent),

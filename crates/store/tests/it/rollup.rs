@@ -148,6 +148,49 @@ both! {
         world.assert_in_order().await;
     }
 
+    async fn a_tree_whose_worker_fell_silent_is_open_again(world) {
+        let root = world.task("Ship it").await;
+        let middle = world.subtask(&root, "Fix the login").await;
+        let leaf = world.subtask(&middle, "Write the test").await;
+        let session = world.session(&[&middle]).await;
+        let about = Report {
+            tasks: vec![leaf.id.clone()],
+            ..crate::cast::says(&session.id, ReportKind::Progress, "writing the test")
+        };
+        world.store.write(about).await.unwrap();
+        for task in [&leaf, &middle, &root] {
+            assert_eq!(world.status(task).await, TaskStatus::InProgress, "{}", task.title);
+        }
+        world.wait(16 * MINUTE);
+        world.store.write(ExpireSilent).await.unwrap();
+        for task in [&leaf, &middle, &root] {
+            assert_eq!(world.status(task).await, TaskStatus::Todo, "{}", task.title);
+        }
+    }
+
+    async fn a_task_whose_only_active_part_goes_is_open_again_unless_a_person_began_it(world) {
+        for by_hand in [false, true] {
+            let root = world.task("Ship it").await;
+            if by_hand {
+                world.set_status(&root, TaskStatus::InProgress).await;
+            }
+            for cancelled in [false, true] {
+                let part = world.subtask(&root, "Fix the login").await;
+                let session = world.session(&[&part]).await;
+                world.says(&session, ReportKind::Progress, "at it").await;
+                assert_eq!(world.status(&root).await, TaskStatus::InProgress);
+                if cancelled {
+                    world.set_status(&part, TaskStatus::Cancelled).await;
+                } else {
+                    let delete = DeleteTask { id: part.id, subtasks: Subtasks::Keep, actor: Actor::Person };
+                    world.store.write(delete).await.unwrap();
+                }
+                let expected = if by_hand { TaskStatus::InProgress } else { TaskStatus::Todo };
+                assert_eq!(world.status(&root).await, expected);
+            }
+        }
+    }
+
     async fn a_cancelled_session_cannot_take_its_task_up_again(world) {
         let task = world.task("Fix the login").await;
         let session = world.session(&[&task]).await;
