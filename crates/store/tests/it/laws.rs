@@ -17,7 +17,7 @@ use proptest::test_runner::{RngSeed, TestCaseError};
 use crate::cast::{heartbeat, says, steer};
 use crate::world::{MINUTE, World};
 
-/// A change; numbers stand for one of the tasks or sessions there are, or were.
+/// A change; numbers stand for one of the youngest tasks or sessions there are, or were.
 #[derive(Debug, Clone)]
 enum Step {
     AddTask(Option<usize>),
@@ -41,13 +41,13 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let one = || 0..6_usize;
+    let one = || 0..4_usize;
     // What a person says by hand would hide whether the rest follows from others, so nobody begins a task by hand.
     let statuses = [TaskStatus::Todo, TaskStatus::Completed, TaskStatus::Cancelled, TaskStatus::Blocked];
     let steps = vec![QueueStep::Complete, QueueStep::Fail(None), QueueStep::Skip];
     prop_oneof![
-        4 => proptest::option::weighted(0.7, one()).prop_map(Step::AddTask),
-        3 => (proptest::collection::vec(one(), 0..3), select(Approach::ALL)).prop_map(|(t, a)| Step::AddSession(t, a)),
+        3 => proptest::option::weighted(0.7, one()).prop_map(Step::AddTask),
+        3 => (proptest::collection::vec(one(), 1..3), select(Approach::ALL)).prop_map(|(t, a)| Step::AddSession(t, a)),
         1 => (one(), one()).prop_map(|(s, t)| Step::Bind(s, t)),
         1 => (one(), one()).prop_map(|(s, t)| Step::Unbind(s, t)),
         8 => (one(), select(ReportKind::ALL.to_vec()), proptest::option::of(one()))
@@ -76,15 +76,18 @@ struct History {
     sessions: Vec<SessionId>,
 }
 
+/// One of the youngest; some of them may be gone.
+fn young<T: Clone>(all: &[T], number: usize) -> Option<T> {
+    all.iter().rev().nth(number % all.len().max(1)).cloned()
+}
+
 impl History {
     fn task(&self, number: usize) -> TaskId {
-        let ghost = || "ghost".parse().unwrap();
-        self.tasks.get(number % self.tasks.len().max(1)).cloned().unwrap_or_else(ghost)
+        young(&self.tasks, number).unwrap_or_else(|| "ghost".parse().unwrap())
     }
 
     fn session(&self, number: usize) -> SessionId {
-        let ghost = || "ghost".parse().unwrap();
-        self.sessions.get(number % self.sessions.len().max(1)).cloned().unwrap_or_else(ghost)
+        young(&self.sessions, number).unwrap_or_else(|| "ghost".parse().unwrap())
     }
 
     fn actor(&self, session: Option<usize>) -> Actor {
@@ -206,8 +209,14 @@ fn is_of_the_domain(refusal: &StoreError) -> bool {
 
 async fn keeps_the_laws(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let mut history = History { world: World::sqlite(), tasks: Vec::new(), sessions: Vec::new() };
-    history.world.project().await;
-    for step in steps {
+    // Something to begin with, so that most changes meet something.
+    let first = [
+        Step::AddTask(None),
+        Step::AddTask(Some(0)),
+        Step::AddSession(vec![1], Approach::Simple),
+        Step::AddSession(vec![0, 1], Approach::Queue),
+    ];
+    for step in first.into_iter().chain(steps) {
         let before = history.everything().await;
         let outcome = history.make(step.clone()).await;
         let after = history.everything().await;
@@ -239,7 +248,7 @@ proptest! {
     })]
 
     #[test]
-    fn random_changes_keep_the_laws(steps in proptest::collection::vec(step(), 1..60)) {
+    fn random_changes_keep_the_laws(steps in proptest::collection::vec(step(), 20..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(keeps_the_laws(steps))?;
     }
