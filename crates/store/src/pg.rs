@@ -22,6 +22,8 @@ const WORKERS: usize = 8;
 const TRIES: usize = 20;
 /// How often it is tried when the same constraint is in the way each time: then it is no accident.
 const VIOLATIONS: usize = 3;
+/// How long a server that is there takes to say so.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// The threads of a PostgreSQL store.
 pub(crate) struct Postgres {
@@ -149,23 +151,28 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether a connection that broke while it was idle, which shows only when it is used, was made again.
+    /// Whether the connection was broken, which may show only when it is used, and has been made again.
     fn mended(&mut self) -> bool {
-        let broken = self.connection.as_ref().is_none_or(|(client, _)| client.is_closed());
-        broken && self.connect().is_ok()
+        let works = |(client, _): &mut (Client, Prepared)| client.is_valid(ANSWER).is_ok();
+        if self.connection.as_mut().is_some_and(works) {
+            return false;
+        }
+        self.connection = None;
+        self.connect().is_ok()
     }
 
     fn write(&mut self, mut job: Box<dyn Job>) {
         let mut tried = 0;
         let committed = loop {
             tried += 1;
-            let mut began = false;
-            match self.try_write(job.as_mut(), &mut began) {
+            let mut committing = false;
+            match self.try_write(job.as_mut(), &mut committing) {
                 Err(StoreError::Collision) if tried < TRIES => match self.violated() {
                     Some(constraint) if tried >= VIOLATIONS => break Err(StoreError::Database(constraint)),
                     _ => {}
                 },
-                Err(_) if !began && tried == 1 && self.mended() => {}
+                // What was not about to be committed is certainly not stored.
+                Err(StoreError::Database(_)) if !committing && tried < VIOLATIONS && self.mended() => {}
                 settled => break settled,
             }
         };
@@ -184,14 +191,15 @@ impl Worker {
         self.connection.as_mut().and_then(|(_, prepared)| prepared.violated.take())
     }
 
-    fn try_write(&mut self, job: &mut dyn Job, began: &mut bool) -> Result<(), StoreError> {
+    fn try_write(&mut self, job: &mut dyn Job, committing: &mut bool) -> Result<(), StoreError> {
         let (client, prepared) = self.connection.as_mut().ok_or(StoreError::Closed)?;
         prepared.writes = true;
+        prepared.violated = None;
         let transaction = client.transaction()?;
-        *began = true;
         let db = Db(Backend::Postgres(transaction, prepared));
         let mut tx = Tx::new(db, (self.clock)(), self.shared.rules());
         job.run(&mut tx)?;
+        *committing = true;
         commit(tx.into_db())
     }
 

@@ -5,13 +5,14 @@ use maestro_core::id::TaskId;
 use maestro_core::notice::Notice;
 use maestro_core::task::Task;
 
-use super::{TaskFilter, Tasks, by_id, fact, note_change, save, scope};
+use super::{by_id, fact, note_change, save, scope};
 use crate::actor::{self, Actor, Reach};
-use crate::change::{Change, Read};
+use crate::change::Change;
 use crate::db::Db;
 use crate::error::StoreError;
 use crate::tx::Tx;
-use crate::{Page, notices, pairs};
+use crate::value::Row;
+use crate::{notices, pairs};
 
 /// What becomes of the subtasks of a task that is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,16 +52,12 @@ impl Change for DeleteTask {
 
 impl DeleteTask {
     fn delete(&self, tx: &mut Tx<'_>, task: &Task) -> Result<(), StoreError> {
-        match self.subtasks {
-            Subtasks::Keep => {
-                for mut child in children(tx, &task.id)? {
-                    child.parent.clone_from(&task.parent);
-                    save(tx, &mut child)?;
-                    note_change(tx, &child, &["parentId"], &self.actor)?;
-                }
-            }
-            Subtasks::Delete => {
-                for child in children(tx, &task.id)? {
+        let children = children(tx, &task.id)?;
+        for child in &children {
+            match self.subtasks {
+                Subtasks::Keep => self.move_up(tx, child, task)?,
+                Subtasks::Delete => {
+                    let child = by_id(tx, child)?;
                     self.delete(tx, &child)?;
                 }
             }
@@ -73,11 +70,25 @@ impl DeleteTask {
         }
         tx.execute("DELETE FROM tasks WHERE id = $1", &[(&task.id).into()])?;
         tx.emit(scope(task), Event::TaskDeleted(fact(task, &[], &self.actor)));
+        if self.subtasks == Subtasks::Keep {
+            // Whoever worked on the task worked on these too, and is gone from above them.
+            for child in &children {
+                pairs::settle_below(tx, child)?;
+                pairs::settle(tx, child)?;
+            }
+        }
         Ok(())
+    }
+
+    fn move_up(&self, tx: &mut Tx<'_>, child: &TaskId, parent: &Task) -> Result<(), StoreError> {
+        let mut child = by_id(tx, child)?;
+        child.parent.clone_from(&parent.parent);
+        save(tx, &mut child)?;
+        note_change(tx, &child, &["parentId"], &self.actor)
     }
 }
 
-fn children(db: &mut Db<'_>, parent: &TaskId) -> Result<Vec<Task>, StoreError> {
-    let filter = TaskFilter { parent: Some(Some(parent.clone())), ..TaskFilter::default() };
-    Ok(Tasks { filter, page: Page::default() }.load(db)?.items)
+fn children(db: &mut Db<'_>, parent: &TaskId) -> Result<Vec<TaskId>, StoreError> {
+    let sql = "SELECT id FROM tasks WHERE parent_id = $1 ORDER BY ord";
+    db.rows(sql, &[parent.into()])?.iter_mut().map(Row::parsed).collect()
 }

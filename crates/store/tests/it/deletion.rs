@@ -5,7 +5,7 @@ use maestro_core::session::{Approach, EntryKind};
 use maestro_core::task::TaskStatus;
 use maestro_store::*;
 
-use crate::cast::assert_refused;
+use crate::cast::{assert_refused, says};
 use crate::world::{World, both};
 
 both! {
@@ -23,6 +23,18 @@ both! {
         let kinds: Vec<String> = world.events_after(before).await.into_iter().map(|event| event.kind).collect();
         assert_eq!(kinds, ["task:updated", "task:deleted"]);
         world.assert_in_order().await;
+    }
+
+    async fn a_subtask_that_loses_its_worker_with_its_parent_is_open_again(world) {
+        let root = world.task("root").await;
+        let leaf = world.subtask(&root, "leaf").await;
+        let session = world.session(&[&root]).await;
+        let about = Report { tasks: vec![leaf.id.clone()], ..says(&session.id, ReportKind::Progress, "at it") };
+        world.store.write(about).await.unwrap();
+        assert_eq!(world.status(&leaf).await, TaskStatus::InProgress);
+        let delete = DeleteTask { id: root.id, subtasks: Subtasks::Keep, actor: Actor::Person };
+        world.store.write(delete).await.unwrap();
+        assert_eq!(world.status(&leaf).await, TaskStatus::Todo);
     }
 
     async fn subtasks_go_with_their_task_when_asked_to(world) {
