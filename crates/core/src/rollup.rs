@@ -9,7 +9,7 @@
 //! 5. Some completed it and others failed: somebody should look.
 //! 6. All failed: blocked.
 //! 7. Nobody said anything: the subtasks decide. All closed and one of them completed: done; one in progress: in
-//!    progress. Everybody left it: it is open again.
+//!    progress. Everybody left it, or has not come to it yet: it is open again.
 
 use crate::session::PairStatus;
 use crate::task::TaskStatus;
@@ -61,7 +61,8 @@ fn from_subtasks(task: TaskStatus, pairs: &[PairStatus], subtasks: &[TaskStatus]
     if subtasks.iter().any(|status| matches!(status, TaskStatus::InProgress | TaskStatus::InReview)) {
         return TaskStatus::InProgress;
     }
-    let left = !pairs.is_empty() && pairs.iter().all(|status| *status == PairStatus::Skipped);
+    let nobody = |status: &PairStatus| matches!(status, PairStatus::Skipped | PairStatus::Queued);
+    let left = !pairs.is_empty() && pairs.iter().all(nobody);
     if left && task == TaskStatus::InProgress { TaskStatus::Todo } else { task }
 }
 
@@ -92,6 +93,8 @@ mod tests {
             (T::InProgress, &[P::Completed, P::Failed], &[], T::InReview),
             (T::InProgress, &[P::Failed, P::Skipped], &[], T::Blocked),
             (T::InProgress, &[P::Skipped], &[], T::Todo),
+            (T::InProgress, &[P::Queued], &[], T::Todo),
+            (T::InProgress, &[P::Skipped, P::Queued], &[], T::Todo),
             (T::Todo, &[], &[T::Completed, T::Todo], T::Todo),
             (T::Todo, &[], &[T::Completed, T::InProgress], T::InProgress),
             (T::Todo, &[], &[T::Completed, T::Completed], T::Completed),

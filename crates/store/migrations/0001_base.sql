@@ -11,6 +11,7 @@ CREATE TABLE projects (
   revision BIGINT NOT NULL
 );
 
+-- by_hand is 1 when a person or orchestrator said how far a task is, and 0 when that follows from others.
 CREATE TABLE tasks (
   ord ORDER KEY,
   id TEXT NOT NULL UNIQUE,
@@ -29,12 +30,12 @@ CREATE TABLE tasks (
   updated_at BIGINT NOT NULL,
   started_at BIGINT,
   completed_at BIGINT,
+  by_hand BIGINT NOT NULL,
   revision BIGINT NOT NULL
 );
 CREATE INDEX tasks_by_project ON tasks (project_id, ord);
 CREATE INDEX tasks_by_parent ON tasks (parent_id, ord);
 
--- notices counts what waits in its table, so that a report need not look there for nothing.
 CREATE TABLE sessions (
   ord ORDER KEY,
   id TEXT NOT NULL UNIQUE,
@@ -56,7 +57,6 @@ CREATE TABLE sessions (
   hostname TEXT NOT NULL,
   platform TEXT NOT NULL,
   metadata TEXT NOT NULL,
-  notices BIGINT NOT NULL,
   revision BIGINT NOT NULL
 );
 CREATE INDEX sessions_by_project ON sessions (project_id, ord);
@@ -97,7 +97,6 @@ CREATE INDEX session_events_by_session ON session_events (session_id, ord);
 
 CREATE TABLE queues (
   session_id TEXT PRIMARY KEY REFERENCES sessions (id),
-  current_index BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL
 );
@@ -160,7 +159,7 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_by_session ON tokens (session_id);
 
--- What was answered to a request that may come again.
+-- What was answered to a request that may come again; a key is kept as its hash, so that it may be as long as it likes.
 CREATE TABLE answers (
   request TEXT PRIMARY KEY,
   fingerprint TEXT NOT NULL,
@@ -168,6 +167,12 @@ CREATE TABLE answers (
   at BIGINT NOT NULL
 );
 CREATE INDEX answers_by_age ON answers (at);
+
+-- Until when something was done to the whole database: the events of finished things forgotten, say.
+CREATE TABLE upkeep (
+  name TEXT PRIMARY KEY,
+  until BIGINT NOT NULL
+);
 
 -- The newest event is never removed, so its number never comes back.
 CREATE TABLE events (

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
+use crate::tokens::hash;
 use crate::tx::Tx;
 use crate::value::{from_json, to_json};
 
@@ -18,7 +19,12 @@ pub struct Once {
 
 /// The answer given before.
 pub(crate) fn recall<T: DeserializeOwned>(tx: &mut Tx<'_>, once: &Once) -> Result<Option<T>, StoreError> {
-    let row = tx.row("SELECT fingerprint, answer FROM answers WHERE request = $1", &[(&once.request).into()])?;
+    let request = hash(once.request.as_bytes());
+    if tx.is_postgres() {
+        // Two that come at once with one key must not both find that nobody asked before.
+        tx.rows("SELECT CAST(pg_advisory_xact_lock(7246292, hashtext($1)) AS TEXT)", &[(&request).into()])?;
+    }
+    let row = tx.row("SELECT fingerprint, answer FROM answers WHERE request = $1", &[(&request).into()])?;
     let Some(mut row) = row else { return Ok(None) };
     if row.text()? != once.fingerprint {
         return Err(StoreError::KeyReused);
@@ -31,7 +37,7 @@ pub(crate) fn remember(tx: &mut Tx<'_>, once: &Once, answer: &impl Serialize) ->
     let answer = to_json(answer)?;
     tx.execute(
         "INSERT INTO answers (request, fingerprint, answer, at) VALUES ($1, $2, $3, $4)",
-        &[(&once.request).into(), (&once.fingerprint).into(), (&answer).into(), tx.now.into()],
+        &[(&hash(once.request.as_bytes())).into(), (&once.fingerprint).into(), (&answer).into(), tx.now.into()],
     )?;
     Ok(())
 }

@@ -71,7 +71,6 @@ impl<C: Change> Job for Pending<C> {
                 Ok(())
             }
             Err(error) => {
-                tx.forget();
                 self.outcome = Some(Err(error.clone()));
                 Err(error)
             }
@@ -80,8 +79,9 @@ impl<C: Change> Job for Pending<C> {
 
     fn settle(self: Box<Self>, committed: Result<(), StoreError>) {
         let outcome = match (self.outcome, committed) {
+            // Of a change that met others too often, the writer knows best what was in the way.
+            (Some(Err(StoreError::Collision) | Ok(_)) | None, Err(failed)) => Err(failed),
             (Some(Err(refused)), _) => Err(refused),
-            (_, Err(failed)) => Err(failed),
             (Some(done), Ok(())) => done,
             (None, Ok(())) => Err(StoreError::Closed),
         };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use postgres::types::{ToSql, Type};
 
-use crate::error::StoreError;
+use crate::error::{StoreError, is_violation, text_of};
 use crate::value::{Cell, Param, Row};
 
 /// A transaction on one of the two databases.
@@ -13,30 +13,40 @@ pub struct Db<'c>(pub(crate) Backend<'c>);
 /// The database behind a transaction.
 pub(crate) enum Backend<'c> {
     Sqlite(&'c rusqlite::Connection),
-    Postgres(postgres::Transaction<'c>, &'c mut Statements),
+    Postgres(postgres::Transaction<'c>, &'c mut Prepared),
 }
 
-/// Statements that a PostgreSQL connection has prepared.
-pub(crate) type Statements = HashMap<String, postgres::Statement>;
+/// What a PostgreSQL connection remembers from one transaction to the next.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    statements: HashMap<String, postgres::Statement>,
+    /// Whether the transaction under way may change something.
+    pub(crate) writes: bool,
+    /// The constraint that was last in the way, in the server's words.
+    pub(crate) violated: Option<String>,
+}
 
 impl Db<'_> {
     /// Carries out a statement and says how many rows it touched.
     pub(crate) fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        storable(params)?;
         match &mut self.0 {
             Backend::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 debug_assert!(in_order(&statement), "parameters must appear in order: {sql}");
                 Ok(statement.execute(rusqlite::params_from_iter(params))? as u64)
             }
-            Backend::Postgres(transaction, statements) => {
-                let statement = prepared(transaction, statements, sql)?;
-                Ok(transaction.execute(&statement, &by_reference(params))?)
+            Backend::Postgres(transaction, prepared) => {
+                let statement = prepared.statement(transaction, sql)?;
+                let done = transaction.execute(&statement, &by_reference(params));
+                Ok(done.inspect_err(|error| prepared.note(error))?)
             }
         }
     }
 
     /// All rows of a query.
     pub(crate) fn rows(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        storable(params)?;
         match &mut self.0 {
             Backend::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
@@ -48,9 +58,10 @@ impl Db<'_> {
                 }
                 Ok(rows)
             }
-            Backend::Postgres(transaction, statements) => {
-                let statement = prepared(transaction, statements, sql)?;
-                let found = transaction.query(&statement, &by_reference(params))?;
+            Backend::Postgres(transaction, prepared) => {
+                let statement = prepared.statement(transaction, sql)?;
+                let found = transaction.query(&statement, &by_reference(params));
+                let found = found.inspect_err(|error| prepared.note(error))?;
                 found.iter().map(postgres_row).collect()
             }
         }
@@ -72,6 +83,26 @@ impl Db<'_> {
     pub(crate) fn is_postgres(&self) -> bool {
         matches!(self.0, Backend::Postgres(..))
     }
+
+    /// What a query ends with whose row decides what is written: others wait until this transaction is over.
+    ///
+    /// A reader waits for nobody, and SQLite has one writer at a time anyway. The lock is the one that a plain UPDATE
+    /// takes, so that rows which only refer to this one can still be added.
+    pub(crate) fn held(&self) -> &'static str {
+        match &self.0 {
+            Backend::Postgres(_, prepared) if prepared.writes => " FOR NO KEY UPDATE",
+            _ => "",
+        }
+    }
+}
+
+/// Refuses what only one of the two databases could keep.
+fn storable(params: &[Param<'_>]) -> Result<(), StoreError> {
+    let holds_nul = |param: &Param<'_>| matches!(param, Param::Text(text) if text.contains('\0'));
+    if params.iter().any(holds_nul) {
+        return Err(StoreError::Invalid("a text holds a NUL character (U+0000), which cannot be stored".to_owned()));
+    }
+    Ok(())
 }
 
 /// SQLite numbers `$1`, `$2` … by where they first appear, so they must appear in order to mean the same as elsewhere.
@@ -79,17 +110,25 @@ fn in_order(statement: &rusqlite::CachedStatement<'_>) -> bool {
     (1..=statement.parameter_count()).all(|index| statement.parameter_name(index) == Some(&format!("${index}")))
 }
 
-fn prepared(
-    transaction: &mut postgres::Transaction<'_>,
-    statements: &mut Statements,
-    sql: &str,
-) -> Result<postgres::Statement, StoreError> {
-    if let Some(statement) = statements.get(sql) {
-        return Ok(statement.clone());
+impl Prepared {
+    fn statement(
+        &mut self,
+        transaction: &mut postgres::Transaction<'_>,
+        sql: &str,
+    ) -> Result<postgres::Statement, StoreError> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = transaction.prepare(sql)?;
+        self.statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
     }
-    let statement = transaction.prepare(sql)?;
-    statements.insert(sql.to_owned(), statement.clone());
-    Ok(statement)
+
+    fn note(&mut self, error: &postgres::Error) {
+        if is_violation(error) {
+            self.violated = Some(text_of(error));
+        }
+    }
 }
 
 fn by_reference<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {

@@ -172,15 +172,20 @@ impl From<postgres::Error> for StoreError {
     fn from(error: postgres::Error) -> Self {
         use postgres::error::SqlState;
         match error.code() {
-            Some(
-                &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED | &SqlState::UNIQUE_VIOLATION,
-            ) => Self::Collision,
+            Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED) => Self::Collision,
+            _ if is_violation(&error) => Self::Collision,
             Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => Self::ReadOnly(text_of(&error)),
             Some(&SqlState::DISK_FULL) => Self::Full,
             Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::TOO_MANY_CONNECTIONS) => Self::Busy,
             _ => Self::Database(text_of(&error)),
         }
     }
+}
+
+/// Whether a row was in the way, or missing, that was not when the change looked: the next look will tell.
+pub(crate) fn is_violation(error: &postgres::Error) -> bool {
+    use postgres::error::SqlState;
+    matches!(error.code(), Some(&SqlState::UNIQUE_VIOLATION | &SqlState::FOREIGN_KEY_VIOLATION))
 }
 
 /// The server's own words, which the error's text leaves out.

@@ -37,7 +37,7 @@ fn handoff(row: &mut Row) -> Result<Handoff, StoreError> {
 }
 
 fn by_id(db: &mut Db<'_>, id: &HandoffId) -> Result<Handoff, StoreError> {
-    let found = db.row(&format!("{SELECT} WHERE id = $1"), &[id.into()])?;
+    let found = db.row(&format!("{SELECT} WHERE id = $1{}", db.held()), &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(What::Handoff, id))?;
     row.int()?;
     handoff(&mut row)

@@ -23,14 +23,19 @@ impl Change for ExpireSilent {
         let silent: Vec<SessionId> = tx
             .rows(
                 "SELECT id FROM sessions WHERE status IN ('spawning', 'idle', 'working') AND last_activity < $1 \
-                 AND (lease_until IS NULL OR lease_until < $2)",
+                 AND (lease_until IS NULL OR lease_until < $2) ORDER BY id",
                 &[limit.into(), tx.now.into()],
             )?
             .iter_mut()
             .map(Row::parsed)
             .collect::<Result<_, _>>()?;
-        for id in &silent {
-            let mut session = sessions::by_id(tx, id)?;
+        let mut ended = Vec::new();
+        for id in silent {
+            let mut session = sessions::by_id(tx, &id)?;
+            if session.last_activity >= limit || session.status.is_over() || session.status == SessionStatus::Paused {
+                // It said something while this change waited for it.
+                continue;
+            }
             sessions::become_status(tx, &mut session, SessionStatus::Stopped, Some(EndReason::Silence))?;
             let minutes = (tx.now - session.last_activity) / 60_000;
             let entry = NewEntry {
@@ -39,9 +44,10 @@ impl Change for ExpireSilent {
                 task: None,
                 metadata: None,
             };
-            timeline::add(tx, &session.project, id, &entry)?;
+            timeline::add(tx, &session.project, &id, &entry)?;
+            ended.push(id);
         }
-        Ok(silent)
+        Ok(ended)
     }
 }
 

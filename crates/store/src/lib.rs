@@ -48,7 +48,7 @@ pub use sessions::{
     AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,
     Steer, UpdateSession,
 };
-pub use store::{Changes, Clock, Place, Store};
+pub use store::{Changes, Clock, Options, Place, Store};
 pub use tasks::{CreateTask, DeleteTask, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask};
 pub use timeline::{NewEntry, Part, SessionEvents, Timeline};
 pub use tokens::{IssueToken, NeedsToken, TokenHolder, hash};
@@ -82,7 +82,7 @@ pub struct Listed<T> {
 impl Page {
     /// How many rows to ask for: one more than wanted tells whether there are more.
     pub(crate) fn asked(&self) -> i64 {
-        self.limit.saturating_add(1)
+        self.limit.max(0).saturating_add(1)
     }
 
     /// The part of a list that these rows are; each begins with its cursor.
@@ -91,7 +91,7 @@ impl Page {
         rows: Vec<value::Row>,
         read: impl Fn(&mut value::Row) -> Result<T, StoreError>,
     ) -> Result<Listed<T>, StoreError> {
-        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let limit = usize::try_from(self.limit.max(0)).unwrap_or(usize::MAX);
         let more = rows.len() > limit;
         let mut last = None;
         let mut items = Vec::with_capacity(rows.len().min(limit));

@@ -81,7 +81,7 @@ impl Change for Say {
             tx.emit(scope, Event::MessageQueued(fact));
             let notice =
                 Notice::Message { id: message.id.clone(), from: message.from.clone(), text: message.text.clone() };
-            notices::tell(tx, &session.id, &notice, None)?;
+            notices::tell(tx, &session.id, &notice, None);
         }
         Ok(message)
     }
@@ -115,7 +115,8 @@ pub(crate) fn refuse_all(tx: &mut Tx<'_>, session: &Session, why: &str) -> Resul
         let scope = Scope::project(&session.project).session(&session.id);
         tx.emit(scope, Event::MessageRefused(fact(&row.parsed()?, session, Some(why.to_owned()))));
     }
-    Ok(())
+    // A session that comes back must not hear what its sender was told it never got.
+    notices::drop_messages(tx, &session.id)
 }
 
 /// What was said to a session, oldest first.

@@ -1,6 +1,6 @@
 //! What has a session not heard yet? Written when it happens, told with its next call, gone when it confirms.
 
-use maestro_core::id::{Id, SessionId, TaskId};
+use maestro_core::id::{SessionId, TaskId};
 use maestro_core::notice::Notice;
 use serde::{Deserialize, Serialize};
 
@@ -42,27 +42,38 @@ pub(crate) fn tell_about(
         &[task.into()],
     )?;
     for mut row in rows {
-        tell(tx, &row.parsed()?, notice, except)?;
+        tell(tx, &row.parsed()?, notice, except);
     }
     Ok(())
 }
 
 /// Tells one session, unless it did it itself.
-pub(crate) fn tell(
-    tx: &mut Tx<'_>,
-    session: &SessionId,
-    notice: &Notice,
-    except: Option<&SessionId>,
-) -> Result<(), StoreError> {
-    if except == Some(session) {
-        return Ok(());
+pub(crate) fn tell(tx: &mut Tx<'_>, session: &SessionId, notice: &Notice, except: Option<&SessionId>) {
+    if except != Some(session) {
+        tx.tell(session, notice);
     }
+}
+
+/// Writes a notice down. This is left to a change's last act, where the order of numbers is the order of commits:
+/// else a session could confirm a notice that it was never shown, because its number came first and its commit later.
+pub(crate) fn keep(tx: &mut Tx<'_>, session: &SessionId, notice: &Notice) -> Result<(), StoreError> {
     let text = to_json(notice)?;
     tx.execute(
         "INSERT INTO notices (session_id, at, notice) VALUES ($1, $2, $3)",
         &[session.into(), tx.now.into(), (&text).into()],
     )?;
-    tx.execute("UPDATE sessions SET notices = notices + 1 WHERE id = $1", &[session.into()])?;
+    Ok(())
+}
+
+/// Drops the messages among a session's notices, which it will not hear any more.
+pub(crate) fn drop_messages(tx: &mut Tx<'_>, session: &SessionId) -> Result<(), StoreError> {
+    let waiting = tx.rows("SELECT ord, notice FROM notices WHERE session_id = $1", &[session.into()])?;
+    for mut row in waiting {
+        let ord = row.int()?;
+        if let Notice::Message { .. } = row.json()? {
+            tx.execute("DELETE FROM notices WHERE ord = $1", &[ord.into()])?;
+        }
+    }
     Ok(())
 }
 
@@ -113,22 +124,17 @@ impl Change for Confirm {
         actor::own_session(&self.actor, &self.session)?;
         let session = sessions::by_id(tx, &self.session)?;
         let heard = tx.rows(
-            "SELECT notice FROM notices WHERE session_id = $1 AND ord <= $2 ORDER BY ord",
+            "DELETE FROM notices WHERE session_id = $1 AND ord <= $2 RETURNING ord, notice",
             &[(&self.session).into(), self.cursor.into()],
         )?;
-        for mut row in heard {
+        let mut heard =
+            heard.into_iter().map(|mut row| Ok((row.int()?, row))).collect::<Result<Vec<_>, StoreError>>()?;
+        heard.sort_by_key(|(ord, _)| *ord);
+        for (_, mut row) in heard {
             if let Notice::Message { id, .. } = row.json()? {
                 messages::delivered(tx, &session, &id, &self.how)?;
             }
         }
-        tx.execute(
-            "DELETE FROM notices WHERE session_id = $1 AND ord <= $2",
-            &[(&self.session).into(), self.cursor.into()],
-        )?;
-        tx.execute(
-            "UPDATE sessions SET notices = (SELECT count(*) FROM notices WHERE session_id = $1) WHERE id = $2",
-            &[(&self.session).into(), self.session.as_str().into()],
-        )?;
         Ok(())
     }
 }

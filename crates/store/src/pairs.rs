@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::timeline::{self, NewEntry};
 use crate::tx::{Scope, Tx};
 use crate::value::{Param, Row};
-use crate::{notices, sessions, tasks};
+use crate::{notices, queues, sessions, tasks};
 
 /// For how many tasks pairs are looked up at once.
 pub(crate) const MANY: usize = 50;
@@ -65,10 +65,15 @@ pub(crate) fn set(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId, status: P
     let before: Option<PairStatus> = if let Some(mut row) = found {
         row.maybe_parsed()?
     } else {
+        sessions::require(tx, session)?;
         let task = tasks::by_id(tx, task)?;
         bind(tx, &task, session)?;
         None
     };
+    if matches!(status, PairStatus::Queued | PairStatus::Working | PairStatus::NeedsInput) {
+        // Only who lives can be at work; else the task would wait for somebody who never comes.
+        sessions::live_again(tx, session)?;
+    }
     if before != Some(status) {
         update(tx, task, session, status)?;
         note(tx, task, session)?;
@@ -109,16 +114,22 @@ pub(crate) fn settle(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
     let mut next = Some(task.clone());
     while let Some(id) = next.take() {
         let mut task = tasks::by_id(tx, &id)?;
-        let said: Vec<PairStatus> = task.sessions.iter().filter_map(|pair| pair.status).collect();
+        // Who has said nothing yet may still have something to say.
+        let said: Vec<PairStatus> =
+            task.sessions.iter().map(|pair| pair.status.unwrap_or(PairStatus::Queued)).collect();
         let subtasks: Vec<TaskStatus> = tx
             .rows("SELECT status FROM tasks WHERE parent_id = $1", &[(&id).into()])?
             .iter_mut()
             .map(Row::parsed)
             .collect::<Result<_, _>>()?;
-        let status = roll_up(task.status, &said, &subtasks, tx.rules.when_done);
+        let status = match roll_up(task.status, &said, &subtasks, tx.rules.when_done) {
+            TaskStatus::InProgress if is_deserted(tx, &task, &said, &subtasks)? => TaskStatus::Todo,
+            status => status,
+        };
         if status != task.status {
             task.status = status;
             tasks::save(tx, &mut task)?;
+            tasks::set_by_hand(tx, &id, false)?;
             tasks::note_progress(tx, &task, &["status"], &Actor::Person);
             next = task.parent;
         }
@@ -126,10 +137,50 @@ pub(crate) fn settle(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Forgets what sessions said of a task that somebody opened again.
+/// Whether a task is in progress only because it was: nobody said so by hand, none of its parts is being worked on,
+/// and no living session has it, or one above it.
+fn is_deserted(tx: &mut Tx<'_>, task: &Task, said: &[PairStatus], subtasks: &[TaskStatus]) -> Result<bool, StoreError> {
+    let at_it =
+        |said: &PairStatus| matches!(said, PairStatus::Working | PairStatus::NeedsInput | PairStatus::Completed);
+    let active = |status: &TaskStatus| matches!(status, TaskStatus::InProgress | TaskStatus::InReview);
+    if task.status != TaskStatus::InProgress || said.iter().any(at_it) || subtasks.iter().any(active) {
+        return Ok(false);
+    }
+    let reasons = tx.number(
+        "WITH RECURSIVE up (id, parent_id) AS ( \
+           SELECT id, parent_id FROM tasks WHERE id = $1 \
+           UNION ALL SELECT tasks.id, tasks.parent_id FROM tasks JOIN up ON tasks.id = up.parent_id ) \
+         SELECT (SELECT by_hand FROM tasks WHERE id = $2) + (SELECT count(*) FROM up \
+         JOIN task_sessions ON task_sessions.task_id = up.id \
+         JOIN sessions ON sessions.id = task_sessions.session_id \
+         WHERE sessions.status NOT IN ('completed', 'failed', 'stopped'))",
+        &[(&task.id).into(), (&task.id).into()],
+    )?;
+    Ok(reasons == 0)
+}
+
+/// Settles what lies below a task that a session left: it may have begun some of it.
+pub(crate) fn settle_below(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
+    let begun: Vec<TaskId> = tx
+        .rows(
+            "WITH RECURSIVE down (id, depth) AS ( \
+               SELECT id, 1 FROM tasks WHERE parent_id = $1 \
+               UNION ALL SELECT tasks.id, down.depth + 1 FROM tasks JOIN down ON tasks.parent_id = down.id ) \
+             SELECT tasks.id FROM tasks JOIN down ON tasks.id = down.id WHERE tasks.status = 'in_progress' \
+             ORDER BY down.depth DESC, tasks.ord",
+            &[task.into()],
+        )?
+        .iter_mut()
+        .map(Row::parsed)
+        .collect::<Result<_, _>>()?;
+    begun.iter().try_for_each(|task| settle(tx, task))
+}
+
+/// Forgets what sessions said of a task that somebody opened again: they count once they speak again.
 pub(crate) fn forget_verdicts(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
     tx.execute(
-        "UPDATE task_sessions SET status = NULL WHERE task_id = $1 AND status IN ('completed', 'failed', 'blocked')",
+        "UPDATE task_sessions SET status = 'skipped' \
+         WHERE task_id = $1 AND status IN ('completed', 'failed', 'blocked')",
         &[task.into()],
     )?;
     Ok(())
@@ -155,7 +206,23 @@ pub(crate) fn bind(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<
     Ok(added > 0)
 }
 
-/// Takes a session off a task.
+/// Takes a session off a task that goes on without it.
+pub(crate) fn leave(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId) -> Result<bool, StoreError> {
+    let task = tasks::by_id(tx, task)?;
+    let status = task.sessions.iter().find(|pair| pair.session == *session).and_then(|pair| pair.status);
+    if matches!(status, Some(PairStatus::Working | PairStatus::NeedsInput)) {
+        // Left first, and forgotten then: a task nobody is at any more is open again.
+        update(tx, &task.id, session, PairStatus::Skipped)?;
+        settle(tx, &task.id)?;
+    }
+    queues::take_out(tx, &task, session)?;
+    let left = remove(tx, &task, session)?;
+    settle_below(tx, &task.id)?;
+    settle(tx, &task.id)?;
+    Ok(left)
+}
+
+/// Unties a session from a task.
 pub(crate) fn remove(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<bool, StoreError> {
     let removed = tx.execute(
         "DELETE FROM task_sessions WHERE session_id = $1 AND task_id = $2",
@@ -175,13 +242,13 @@ pub(crate) fn replace(tx: &mut Tx<'_>, task: &TaskId, wanted: &[SessionId], acto
     actor::not_a_worker(actor, "say who works on a task")?;
     let task = tasks::by_id(tx, task)?;
     for pair in task.sessions.iter().filter(|pair| !wanted.contains(&pair.session)) {
-        remove(tx, &task, &pair.session)?;
+        leave(tx, &task.id, &pair.session)?;
     }
     for session in wanted {
-        sessions::by_id(tx, session)?;
+        sessions::require(tx, session)?;
         bind(tx, &task, session)?;
     }
-    settle(tx, &task.id)
+    Ok(())
 }
 
 /// Gives a session another task.
@@ -205,7 +272,7 @@ impl Change for BindTask {
         if bind(tx, &task, &self.session)? {
             line(tx, &self.session, &self.task, EntryKind::task_started(), "Added task to session")?;
             let notice = Notice::TaskAssigned { task: task.id.clone(), title: task.title };
-            notices::tell(tx, &self.session, &notice, self.actor.session())?;
+            notices::tell(tx, &self.session, &notice, self.actor.session());
         }
         Ok(())
     }
@@ -229,11 +296,10 @@ impl Change for UnbindTask {
         actor::not_a_worker(&self.actor, "take tasks from sessions")?;
         sessions::by_id(tx, &self.session)?;
         let task = tasks::by_id(tx, &self.task)?;
-        if remove(tx, &task, &self.session)? {
+        if leave(tx, &task.id, &self.session)? {
             line(tx, &self.session, &self.task, EntryKind::task_completed(), "Removed task from session")?;
             let notice = Notice::TaskUnassigned { task: task.id.clone(), title: task.title };
-            notices::tell(tx, &self.session, &notice, self.actor.session())?;
-            settle(tx, &self.task)?;
+            notices::tell(tx, &self.session, &notice, self.actor.session());
         }
         Ok(())
     }

@@ -10,16 +10,20 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, NoTls};
 
 use crate::change::{Job, ReadJob};
-use crate::db::{Backend, Db, Statements};
+use crate::db::{Backend, Db, Prepared};
 use crate::error::{StoreError, text_of};
 use crate::migrate;
-use crate::store::{Clock, Shared};
+use crate::store::{Clock, Options, Shared};
 use crate::tx::Tx;
 
 /// How many connections do the work.
 const WORKERS: usize = 8;
-/// How often a change is tried again when another one came first.
+/// How often a change is tried when another one comes first.
 const TRIES: usize = 20;
+/// How often it is tried when the same constraint is in the way each time: then it is no accident.
+const VIOLATIONS: usize = 3;
+/// How long a server that is there takes to say so.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// The threads of a PostgreSQL store.
 pub(crate) struct Postgres {
@@ -41,7 +45,7 @@ impl Work {
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str, clock: &Clock, shared: &Arc<Shared>) -> Result<Self, StoreError> {
+    pub(crate) fn open(url: &str, clock: &Clock, options: Options, shared: &Arc<Shared>) -> Result<Self, StoreError> {
         let config: Config = url.parse().map_err(|error| open_error(&error))?;
         prepare(&config, clock)?;
         let (work, waiting) = channel();
@@ -50,6 +54,7 @@ impl Postgres {
         for _ in 0..WORKERS {
             let worker = Worker {
                 config: config.clone(),
+                options,
                 clock: Arc::clone(clock),
                 shared: Arc::clone(shared),
                 changed: Arc::clone(&changed),
@@ -89,9 +94,9 @@ fn open_error(error: &postgres::Error) -> StoreError {
 
 fn prepare(config: &Config, clock: &Clock) -> Result<(), StoreError> {
     let mut client = config.connect(NoTls).map_err(|error| open_error(&error))?;
-    let mut statements = Statements::new();
+    let mut prepared = Prepared::default();
     let transaction = client.transaction()?;
-    let mut db = Db(Backend::Postgres(transaction, &mut statements));
+    let mut db = Db(Backend::Postgres(transaction, &mut prepared));
     migrate::migrate(&mut db, clock())?;
     commit(db)
 }
@@ -105,10 +110,11 @@ fn commit(db: Db<'_>) -> Result<(), StoreError> {
 
 struct Worker {
     config: Config,
+    options: Options,
     clock: Clock,
     shared: Arc<Shared>,
     changed: Arc<AtomicBool>,
-    connection: Option<(Client, Statements)>,
+    connection: Option<(Client, Prepared)>,
 }
 
 impl Worker {
@@ -131,24 +137,49 @@ impl Worker {
     }
 
     fn connect(&mut self) -> Result<(), StoreError> {
-        if self.connection.is_none() {
-            let client = self.config.connect(NoTls).map_err(|error| open_error(&error))?;
-            self.connection = Some((client, Statements::new()));
+        if self.connection.as_ref().is_some_and(|(client, _)| !client.is_closed()) {
+            return Ok(());
         }
+        self.connection = None;
+        let mut client = self.config.connect(NoTls).map_err(|error| open_error(&error))?;
+        // Whoever froze in the middle of a change must not stop the others for ever.
+        let patience = self.options.patience.as_millis();
+        client.batch_execute(&format!(
+            "SET lock_timeout = {patience}; SET idle_in_transaction_session_timeout = '30s'"
+        ))?;
+        self.connection = Some((client, Prepared::default()));
         Ok(())
+    }
+
+    /// Whether the connection was broken, which may show only when it is used, and has been made again.
+    fn mended(&mut self) -> bool {
+        let works = |(client, _): &mut (Client, Prepared)| client.is_valid(ANSWER).is_ok();
+        if self.connection.as_mut().is_some_and(works) {
+            return false;
+        }
+        self.connection = None;
+        self.connect().is_ok()
     }
 
     fn write(&mut self, mut job: Box<dyn Job>) {
         let mut tried = 0;
         let committed = loop {
             tried += 1;
-            match self.try_write(job.as_mut()) {
-                Err(StoreError::Collision) if tried < TRIES => {}
+            let mut committing = false;
+            match self.try_write(job.as_mut(), &mut committing) {
+                Err(StoreError::Collision) if tried < TRIES => match self.violated() {
+                    Some(constraint) if tried >= VIOLATIONS => break Err(StoreError::Database(constraint)),
+                    _ => {}
+                },
+                // What was not about to be committed is certainly not stored.
+                Err(StoreError::Database(_)) if !committing && tried < VIOLATIONS && self.mended() => {}
                 settled => break settled,
             }
         };
-        self.shared.synced(1);
         let done = committed.is_ok();
+        if done {
+            self.shared.synced(1);
+        }
         job.settle(committed);
         if done {
             self.changed.store(true, Ordering::Relaxed);
@@ -156,28 +187,38 @@ impl Worker {
         }
     }
 
-    fn try_write(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
-        let (client, statements) = self.connection.as_mut().ok_or(StoreError::Closed)?;
+    fn violated(&mut self) -> Option<String> {
+        self.connection.as_mut().and_then(|(_, prepared)| prepared.violated.take())
+    }
+
+    fn try_write(&mut self, job: &mut dyn Job, committing: &mut bool) -> Result<(), StoreError> {
+        let (client, prepared) = self.connection.as_mut().ok_or(StoreError::Closed)?;
+        prepared.writes = true;
+        prepared.violated = None;
         let transaction = client.transaction()?;
-        let db = Db(Backend::Postgres(transaction, statements));
+        let db = Db(Backend::Postgres(transaction, prepared));
         let mut tx = Tx::new(db, (self.clock)(), self.shared.rules());
         job.run(&mut tx)?;
+        *committing = true;
         commit(tx.into_db())
     }
 
     fn read(&mut self, job: ReadJob) {
-        let Some((client, statements)) = self.connection.as_mut() else {
-            return job(Err(StoreError::Closed));
+        let mut tried = 0;
+        let failed = loop {
+            tried += 1;
+            let Some((client, prepared)) = self.connection.as_mut() else { break StoreError::Closed };
+            prepared.writes = false;
+            let snapshot = postgres::IsolationLevel::RepeatableRead;
+            let error = match client.build_transaction().read_only(true).isolation_level(snapshot).start() {
+                Ok(transaction) => return job(Ok(&mut Db(Backend::Postgres(transaction, prepared)))),
+                Err(error) => error,
+            };
+            if tried > 1 || !self.mended() {
+                break error.into();
+            }
         };
-        match client
-            .build_transaction()
-            .read_only(true)
-            .isolation_level(postgres::IsolationLevel::RepeatableRead)
-            .start()
-        {
-            Ok(transaction) => job(Ok(&mut Db(Backend::Postgres(transaction, statements)))),
-            Err(error) => job(Err(error.into())),
-        }
+        job(Err(failed));
     }
 }
 

@@ -37,7 +37,7 @@ impl<'a> Query<'a> {
 
     /// The rows, in order and no more than wanted.
     pub(crate) fn rows(mut self, db: &mut Db<'_>, order: &str, limit: i64) -> Result<Vec<Row>, StoreError> {
-        self.params.push(limit.into());
+        self.params.push(limit.max(0).into());
         let sql = format!("{} ORDER BY {order} LIMIT ${}", self.sql, self.params.len());
         db.rows(&sql, &self.params)
     }

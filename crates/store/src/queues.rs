@@ -4,6 +4,7 @@ use maestro_core::event::{Event, QueueFact};
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::queue::{ItemStatus, Queue, QueueItem};
 use maestro_core::session::{Approach, PairStatus, Session};
+use maestro_core::task::Task;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::{self, Actor};
@@ -16,8 +17,8 @@ use crate::{pairs, sessions, tasks};
 
 pub(crate) fn create(tx: &mut Tx<'_>, session: &SessionId, tasks: &[TaskId]) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO queues (session_id, current_index, created_at, updated_at) VALUES ($1, $2, $3, $4)",
-        &[session.into(), (-1).into(), tx.now.into(), tx.now.into()],
+        "INSERT INTO queues (session_id, created_at, updated_at) VALUES ($1, $2, $3)",
+        &[session.into(), tx.now.into(), tx.now.into()],
     )?;
     for (task, position) in tasks.iter().zip(0..) {
         push(tx, session, task, position)?;
@@ -56,10 +57,9 @@ fn load(db: &mut Db<'_>, id: &SessionId) -> Result<(Session, Queue), StoreError>
     if session.strategy != Approach::Queue {
         return Err(StoreError::Invalid(format!("Session {id} does not use queue strategy")));
     }
-    let found =
-        db.row("SELECT current_index, created_at, updated_at FROM queues WHERE session_id = $1", &[id.into()])?;
+    let found = db.row("SELECT created_at, updated_at FROM queues WHERE session_id = $1", &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(What::Queue, id))?;
-    let items = db
+    let items: Vec<QueueItem> = db
         .rows(
             "SELECT task_id, status, added_at, started_at, completed_at, fail_reason FROM queue_items \
              WHERE session_id = $1 ORDER BY position",
@@ -68,9 +68,10 @@ fn load(db: &mut Db<'_>, id: &SessionId) -> Result<(Session, Queue), StoreError>
         .iter_mut()
         .map(item)
         .collect::<Result<_, _>>()?;
+    let begun = items.iter().rposition(|item| item.status != ItemStatus::Queued);
     let queue = Queue {
         session_id: id.clone(),
-        current_index: row.int()?,
+        current_index: begun.and_then(|index| i64::try_from(index).ok()).unwrap_or(-1),
         created_at: row.int()?,
         updated_at: row.int()?,
         items,
@@ -99,11 +100,61 @@ fn set_item(
         ),
         &[status.as_str().into(), tx.now.into(), reason.into(), (&session.id).into(), task.into()],
     )?;
-    tx.execute(
-        "UPDATE queues SET updated_at = $1, current_index = (SELECT CAST(coalesce(max(position), -1) AS BIGINT) \
-         FROM queue_items WHERE session_id = $2 AND status <> 'queued') WHERE session_id = $3",
-        &[tx.now.into(), (&session.id).into(), (&session.id).into()],
+    tx.execute("UPDATE queues SET updated_at = $1 WHERE session_id = $2", &[tx.now.into(), (&session.id).into()])?;
+    Ok(())
+}
+
+/// Ends the item that a session leaves behind, as far as it came with its task.
+pub(crate) fn end(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
+    const REASON: &str = "the session has ended";
+    if session.strategy != Approach::Queue {
+        return Ok(());
+    }
+    let (_, queue) = load(tx, &session.id)?;
+    let Some(task) = queue.processing().map(|item| item.task_id.clone()) else { return Ok(()) };
+    let pairs = pairs::of_session(tx, &session.id)?;
+    match pairs.iter().find(|(id, _)| *id == task).and_then(|(_, status)| *status) {
+        Some(PairStatus::Completed) => {
+            set_item(tx, session, &task, ItemStatus::Completed, None)?;
+            emit(tx, session, &task, None, Event::QueueItemCompleted);
+        }
+        Some(PairStatus::Failed | PairStatus::Blocked) => {
+            set_item(tx, session, &task, ItemStatus::Failed, Some(REASON))?;
+            emit(tx, session, &task, Some(REASON), Event::QueueItemFailed);
+        }
+        _ => skip(tx, session, &task, REASON)?,
+    }
+    Ok(())
+}
+
+/// Takes a task that is no longer the session's out of its queue.
+pub(crate) fn take_out(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<(), StoreError> {
+    let waits = tx.number(
+        "SELECT count(*) FROM queue_items WHERE session_id = $1 AND task_id = $2 \
+         AND status IN ('queued', 'processing')",
+        &[session.into(), (&task.id).into()],
     )?;
+    if waits == 0 {
+        return Ok(());
+    }
+    let session = sessions::by_id(tx, session)?;
+    skip(tx, &session, &task.id, "the task was taken from the session")
+}
+
+fn skip(tx: &mut Tx<'_>, session: &Session, task: &TaskId, reason: &str) -> Result<(), StoreError> {
+    set_item(tx, session, task, ItemStatus::Skipped, Some(reason))?;
+    emit(tx, session, task, Some(reason), Event::QueueItemSkipped);
+    Ok(())
+}
+
+/// The tasks whose turn has not come.
+pub(crate) fn waiting(db: &mut Db<'_>, session: &SessionId) -> Result<Vec<TaskId>, StoreError> {
+    let sql = "SELECT task_id FROM queue_items WHERE session_id = $1 AND status = 'queued'";
+    db.rows(sql, &[session.into()])?.iter_mut().map(Row::parsed).collect()
+}
+
+/// Notes a sign of life.
+fn touch(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
     tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&session.id).into()])?;
     Ok(())
 }
@@ -144,6 +195,7 @@ impl Change for QueueStart {
         }
         let Some(next) = queue.next() else { return Ok(None) };
         let task = next.task_id.clone();
+        touch(tx, &session)?;
         set_item(tx, &session, &task, ItemStatus::Processing, None)?;
         pairs::set(tx, &task, &session.id, PairStatus::Working)?;
         emit(tx, &session, &task, None, Event::QueueItemStarted);
@@ -197,6 +249,7 @@ impl Change for QueueEnd {
             return Err(StoreError::Invalid("No task is being processed".to_owned()));
         };
         let task = item.task_id.clone();
+        touch(tx, &session)?;
         match &self.step {
             QueueStep::Complete => {
                 set_item(tx, &session, &task, ItemStatus::Completed, None)?;
@@ -243,7 +296,11 @@ impl Change for QueuePush {
         if queue.items.iter().filter(waits).any(|item| item.task_id == self.task) {
             return Err(StoreError::Invalid(format!("Task {} is in the queue already", self.task)));
         }
-        let position = i64::try_from(queue.items.len()).unwrap_or(i64::MAX);
+        // Not how many there are: items go with their tasks, and leave gaps.
+        let position = tx.number(
+            "SELECT CAST(coalesce(max(position), -1) + 1 AS BIGINT) FROM queue_items WHERE session_id = $1",
+            &[(&self.session).into()],
+        )?;
         push(tx, &self.session, &self.task, position)?;
         pairs::bind(tx, &task, &self.session)?;
         emit(tx, &session, &self.task, None, Event::QueueItemPushed);

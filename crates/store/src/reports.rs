@@ -15,7 +15,7 @@ use crate::notices::{self, Notices};
 use crate::sessions::{self, CreateSession};
 use crate::timeline::{self, NewEntry};
 use crate::tx::Tx;
-use crate::{pairs, tasks};
+use crate::{pairs, queues, tasks};
 
 /// Whose report it is.
 #[derive(Debug, Clone)]
@@ -64,8 +64,8 @@ struct Reporter {
     project: ProjectId,
     status: SessionStatus,
     end: Option<EndReason>,
-    asks: bool,
-    waiting: i64,
+    asks: Option<String>,
+    first_notice: Option<i64>,
 }
 
 impl Change for Report {
@@ -76,24 +76,23 @@ impl Change for Report {
         actor::own_session(&self.actor, &id)?;
         let reporter = reporter(tx, &id)?;
         let bound = pairs::of_session(tx, &id)?;
-        let subjects = self.subjects(tx, &bound)?;
+        let subjects = self.subjects(tx, &id, &bound)?;
         let status = self.new_status(&reporter);
-        self.touch(tx, &reporter, status)?;
+        let asks = self.asks(&reporter, status);
+        touch(tx, &reporter, status, asks.as_deref())?;
         self.write_lines(tx, &reporter, &subjects)?;
         if status.is_over() && status == reporter.status {
             // Somebody ended it; its words are kept, and change nothing.
-        } else if self.message.is_some() || self.kind != ReportKind::Progress || status != reporter.status {
+        } else if !self.is_heartbeat() || status != reporter.status {
             self.set_pairs(tx, &reporter, &bound, &subjects)?;
         }
         if status != reporter.status && status.is_over() {
-            let mut session = sessions::by_id(tx, &id)?;
-            session.status = reporter.status;
-            sessions::become_status(tx, &mut session, status, None)?;
-        } else if status != reporter.status || (self.kind == ReportKind::NeedsInput) != reporter.asks {
+            finish(tx, &id, status)?;
+        } else if status != reporter.status || asks != reporter.asks {
             let session = sessions::by_id(tx, &id)?;
             sessions::note_change(tx, &session);
         }
-        let news = news(tx, &reporter)?;
+        let news = news(tx, &reporter, status)?;
         Ok(Reported { session: id, project: reporter.project, status, tasks: subjects, news })
     }
 }
@@ -106,62 +105,73 @@ impl Report {
         }
     }
 
-    /// The tasks it is about: those named; else the only one there is; and all of them when the session is done.
-    fn subjects(&self, tx: &mut Tx<'_>, bound: &[(TaskId, Option<PairStatus>)]) -> Result<Vec<TaskId>, StoreError> {
+    /// Whether it only says that the session is alive.
+    fn is_heartbeat(&self) -> bool {
+        self.kind == ReportKind::Progress && self.message.is_none()
+    }
+
+    /// The tasks it is about: those named; else the only one there is; and when the session is done, all of them but
+    /// for those whose turn in its queue never came.
+    fn subjects(
+        &self,
+        tx: &mut Tx<'_>,
+        id: &SessionId,
+        bound: &[(TaskId, Option<PairStatus>)],
+    ) -> Result<Vec<TaskId>, StoreError> {
         if !self.tasks.is_empty() {
+            tasks::hold(tx, &self.tasks)?;
+            let mut named = Vec::new();
             for task in &self.tasks {
                 tasks::by_id(tx, task)?;
                 actor::require(tx, &self.actor, task)?;
+                if !named.contains(task) {
+                    named.push(task.clone());
+                }
             }
-            return Ok(self.tasks.clone());
+            return Ok(named);
         }
-        let all = self.kind == ReportKind::Complete || bound.len() == 1;
-        Ok(if all { bound.iter().map(|(task, _)| task.clone()).collect() } else { Vec::new() })
+        let all = bound.iter().map(|(task, _)| task.clone());
+        if self.kind == ReportKind::Complete {
+            let waiting = queues::waiting(tx, id)?;
+            return Ok(all.filter(|task| !waiting.contains(task)).collect());
+        }
+        Ok(if bound.len() == 1 { all.collect() } else { Vec::new() })
     }
 
     /// What the session becomes. A session that fell silent lives again; one that was told to wait or end does not.
     fn new_status(&self, reporter: &Reporter) -> SessionStatus {
         let done = self.kind == ReportKind::Complete && self.tasks.is_empty();
         match reporter.status {
-            SessionStatus::Completed => SessionStatus::Completed,
-            SessionStatus::Stopped if reporter.end == Some(EndReason::Cancelled) => SessionStatus::Stopped,
+            ended if ended.is_over() && !sessions::may_come_back(ended, reporter.end) => ended,
             _ if done => SessionStatus::Completed,
             SessionStatus::Paused => SessionStatus::Paused,
             _ => SessionStatus::Working,
         }
     }
 
-    fn touch(&self, tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<(), StoreError> {
-        let asks = self.message.as_ref().filter(|_| self.kind == ReportKind::NeedsInput);
-        if status == reporter.status && !reporter.asks && asks.is_none() {
-            let sql = "UPDATE sessions SET last_activity = $1 WHERE id = $2";
-            tx.execute(sql, &[tx.now.into(), (&reporter.id).into()])?;
-            return Ok(());
+    /// What the session asks of a person from now on; a sign of life answers nothing.
+    fn asks(&self, reporter: &Reporter, status: SessionStatus) -> Option<String> {
+        match self.kind {
+            _ if status.is_over() => None,
+            ReportKind::NeedsInput => Some(self.words()),
+            _ if self.is_heartbeat() => reporter.asks.clone(),
+            _ => None,
         }
-        let end = reporter.end.filter(|_| status == reporter.status);
-        tx.execute(
-            "UPDATE sessions SET last_activity = $1, status = $2, end_reason = $3, needs_input = $4, \
-             completed_at = CASE WHEN $5 = 'working' THEN NULL ELSE completed_at END, revision = revision + 1 \
-             WHERE id = $6",
-            &[
-                tx.now.into(),
-                status.as_str().into(),
-                end.map(EndReason::as_str).into(),
-                asks.into(),
-                status.as_str().into(),
-                (&reporter.id).into(),
-            ],
-        )?;
-        Ok(())
+    }
+
+    fn words(&self) -> String {
+        match (&self.message, self.kind) {
+            (Some(message), _) => message.clone(),
+            (None, ReportKind::Complete) => "Completed".to_owned(),
+            (None, other) => other.to_string(),
+        }
     }
 
     fn write_lines(&self, tx: &mut Tx<'_>, reporter: &Reporter, subjects: &[TaskId]) -> Result<(), StoreError> {
-        let words = match (&self.message, self.kind) {
-            (Some(message), _) => message.clone(),
-            (None, ReportKind::Progress) => return Ok(()),
-            (None, ReportKind::Complete) => "Completed".to_owned(),
-            (None, other) => other.to_string(),
-        };
+        if self.is_heartbeat() {
+            return Ok(());
+        }
+        let words = self.words();
         let line = |task: Option<&TaskId>| NewEntry {
             kind: self.kind.entry_kind(),
             message: words.clone(),
@@ -182,6 +192,7 @@ impl Report {
         subjects: &[TaskId],
     ) -> Result<(), StoreError> {
         let status = self.kind.pair_status();
+        tasks::hold(tx, subjects)?;
         for task in subjects {
             match bound.iter().find(|(id, _)| id == task) {
                 Some((_, before)) if *before == Some(status) => {}
@@ -191,7 +202,7 @@ impl Report {
                     pairs::update(tx, task, &reporter.id, status)?;
                     pairs::changed(tx, task, &reporter.id)?;
                 }
-                None => below(tx, task, self.kind)?,
+                None => below(tx, task, self.kind, &reporter.id)?,
             }
         }
         Ok(())
@@ -199,7 +210,7 @@ impl Report {
 }
 
 /// A report about a subtask moves the subtask itself, since no session is bound to it.
-fn below(tx: &mut Tx<'_>, task: &TaskId, kind: ReportKind) -> Result<(), StoreError> {
+fn below(tx: &mut Tx<'_>, task: &TaskId, kind: ReportKind, by: &SessionId) -> Result<(), StoreError> {
     use maestro_core::task::TaskStatus;
     let mut subtask = tasks::by_id(tx, task)?;
     let status = match kind {
@@ -207,12 +218,16 @@ fn below(tx: &mut Tx<'_>, task: &TaskId, kind: ReportKind) -> Result<(), StoreEr
         ReportKind::Blocked | ReportKind::Error => TaskStatus::Blocked,
         ReportKind::Progress | ReportKind::NeedsInput => TaskStatus::InProgress,
     };
-    if subtask.status == status || !subtask.status.may_become(status) {
+    // Words about what is done are a remark here too, not a change of mind.
+    let remark = kind == ReportKind::Progress && subtask.status.is_closed();
+    if remark || subtask.status == status || !subtask.status.may_become(status) {
         return Ok(());
     }
     subtask.status = status;
     tasks::save(tx, &mut subtask)?;
-    tasks::note_progress(tx, &subtask, &["status"], &Actor::Person);
+    tasks::set_by_hand(tx, &subtask.id, false)?;
+    let by = Actor::Session { id: by.clone(), role: Role::Worker };
+    tasks::note_progress(tx, &subtask, &["status"], &by);
     match &subtask.parent {
         Some(parent) => pairs::settle(tx, parent),
         None => Ok(()),
@@ -220,23 +235,51 @@ fn below(tx: &mut Tx<'_>, task: &TaskId, kind: ReportKind) -> Result<(), StoreEr
 }
 
 fn reporter(tx: &mut Tx<'_>, id: &SessionId) -> Result<Reporter, StoreError> {
-    let found = tx
-        .row("SELECT project_id, status, end_reason, needs_input, notices FROM sessions WHERE id = $1", &[id.into()])?;
+    let sql = format!(
+        "SELECT project_id, status, end_reason, needs_input, \
+         (SELECT min(ord) FROM notices WHERE notices.session_id = sessions.id) FROM sessions WHERE id = $1{}",
+        tx.held()
+    );
+    let found = tx.row(&sql, &[id.into()])?;
     let mut row = found.ok_or_else(|| StoreError::not_found(What::Session, id))?;
     Ok(Reporter {
         id: id.clone(),
         project: row.parsed()?,
         status: row.parsed()?,
         end: row.maybe_parsed()?,
-        asks: row.maybe_text()?.is_some(),
-        waiting: row.int()?,
+        asks: row.maybe_text()?,
+        first_notice: row.maybe_int()?,
     })
 }
 
-fn news(tx: &mut Tx<'_>, reporter: &Reporter) -> Result<Notices, StoreError> {
-    let mut news = if reporter.waiting > 0 { notices::of(tx, &reporter.id)? } else { Notices::default() };
+fn touch(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus, asks: Option<&str>) -> Result<(), StoreError> {
+    if status.is_over() || (status == reporter.status && asks == reporter.asks.as_deref()) {
+        let sql = "UPDATE sessions SET last_activity = $1 WHERE id = $2";
+        tx.execute(sql, &[tx.now.into(), (&reporter.id).into()])?;
+        return Ok(());
+    }
+    tx.execute(
+        "UPDATE sessions SET last_activity = $1, status = $2, end_reason = NULL, needs_input = $3, \
+         completed_at = NULL, revision = revision + 1 WHERE id = $4",
+        &[tx.now.into(), status.as_str().into(), asks.into(), (&reporter.id).into()],
+    )?;
+    Ok(())
+}
+
+/// Ends a session that says it is done.
+fn finish(tx: &mut Tx<'_>, id: &SessionId, status: SessionStatus) -> Result<(), StoreError> {
+    let mut session = sessions::by_id(tx, id)?;
+    if session.status.is_over() {
+        // It had been given up, and comes back with its work done.
+        session.status = SessionStatus::Working;
+    }
+    sessions::become_status(tx, &mut session, status, None)
+}
+
+fn news(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<Notices, StoreError> {
+    let mut news = if reporter.first_notice.is_some() { notices::of(tx, &reporter.id)? } else { Notices::default() };
     // What it should be doing, it is told every time.
-    let standing = match (reporter.status, reporter.end) {
+    let standing = match (status, reporter.end) {
         (SessionStatus::Paused, _) => Some(Notice::Paused),
         (SessionStatus::Stopped, Some(EndReason::Cancelled)) => Some(Notice::Cancelled),
         _ => None,

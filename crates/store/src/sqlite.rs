@@ -3,7 +3,7 @@
 //! Each change has a savepoint of its own, so that a refusal undoes that change only; nobody is told before the
 //! commit is on the disk.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -15,13 +15,11 @@ use crate::change::{Job, ReadJob};
 use crate::db::{Backend, Db};
 use crate::error::StoreError;
 use crate::migrate;
-use crate::store::{Clock, Shared};
+use crate::store::{Clock, Options, Shared};
 use crate::tx::Tx;
 
 /// How many changes go into one commit at most.
 const BATCH: usize = 512;
-/// How long another program may hold the database.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How many threads read.
 const READERS: usize = 2;
 
@@ -32,8 +30,8 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path, clock: &Clock, shared: &Arc<Shared>) -> Result<Self, StoreError> {
-        let connection = prepare(path, clock)?;
+    pub(crate) fn open(path: &Path, clock: &Clock, options: Options, shared: &Arc<Shared>) -> Result<Self, StoreError> {
+        let connection = prepare(path, clock, options)?;
         let (writes, waiting) = channel();
         let shared_writer = Arc::clone(shared);
         let clock = Arc::clone(clock);
@@ -42,7 +40,7 @@ impl Sqlite {
         let questions = Arc::new(std::sync::Mutex::new(questions));
         for _ in 0..READERS {
             let (path, questions) = (path.to_owned(), Arc::clone(&questions));
-            spawn("store-reader", move || read_all(&path, &questions))?;
+            spawn("store-reader", move || read_all(&path, options, &questions))?;
         }
         Ok(Self { writes, reads })
     }
@@ -66,11 +64,9 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
 }
 
 /// Opens the file, makes it durable, and brings its schema up to date.
-fn prepare(path: &Path, clock: &Clock) -> Result<Connection, StoreError> {
-    let connection = open(path)?;
-    let version = migrate::version(&mut Db(Backend::Sqlite(&connection)))?;
-    migrate::check(version)?;
-    if version < migrate::known() {
+fn prepare(path: &Path, clock: &Clock, options: Options) -> Result<Connection, StoreError> {
+    let connection = open(path, options)?;
+    if migrate::version(&mut Db(Backend::Sqlite(&connection)))? < migrate::known() {
         // Another process may be at it; whoever is second finds nothing left to do.
         let transaction = rusqlite::Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         migrate::migrate(&mut Db(Backend::Sqlite(&transaction)), clock())?;
@@ -79,23 +75,34 @@ fn prepare(path: &Path, clock: &Clock) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Opens a connection to the file.
-pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
-    let failed = |cause: rusqlite::Error| match StoreError::from(cause) {
-        StoreError::Database(cause) => StoreError::Open { place: path.display().to_string(), cause },
+/// Opens a connection to the file, unless it belongs to a newer program or to another one.
+pub(crate) fn open(path: &Path, options: Options) -> Result<Connection, StoreError> {
+    let place = || path.display().to_string();
+    let failed = |cause: StoreError| match cause {
+        StoreError::Database(cause) | StoreError::Corrupt(cause) => StoreError::Open { place: place(), cause },
         other => other,
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(PATIENCE)?;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| failed(error.into()))?;
+    connection.busy_timeout(options.patience)?;
     connection.set_prepared_statement_cache_capacity(256);
     if connection.is_readonly("main")? {
-        return Err(StoreError::ReadOnly(path.display().to_string()));
+        return Err(StoreError::ReadOnly(place()));
     }
+    // Asked first: what is not ours is left as it is, down to its journal mode.
+    ours(&mut Db(Backend::Sqlite(&connection))).map_err(failed)?;
     connection
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
-        .map_err(failed)?;
+        .map_err(|error| failed(error.into()))?;
     Ok(connection)
+}
+
+fn ours(db: &mut Db<'_>) -> Result<(), StoreError> {
+    let version = migrate::version(db)?;
+    if version == 0 && db.number("SELECT count(*) FROM sqlite_master", &[])? > 0 {
+        return Err(StoreError::corrupt("it is another program's database"));
+    }
+    migrate::check(version)
 }
 
 fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn Job>>, clock: &Clock, shared: &Shared) {
@@ -103,7 +110,12 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn Job>>, clock: &
         let mut batch = vec![first];
         batch.extend(waiting.try_iter().take(BATCH - 1));
         let committed = write_batch(connection, &mut batch, clock, shared);
-        shared.synced(batch.len());
+        if committed.is_ok() {
+            shared.synced(batch.len());
+        } else if !connection.is_autocommit() {
+            // A commit that failed, for want of room say, leaves the transaction open, and no other can begin.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
         for job in batch {
             job.settle(committed.clone());
         }
@@ -125,25 +137,25 @@ fn write_batch(
     for job in batch {
         run("SAVEPOINT change")?;
         let mut tx = Tx::new(Db(Backend::Sqlite(connection)), clock(), rules);
-        if job.run(&mut tx).is_err() {
+        if let Err(refused) = job.run(&mut tx) {
+            if connection.is_autocommit() {
+                // Not only this change was undone: SQLite gave up the whole transaction.
+                return Err(refused);
+            }
             run("ROLLBACK TO change")?;
         }
         run("RELEASE change")?;
     }
-    run("COMMIT").inspect_err(|_| {
-        // A commit that failed, for want of room say, leaves the transaction open.
-        let _ = run("ROLLBACK");
-    })?;
-    Ok(())
+    Ok(run("COMMIT")?)
 }
 
-fn read_all(path: &Path, questions: &std::sync::Mutex<Receiver<ReadJob>>) {
+fn read_all(path: &Path, options: Options, questions: &std::sync::Mutex<Receiver<ReadJob>>) {
     let mut connection = None;
     loop {
         let next = questions.lock().map(|questions| questions.recv());
         let Ok(Ok(job)) = next else { return };
         if connection.is_none() {
-            match open(path) {
+            match open(path, options) {
                 Ok(opened) => connection = Some(opened),
                 Err(error) => {
                     job(Err(error));
@@ -166,11 +178,11 @@ fn read_one(connection: &Connection, job: ReadJob) {
 }
 
 /// Rings when another process has committed; asked often while somebody watches, and seldom otherwise.
-pub(crate) fn watch(path: PathBuf, shared: Weak<Shared>) -> Result<(), StoreError> {
+pub(crate) fn watch(path: &Path, shared: Weak<Shared>) -> Result<(), StoreError> {
     const WATCHED: Duration = Duration::from_millis(20);
     const UNWATCHED: Duration = Duration::from_millis(250);
+    let connection = open(path, Options::default())?;
     spawn("store-doorbell", move || {
-        let Ok(connection) = open(&path) else { return };
         let version = || connection.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).ok();
         let mut seen = version();
         while let Some(shared) = shared.upgrade() {

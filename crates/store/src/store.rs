@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -35,6 +36,19 @@ impl Place {
     }
 }
 
+/// How a store is used.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How long a change waits for somebody else's before it is refused as busy.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { patience: Duration::from_secs(5) }
+    }
+}
+
 /// Everything that is stored.
 #[derive(Clone)]
 pub struct Store {
@@ -53,10 +67,15 @@ enum Backend {
 impl Store {
     /// Opens the store, and brings its schema up to date.
     pub fn open(place: Place, clock: &Clock) -> Result<Self, StoreError> {
+        Self::open_with(place, clock, Options::default())
+    }
+
+    /// The same, with other options than the usual ones.
+    pub fn open_with(place: Place, clock: &Clock, options: Options) -> Result<Self, StoreError> {
         let shared = Arc::new(Shared::default());
         let backend = match &place {
-            Place::File(path) => Backend::Sqlite(Sqlite::open(path, clock, &shared)?),
-            Place::Postgres(url) => Backend::Postgres(Postgres::open(url, clock, &shared)?),
+            Place::File(path) => Backend::Sqlite(Sqlite::open(path, clock, options, &shared)?),
+            Place::Postgres(url) => Backend::Postgres(Postgres::open(url, clock, options, &shared)?),
         };
         Ok(Self { backend: Arc::new(backend), shared, place: Arc::new(place) })
     }
@@ -136,7 +155,7 @@ impl Store {
     pub fn watch_others(&self) -> Result<(), StoreError> {
         match self.place.as_ref() {
             Place::File(path) if !self.shared.looked_at.swap(true, Ordering::Relaxed) => {
-                sqlite::watch(path.clone(), Arc::downgrade(&self.shared))
+                sqlite::watch(path, Arc::downgrade(&self.shared))
             }
             _ => Ok(()),
         }

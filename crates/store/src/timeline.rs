@@ -122,7 +122,7 @@ fn last(db: &mut Db<'_>, session: &SessionId, count: i64) -> Result<Listed<Timel
     let sql = "SELECT id, kind, at, message, task_id, metadata FROM timeline \
                WHERE session_id = $1 ORDER BY ord DESC LIMIT $2";
     let mut items: Vec<_> =
-        db.rows(sql, &[session.into(), count.into()])?.iter_mut().map(entry).collect::<Result<_, _>>()?;
+        db.rows(sql, &[session.into(), count.max(0).into()])?.iter_mut().map(entry).collect::<Result<_, _>>()?;
     items.reverse();
     Ok(Listed { items, next: None })
 }
@@ -142,7 +142,7 @@ impl Read for SessionEvents {
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<SessionEvent>, StoreError> {
         let sql = "SELECT id, kind, at, data FROM session_events WHERE session_id = $1 ORDER BY ord DESC LIMIT $2";
         let mut events: Vec<_> = db
-            .rows(sql, &[(&self.session).into(), self.last.into()])?
+            .rows(sql, &[(&self.session).into(), self.last.max(0).into()])?
             .iter_mut()
             .map(|row| {
                 Ok(SessionEvent { id: row.parsed()?, kind: row.parsed()?, at: row.int()?, data: row.maybe_json()? })

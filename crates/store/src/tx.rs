@@ -1,16 +1,18 @@
 //! What does a change have at hand? A transaction, the time, randomness, and a place for what happened.
 //!
-//! Events are collected while the change is made and appended as its last act, so that on PostgreSQL the lock that
-//! makes `seq` the commit order is held for as short as can be.
+//! Events and notices are collected while the change is made and written as its last act, so that on PostgreSQL the
+//! lock that makes their numbers follow the order of commits is held for as short as can be.
 
 use std::ops::{Deref, DerefMut};
 
 use maestro_core::event::{self, Event};
 use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
+use maestro_core::notice::Notice;
 use maestro_core::rollup::WhenDone;
 
 use crate::db::Db;
 use crate::error::StoreError;
+use crate::notices;
 use crate::value::{Param, Row};
 
 /// What a change is made in.
@@ -20,6 +22,7 @@ pub struct Tx<'c> {
     pub(crate) now: i64,
     pub(crate) rules: Rules,
     happened: Vec<(Scope, Event)>,
+    told: Vec<(SessionId, Notice)>,
 }
 
 /// What the settings decide.
@@ -73,7 +76,7 @@ impl Scope {
 
 impl<'c> Tx<'c> {
     pub(crate) fn new(db: Db<'c>, now: i64, rules: Rules) -> Self {
-        Self { db, now, rules, happened: Vec::new() }
+        Self { db, now, rules, happened: Vec::new(), told: Vec::new() }
     }
 
     /// A fresh id.
@@ -86,14 +89,14 @@ impl<'c> Tx<'c> {
         self.happened.push((scope, event));
     }
 
-    /// Forgets what was noted, because the change was refused.
-    pub(crate) fn forget(&mut self) {
-        self.happened.clear();
+    /// Notes that a session should hear of something.
+    pub(crate) fn tell(&mut self, session: &SessionId, notice: &Notice) {
+        self.told.push((session.clone(), notice.clone()));
     }
 
-    /// Appends what was noted to the log.
+    /// Appends what was noted to the log, and tells those who should hear of it.
     pub(crate) fn append(&mut self) -> Result<(), StoreError> {
-        if self.happened.is_empty() {
+        if self.happened.is_empty() && self.told.is_empty() {
             return Ok(());
         }
         if self.db.is_postgres() {
@@ -101,6 +104,9 @@ impl<'c> Tx<'c> {
         }
         for (scope, event) in std::mem::take(&mut self.happened) {
             self.append_one(&scope, &event)?;
+        }
+        for (session, notice) in std::mem::take(&mut self.told) {
+            notices::keep(self, &session, &notice)?;
         }
         Ok(())
     }

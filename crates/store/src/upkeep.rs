@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Change, Read};
 use crate::db::{Backend, Db};
 use crate::error::StoreError;
-use crate::store::{Place, Store};
+use crate::store::{Options, Place, Store};
 use crate::tx::Tx;
 use crate::{migrate, sqlite};
 
@@ -45,18 +45,31 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "timeline rows without their event",
-        "SELECT count(*) FROM timeline WHERE NOT EXISTS (SELECT 1 FROM events WHERE events.session = timeline.session_id \
-         AND events.type = 'timeline:added' AND events.at = timeline.at) \
-         AND timeline.at > (SELECT coalesce(min(at), 0) FROM events)",
+        "SELECT count(*) FROM timeline WHERE (session_id, at) NOT IN (SELECT session, at FROM events \
+         WHERE type = 'timeline:added' AND session IS NOT NULL) \
+         AND at >= (SELECT coalesce(max(until), 0) FROM upkeep WHERE name = 'events')",
     ),
     (
         "tasks without the event that made them",
-        "SELECT count(*) FROM tasks WHERE NOT EXISTS (SELECT 1 FROM events WHERE events.task = tasks.id \
-         AND events.type = 'task:created') AND tasks.created_at > (SELECT coalesce(min(at), 0) FROM events)",
+        "SELECT count(*) FROM tasks WHERE id NOT IN (SELECT task FROM events \
+         WHERE type = 'task:created' AND task IS NOT NULL) \
+         AND created_at >= (SELECT coalesce(max(until), 0) FROM upkeep WHERE name = 'events')",
     ),
     (
-        "sessions whose count of notices is wrong",
-        "SELECT count(*) FROM sessions WHERE notices <> (SELECT count(*) FROM notices WHERE session_id = sessions.id)",
+        "ended sessions that are still at work on a task",
+        "SELECT count(*) FROM task_sessions JOIN sessions ON sessions.id = task_sessions.session_id \
+         WHERE sessions.status IN ('completed', 'failed', 'stopped') \
+         AND task_sessions.status IN ('working', 'needs_input')",
+    ),
+    (
+        "messages that wait for sessions that have ended",
+        "SELECT count(*) FROM messages JOIN sessions ON sessions.id = messages.session_id \
+         WHERE sessions.status IN ('completed', 'failed', 'stopped') AND messages.state = 'queued'",
+    ),
+    (
+        "items in progress in the queue of a session that has ended",
+        "SELECT count(*) FROM queue_items JOIN sessions ON sessions.id = queue_items.session_id \
+         WHERE sessions.status IN ('completed', 'failed', 'stopped') AND queue_items.status = 'processing'",
     ),
     (
         "queues with two items at once",
@@ -129,6 +142,12 @@ impl Change for Retain {
                (SELECT id FROM tasks WHERE status NOT IN ('completed', 'cancelled', 'archived')))",
             &[(tx.now - self.events).into()],
         )?;
+        // Whoever checks the log must know from when on it is whole.
+        tx.execute(
+            "INSERT INTO upkeep (name, until) VALUES ('events', $1) ON CONFLICT (name) DO UPDATE \
+             SET until = CASE WHEN excluded.until > upkeep.until THEN excluded.until ELSE upkeep.until END",
+            &[(tx.now - self.events).into()],
+        )?;
         let answers = tx.execute("DELETE FROM answers WHERE at < $1", &[(tx.now - DAY).into()])?;
         Ok(Retained { events, answers })
     }
@@ -145,22 +164,33 @@ pub fn backup(store: &Store, to: &Path) -> Result<(), StoreError> {
     if to.exists() {
         return Err(StoreError::File { path: to.to_owned(), cause: "it exists already".to_owned() });
     }
-    let connection = sqlite::open(from)?;
-    connection.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
-    Ok(())
+    let connection = sqlite::open(from, Options::default())?;
+    let copied = connection.execute("VACUUM INTO ?1", [to.to_string_lossy()]).map_err(StoreError::from);
+    // SQLite leaves it to the system when the copy reaches the disk.
+    let synced = copied.and_then(|_| {
+        let file = std::fs::File::open(to).and_then(|file| file.sync_all());
+        file.map_err(|error| StoreError::File { path: to.to_owned(), cause: error.to_string() })
+    });
+    synced.inspect_err(|_| {
+        // Half a copy is none, and would be in the way of the next.
+        let _ = std::fs::remove_file(to);
+    })
 }
 
 /// Puts a copy in the place of a SQLite store that nobody uses.
 pub fn restore(copy: &Path, to: &Path) -> Result<(), StoreError> {
+    let refused = |cause: String| StoreError::File { path: copy.to_owned(), cause };
     let source = rusqlite::Connection::open_with_flags(copy, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .map_err(|error| StoreError::File { path: copy.to_owned(), cause: error.to_string() })?;
-    let version = migrate::version(&mut Db(Backend::Sqlite(&source)))?;
+        .map_err(|error| refused(error.to_string()))?;
+    let version = migrate::version(&mut Db(Backend::Sqlite(&source))).map_err(|error| match error {
+        StoreError::Corrupt(cause) | StoreError::Database(cause) => refused(cause),
+        other => other,
+    })?;
     migrate::check(version)?;
     if version == 0 {
-        let cause = "it is no copy of a Maestro database".to_owned();
-        return Err(StoreError::File { path: copy.to_owned(), cause });
+        return Err(refused("it is no copy of a Maestro database".to_owned()));
     }
-    let mut target = sqlite::open(to)?;
+    let mut target = sqlite::open(to, Options::default())?;
     Backup::new(&source, &mut target)?.run_to_completion(1000, Duration::ZERO, None)?;
     Ok(())
 }

@@ -24,7 +24,8 @@ struct Victim {
 
 impl Victim {
     fn start(sandbox: &Sandbox) -> Self {
-        let mut process = sandbox.command().args(["up", "--port", "0", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut process =
+            sandbox.command().args(["up", "--port", "0", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let file: Json = serde_json::from_str(&line).unwrap();

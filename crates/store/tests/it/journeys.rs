@@ -1,109 +1,50 @@
-//! The main journeys: a project, a task, a session that reports, and what follows.
+//! The main journey: a task, a session that reports, and what follows.
 
-use maestro_core::Role;
-use maestro_core::notice::Notice;
 use maestro_core::report::ReportKind;
-use maestro_core::session::{Approach, Session, SessionStatus};
-use maestro_core::task::{Task, TaskStatus};
-use maestro_core::{Project, id::SessionId};
+use maestro_core::session::SessionStatus;
+use maestro_core::task::TaskStatus;
 use maestro_store::*;
-use serde_json::Map;
 
+use crate::cast::{added, says};
 use crate::world::{World, both};
-
-async fn project(world: &World) -> Project {
-    let create = CreateProject { name: "shop".into(), working_dir: "/work/shop".into(), description: String::new() };
-    world.store.write(create).await.unwrap()
-}
-
-async fn task(world: &World, project: &Project, title: &str) -> Task {
-    let create = CreateTask { project: Some(project.id.clone()), title: title.into(), ..CreateTask::default() };
-    world.store.write(create).await.unwrap()
-}
-
-async fn subtask(world: &World, parent: &Task, title: &str) -> Task {
-    let create = CreateTask { parent: Some(parent.id.clone()), title: title.into(), ..CreateTask::default() };
-    world.store.write(create).await.unwrap()
-}
-
-async fn session(world: &World, project: &Project, tasks: &[&Task]) -> Session {
-    let create = CreateSession {
-        id: None,
-        project: project.id.clone(),
-        tasks: tasks.iter().map(|task| task.id.clone()).collect(),
-        name: None,
-        role: Role::Worker,
-        agent: None,
-        strategy: Approach::Simple,
-        status: SessionStatus::Idle,
-        env: Map::new(),
-        metadata: Map::new(),
-        parent: None,
-        hostname: "host".into(),
-        platform: "linux".into(),
-    };
-    world.store.write(create).await.unwrap()
-}
-
-fn says(session: &SessionId, kind: ReportKind, message: &str) -> Report {
-    Report {
-        who: Who::Session(session.clone()),
-        kind,
-        message: Some(message.into()),
-        tasks: Vec::new(),
-        metadata: None,
-        actor: Actor::Session { id: session.clone(), role: Role::Worker },
-    }
-}
-
-async fn status(world: &World, task: &Task) -> TaskStatus {
-    world.store.read(TaskById(task.id.clone())).await.unwrap().status
-}
 
 both! {
     async fn a_worker_reports_and_its_task_follows(world) {
-        let project = project(world).await;
-        let task = task(world, &project, "Fix the login").await;
-        let session = session(world, &project, &[&task]).await;
+        let task = world.task("Fix the login").await;
+        let session = world.session(&[&task]).await;
 
-        let reported = world.store.write(says(&session.id, ReportKind::Progress, "reading")).await.unwrap();
+        let reported = world.says(&session, ReportKind::Progress, "reading").await;
         assert_eq!(reported.status, SessionStatus::Working);
-        assert_eq!(status(world, &task).await, TaskStatus::InProgress);
+        assert_eq!(world.status(&task).await, TaskStatus::InProgress);
 
-        let subtask = subtask(world, &task, "Also fix the tests").await;
-        let reported = world.store.write(says(&session.id, ReportKind::Progress, "still reading")).await.unwrap();
-        let added = Notice::SubtaskAdded { task: subtask.id.clone(), title: subtask.title.clone() };
-        assert_eq!(reported.news.notices, [added]);
+        let subtask = world.subtask(&task, "Also fix the tests").await;
+        let reported = world.says(&session, ReportKind::Progress, "still reading").await;
+        assert_eq!(reported.news.notices, [added(&subtask)]);
 
-        let reported = world.store.write(says(&session.id, ReportKind::Complete, "done")).await.unwrap();
+        let reported = world.says(&session, ReportKind::Complete, "done").await;
         assert_eq!(reported.status, SessionStatus::Completed);
-        assert_eq!(status(world, &task).await, TaskStatus::InProgress, "a subtask is open");
+        assert_eq!(world.status(&task).await, TaskStatus::InProgress, "a subtask is open");
 
-        let patch = TaskPatch { status: Some(TaskStatus::Completed), ..TaskPatch::default() };
-        let update = UpdateTask { id: subtask.id, patch, pair: None, expected: None, actor: Actor::Person };
-        world.store.write(update).await.unwrap();
-        assert_eq!(status(world, &task).await, TaskStatus::Completed);
+        world.set_status(&subtask, TaskStatus::Completed).await;
+        assert_eq!(world.status(&task).await, TaskStatus::Completed);
 
-        let events = world.store.read(EventsAfter { seq: 0, limit: 100, filter: EventFilter::default() }).await.unwrap();
-        let seqs: Vec<i64> = events.iter().map(|event| event.seq).collect();
+        let seqs: Vec<i64> = world.events_after(0).await.iter().map(|event| event.seq).collect();
         assert!(seqs.is_sorted() && !seqs.is_empty());
-        assert_eq!(world.store.read(Check).await.unwrap(), []);
+        world.assert_in_order().await;
     }
 
-    async fn silence_ends_a_session_and_frees_its_task(world) {
-        let project = project(world).await;
-        let task = task(world, &project, "Fix the login").await;
-        let session = session(world, &project, &[&task]).await;
-        world.store.write(says(&session.id, ReportKind::Progress, "reading")).await.unwrap();
+    async fn who_reports_on_a_task_without_a_session_gets_one(world) {
+        let task = world.task("Fix the login").await;
+        let report = Report {
+            who: Who::Task(task.id.clone()),
+            actor: Actor::Person,
+            ..says(&world.session(&[]).await.id, ReportKind::Progress, "reading")
+        };
 
-        world.wait(14 * 60 * 1000);
-        assert_eq!(world.store.write(ExpireSilent).await.unwrap(), []);
-        world.wait(2 * 60 * 1000);
-        assert_eq!(world.store.write(ExpireSilent).await.unwrap(), [session.id.clone()]);
-        assert_eq!(status(world, &task).await, TaskStatus::Todo);
+        let first = world.store.write(report.clone()).await.unwrap();
+        let second = world.store.write(report).await.unwrap();
 
-        let reported = world.store.write(says(&session.id, ReportKind::Progress, "back again")).await.unwrap();
-        assert_eq!(reported.status, SessionStatus::Working);
-        assert_eq!(status(world, &task).await, TaskStatus::InProgress);
+        assert_eq!(first.session, second.session, "the second report finds who made the first");
+        assert_eq!(world.status(&task).await, TaskStatus::InProgress);
     }
 }

@@ -2,5 +2,22 @@
 
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod cast;
+mod commits;
+mod deletion;
+mod events;
 mod journeys;
+mod laws;
+mod leases;
+mod notices;
+mod once;
+mod opening;
+mod paging;
+mod processes;
+mod queues;
+mod races;
+mod rights;
+mod rollup;
+mod texts;
+mod upkeep;
 mod world;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use maestro_store::{Clock, Place, Store};
+use maestro_core::id::ProjectId;
+use maestro_store::{Clock, Options, Place, Store};
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 
 /// The variable with the address of a PostgreSQL server that tests may make schemas in.
 pub(crate) const SERVER: &str = "MAESTRO_TEST_POSTGRES";
@@ -13,6 +15,9 @@ pub(crate) const SERVER: &str = "MAESTRO_TEST_POSTGRES";
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) clock: Arc<AtomicI64>,
+    pub(crate) project: OnceCell<ProjectId>,
+    /// The name of the PostgreSQL schema, which its connections also bear.
+    pub(crate) schema: Option<String>,
     _directory: Option<TempDir>,
 }
 
@@ -20,7 +25,7 @@ impl World {
     pub(crate) fn sqlite() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let place = Place::File(directory.path().join("maestro.db"));
-        Self::at(place, Some(directory))
+        Self::at(place, Some(directory), None)
     }
 
     /// Nothing where no server is given; the test says so and passes.
@@ -33,13 +38,32 @@ impl World {
         let mut admin = postgres::Client::connect(&server, postgres::NoTls).unwrap();
         admin.batch_execute(&format!("CREATE SCHEMA {schema}")).unwrap();
         let mark = if server.contains('?') { '&' } else { '?' };
-        Some(Self::at(Place::Postgres(format!("{server}{mark}options=-c%20search_path%3D{schema}")), None))
+        let url = format!("{server}{mark}application_name={schema}&options=-c%20search_path%3D{schema}");
+        Some(Self::at(Place::Postgres(url), None, Some(schema)))
     }
 
-    fn at(place: Place, directory: Option<TempDir>) -> Self {
+    fn at(place: Place, directory: Option<TempDir>, schema: Option<String>) -> Self {
         let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
         let store = Store::open(place, &ticking(&clock)).unwrap();
-        Self { store, clock, _directory: directory }
+        Self { store, clock, project: OnceCell::new(), schema, _directory: directory }
+    }
+
+    /// Another handle on the same database, as another process would have.
+    pub(crate) async fn again(&self, options: Options) -> Store {
+        let (place, clock) = (self.store.place().clone(), ticking(&self.clock));
+        tokio::task::spawn_blocking(move || Store::open_with(place, &clock, options)).await.unwrap().unwrap()
+    }
+
+    /// Carries out a statement behind the store's back.
+    pub(crate) async fn sql(&self, statement: &'static str) {
+        let place = self.store.place().clone();
+        let work = move || match place {
+            Place::File(path) => rusqlite::Connection::open(path).unwrap().execute_batch(statement).unwrap(),
+            Place::Postgres(url) => {
+                postgres::Client::connect(&url, postgres::NoTls).unwrap().batch_execute(statement).unwrap();
+            }
+        };
+        tokio::task::spawn_blocking(work).await.unwrap();
     }
 
     /// Lets time pass.
@@ -48,9 +72,17 @@ impl World {
     }
 }
 
-fn ticking(clock: &Arc<AtomicI64>) -> Clock {
+/// A minute, as the store counts.
+pub(crate) const MINUTE: i64 = 60 * 1000;
+
+pub(crate) fn ticking(clock: &Arc<AtomicI64>) -> Clock {
     let clock = Arc::clone(clock);
     Arc::new(move || clock.load(Ordering::Relaxed))
+}
+
+/// A clock for stores whose time does not matter.
+pub(crate) fn still() -> Clock {
+    Arc::new(|| 1_738_713_600_000)
 }
 
 fn uuid() -> String {

@@ -1,0 +1,48 @@
+//! What goes with a session that is removed?
+
+use maestro_core::event::{Event, SessionFact};
+use maestro_core::id::SessionId;
+
+use super::by_id;
+use crate::actor::{self, Actor};
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::tx::{Scope, Tx};
+use crate::{pairs, tasks};
+
+/// Removes a session; its tasks stay, and so does what it said in the log.
+#[derive(Debug, Clone)]
+pub struct DeleteSession {
+    /// Which one.
+    pub id: SessionId,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl Change for DeleteSession {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        actor::not_a_worker(&self.actor, "delete sessions")?;
+        let session = by_id(tx, &self.id)?;
+        tasks::hold(tx, &session.tasks)?;
+        for id in &session.tasks {
+            pairs::leave(tx, id, &session.id)?;
+        }
+        for statement in [
+            "DELETE FROM queue_items WHERE session_id = $1",
+            "DELETE FROM queues WHERE session_id = $1",
+            "DELETE FROM notices WHERE session_id = $1",
+            "DELETE FROM messages WHERE session_id = $1",
+            "DELETE FROM tokens WHERE session_id = $1",
+            "DELETE FROM timeline WHERE session_id = $1",
+            "DELETE FROM session_events WHERE session_id = $1",
+            "DELETE FROM sessions WHERE id = $1",
+        ] {
+            tx.execute(statement, &[(&self.id).into()])?;
+        }
+        let fact = SessionFact { id: session.id, name: session.name, status: session.status, reason: None };
+        tx.emit(Scope::project(&session.project).session(&self.id), Event::SessionDeleted(fact));
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! Which sessions are there?
+
+use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::session::{Session, SessionStatus};
+
+use super::{SELECT, by_id, session};
+use crate::change::Read;
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::query::Query;
+use crate::{Listed, Page, pairs};
+
+/// One session.
+#[derive(Debug, Clone)]
+pub struct SessionById(
+    /// Which one.
+    pub SessionId,
+);
+
+impl Read for SessionById {
+    type Output = Session;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Session, StoreError> {
+        by_id(db, &self.0)
+    }
+}
+
+/// Which sessions somebody wants.
+#[derive(Debug, Clone, Default)]
+pub struct SessionFilter {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only those at work on this task.
+    pub task: Option<TaskId>,
+    /// Only those in this state.
+    pub status: Option<SessionStatus>,
+    /// Which of them by whether they have ended.
+    pub living: Living,
+}
+
+/// Whether ended sessions are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Living {
+    /// All of them.
+    #[default]
+    Any,
+    /// Only those that have not ended.
+    Alive,
+    /// All but the completed ones, as the original meant `active`.
+    NotCompleted,
+}
+
+/// Sessions, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Sessions {
+    /// Which ones.
+    pub filter: SessionFilter,
+    /// Which part of them.
+    pub page: Page,
+}
+
+impl Read for Sessions {
+    type Output = Listed<Session>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Listed<Session>, StoreError> {
+        let filter = &self.filter;
+        let query = Query::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
+            .only("project_id = ?", filter.project.as_ref())
+            .only("status = ?", filter.status.map(SessionStatus::as_str))
+            .only("id IN (SELECT session_id FROM task_sessions WHERE task_id = ?)", filter.task.as_ref());
+        let query = match filter.living {
+            Living::Any => query,
+            Living::Alive => query.and("status NOT IN ('completed', 'failed', 'stopped')"),
+            Living::NotCompleted => query.and("status <> 'completed'"),
+        };
+        let rows = query.page(db, self.page)?;
+        let mut listed = self.page.list(rows, session)?;
+        for session in &mut listed.items {
+            session.tasks = pairs::of_session(db, &session.id)?.into_iter().map(|(task, _)| task).collect();
+        }
+        Ok(listed)
+    }
+}

@@ -1,0 +1,65 @@
+//! How is a session told to wait, to go on or to end?
+
+use maestro_core::id::SessionId;
+use maestro_core::notice::Notice;
+use maestro_core::session::{EndReason, Session, SessionStatus};
+
+use super::{become_status, by_id};
+use crate::actor::{self, Actor};
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::notices;
+use crate::tx::Tx;
+
+/// What somebody tells a session to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Wait.
+    Pause,
+    /// Go on.
+    Resume,
+    /// End.
+    Cancel,
+}
+
+/// Tells a session to wait, to go on or to end; its agent hears of it with its next call.
+#[derive(Debug, Clone)]
+pub struct Steer {
+    /// Which session.
+    pub id: SessionId,
+    /// What to do.
+    pub order: Order,
+    /// Who says so.
+    pub actor: Actor,
+}
+
+impl Change for Steer {
+    type Output = Session;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
+        actor::own_session(&self.actor, &self.id)?;
+        if self.order == Order::Resume {
+            actor::not_a_worker(&self.actor, "end its own pause")?;
+        }
+        let mut session = by_id(tx, &self.id)?;
+        let (status, reason, notice) = match self.order {
+            Order::Pause => (SessionStatus::Paused, None, Notice::Paused),
+            Order::Resume => (session.paused_from.unwrap_or(SessionStatus::Working), None, Notice::Resumed),
+            Order::Cancel => (SessionStatus::Stopped, Some(EndReason::Cancelled), Notice::Cancelled),
+        };
+        let refused = self.order == Order::Resume && session.status != SessionStatus::Paused;
+        if refused || (session.status.is_over() && self.order != Order::Cancel) {
+            return Err(StoreError::SessionTransition { from: session.status, to: status });
+        }
+        if session.status == status && session.end == reason {
+            return Ok(session);
+        }
+        if self.order == Order::Resume {
+            // Its silence was obedience; it has as long again to give a sign of life.
+            session.last_activity = tx.now;
+        }
+        become_status(tx, &mut session, status, reason)?;
+        notices::tell(tx, &session.id, &notice, None);
+        by_id(tx, &self.id)
+    }
+}

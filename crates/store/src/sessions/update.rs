@@ -1,0 +1,191 @@
+//! What changes about a session while it works, and what does it write down?
+
+use maestro_core::id::{SessionId, TaskId};
+use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};
+use serde_json::{Map, Value as Json};
+
+use super::{become_status, by_id, note_change, save};
+use crate::actor::{self, Actor};
+use crate::change::Change;
+use crate::error::{StoreError, What};
+use crate::timeline::{self, NewEntry};
+use crate::tx::Tx;
+use crate::{pairs, tasks};
+
+/// Changes a session.
+#[derive(Debug, Clone)]
+pub struct UpdateSession {
+    /// Which one.
+    pub id: SessionId,
+    /// Its new name.
+    pub name: Option<String>,
+    /// Its agent.
+    pub agent: Option<String>,
+    /// Whether it works.
+    pub status: Option<SessionStatus>,
+    /// What it asks of a person; with nothing inside, it asks no more.
+    pub needs_input: Option<Option<String>>,
+    /// Its tasks.
+    pub tasks: Option<Vec<TaskId>>,
+    /// Variables to add.
+    pub env: Map<String, Json>,
+    /// Things its tools did.
+    pub events: Vec<(EntryKind, Option<Json>)>,
+    /// Lines for its timeline.
+    pub timeline: Vec<NewEntry>,
+    /// The revision the caller knows.
+    pub expected: Option<i64>,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl UpdateSession {
+    /// A change of nothing yet.
+    pub fn of(id: SessionId, actor: Actor) -> Self {
+        Self {
+            id,
+            name: None,
+            agent: None,
+            status: None,
+            needs_input: None,
+            tasks: None,
+            env: Map::new(),
+            events: Vec::new(),
+            timeline: Vec::new(),
+            expected: None,
+            actor,
+        }
+    }
+}
+
+impl Change for UpdateSession {
+    type Output = Session;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
+        actor::own_session(&self.actor, &self.id)?;
+        let mut session = by_id(tx, &self.id)?;
+        if let Some(expected) = self.expected.filter(|expected| *expected != session.revision) {
+            let id = self.id.to_string();
+            return Err(StoreError::Changed { what: What::Session, id, expected, current: session.revision });
+        }
+        session.last_activity = tx.now;
+        if let Some(name) = &self.name {
+            session.name.clone_from(name);
+        }
+        if let Some(agent) = &self.agent {
+            session.agent = Some(agent.clone());
+        }
+        if let Some(asks) = &self.needs_input {
+            session.needs_input.clone_from(asks);
+        }
+        session.env.extend(self.env.clone());
+        match self.wanted(&mut session)? {
+            Some(status) if status != session.status => become_status(tx, &mut session, status, None)?,
+            _ => {
+                save(tx, &mut session)?;
+                note_change(tx, &session);
+            }
+        }
+        self.add_lines(tx, &session)?;
+        if let Some(tasks) = &self.tasks {
+            actor::not_a_worker(&self.actor, "choose its tasks")?;
+            set_tasks(tx, &session, tasks)?;
+        }
+        by_id(tx, &self.id)
+    }
+}
+
+impl UpdateSession {
+    /// The status it shall have. What a session says of itself ends neither a pause nor a cancellation.
+    fn wanted(&self, session: &mut Session) -> Result<Option<SessionStatus>, StoreError> {
+        let Some(status) = self.status.filter(|_| self.actor.session() == Some(&self.id)) else {
+            return Ok(self.status);
+        };
+        if session.end == Some(EndReason::Cancelled) && status != session.status {
+            return Err(StoreError::SessionTransition { from: session.status, to: status });
+        }
+        if session.status == SessionStatus::Paused && matches!(status, SessionStatus::Idle | SessionStatus::Working) {
+            session.paused_from = Some(status);
+            return Ok(None);
+        }
+        Ok(Some(status))
+    }
+
+    fn add_lines(&self, tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
+        for (kind, data) in &self.events {
+            timeline::add_event(tx, &session.project, &session.id, kind, data.as_ref())?;
+        }
+        for entry in &self.timeline {
+            timeline::add(tx, &session.project, &session.id, entry)?;
+        }
+        Ok(())
+    }
+}
+
+fn set_tasks(tx: &mut Tx<'_>, session: &Session, wanted: &[TaskId]) -> Result<(), StoreError> {
+    let gone: Vec<TaskId> = session.tasks.iter().filter(|id| !wanted.contains(id)).cloned().collect();
+    tasks::hold(tx, &gone)?;
+    for id in &gone {
+        pairs::leave(tx, id, &session.id)?;
+    }
+    for id in wanted {
+        let task = tasks::by_id(tx, id)?;
+        pairs::bind(tx, &task, &session.id)?;
+    }
+    Ok(())
+}
+
+/// Adds a line to a session's timeline.
+#[derive(Debug, Clone)]
+pub struct AddTimeline {
+    /// Which session.
+    pub session: SessionId,
+    /// The line.
+    pub entry: NewEntry,
+    /// Who says it.
+    pub actor: Actor,
+}
+
+impl Change for AddTimeline {
+    type Output = Session;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
+        actor::own_session(&self.actor, &self.session)?;
+        let session = by_id(tx, &self.session)?;
+        if let Some(task) = &self.entry.task {
+            tasks::by_id(tx, task)?;
+        }
+        timeline::add(tx, &session.project, &session.id, &self.entry)?;
+        touch(tx, &session)
+    }
+}
+
+/// Adds something a session's tools did.
+#[derive(Debug, Clone)]
+pub struct AddSessionEvent {
+    /// Which session.
+    pub session: SessionId,
+    /// What kind of thing.
+    pub kind: EntryKind,
+    /// What exactly.
+    pub data: Option<Json>,
+    /// Who says it.
+    pub actor: Actor,
+}
+
+impl Change for AddSessionEvent {
+    type Output = Session;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
+        actor::own_session(&self.actor, &self.session)?;
+        let session = by_id(tx, &self.session)?;
+        timeline::add_event(tx, &session.project, &session.id, &self.kind, self.data.as_ref())?;
+        touch(tx, &session)
+    }
+}
+
+/// Notes a sign of life.
+fn touch(tx: &mut Tx<'_>, session: &Session) -> Result<Session, StoreError> {
+    tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&session.id).into()])?;
+    Ok(Session { last_activity: tx.now, ..session.clone() })
+}

@@ -1,0 +1,147 @@
+//! How does a task come into being?
+
+use maestro_core::event::Event;
+use maestro_core::id::{ProjectId, TaskId};
+use maestro_core::notice::Notice;
+use maestro_core::task::{Priority, Task, TaskStatus};
+
+use super::{by_id_as, fact, require_all, scope};
+use crate::actor::{self, Actor};
+use crate::change::Change;
+use crate::db::Db;
+use crate::error::{StoreError, What};
+use crate::tx::Tx;
+use crate::value::to_json;
+use crate::{notices, pairs, projects};
+
+/// The longest way from a task up to its root.
+const MAX_DEPTH: i64 = 100;
+
+/// Makes a task.
+#[derive(Debug, Clone, Default)]
+pub struct CreateTask {
+    /// Where it belongs; a subtask's is its parent's.
+    pub project: Option<ProjectId>,
+    /// What it is a part of.
+    pub parent: Option<TaskId>,
+    /// What is to be done, in a line.
+    pub title: String,
+    /// What is to be done, in full.
+    pub description: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// The first words an agent gets.
+    pub initial_prompt: String,
+    /// Skills it asks for.
+    pub skills: Vec<String>,
+    /// Tasks that must be done before it.
+    pub dependencies: Vec<TaskId>,
+    /// The model it asks for.
+    pub model: Option<String>,
+    /// Who makes it.
+    pub actor: Actor,
+}
+
+impl Change for CreateTask {
+    type Output = Task;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Task, StoreError> {
+        let task = self.task(tx)?;
+        let (skills, agents) = (to_json(&task.skills)?, to_json(&task.agents)?);
+        let dependencies = to_json(&task.dependencies)?;
+        tx.execute(
+            "INSERT INTO tasks (id, project_id, parent_id, title, description, status, priority, initial_prompt, \
+             skills, agents, dependencies, model, created_at, updated_at, by_hand, revision) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $15)",
+            &[
+                (&task.id).into(),
+                (&task.project).into(),
+                task.parent.as_ref().into(),
+                (&task.title).into(),
+                (&task.description).into(),
+                task.status.as_str().into(),
+                task.priority.as_str().into(),
+                (&task.initial_prompt).into(),
+                (&skills).into(),
+                (&agents).into(),
+                (&dependencies).into(),
+                task.model.as_ref().into(),
+                task.created_at.into(),
+                task.updated_at.into(),
+                task.revision.into(),
+            ],
+        )?;
+        tx.emit(scope(&task), Event::TaskCreated(fact(&task, &[], &self.actor)));
+        if let Some(parent) = &task.parent {
+            let notice = Notice::SubtaskAdded { task: task.id.clone(), title: task.title.clone() };
+            notices::tell_about(tx, parent, &notice, self.actor.session())?;
+            pairs::settle(tx, parent)?;
+        }
+        Ok(task)
+    }
+}
+
+impl CreateTask {
+    fn task(&self, tx: &mut Tx<'_>) -> Result<Task, StoreError> {
+        let project = match (&self.parent, &self.project) {
+            (Some(parent), project) => self.project_of_parent(tx, parent, project.as_ref())?,
+            (None, Some(project)) => {
+                actor::not_a_worker(&self.actor, "make tasks that are not below its own")?;
+                projects::by_id(tx, project)?.id
+            }
+            (None, None) => return Err(StoreError::Invalid("Project ID is required".to_owned())),
+        };
+        require_all(tx, &self.dependencies)?;
+        Ok(Task {
+            id: tx.make_id()?,
+            project,
+            parent: self.parent.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            status: TaskStatus::Todo,
+            priority: self.priority,
+            initial_prompt: self.initial_prompt.clone(),
+            skills: self.skills.clone(),
+            agents: Vec::new(),
+            dependencies: self.dependencies.clone(),
+            model: self.model.clone(),
+            created_at: tx.now,
+            updated_at: tx.now,
+            started_at: None,
+            completed_at: None,
+            revision: 1,
+            sessions: Vec::new(),
+        })
+    }
+
+    fn project_of_parent(
+        &self,
+        tx: &mut Tx<'_>,
+        parent: &TaskId,
+        project: Option<&ProjectId>,
+    ) -> Result<ProjectId, StoreError> {
+        if let Some(project) = project {
+            projects::by_id(tx, project)?;
+        }
+        let found = by_id_as(tx, parent, What::ParentTask)?;
+        if project.is_some_and(|project| *project != found.project) {
+            return Err(StoreError::Rule(format!("Parent task '{parent}' belongs to another project")));
+        }
+        if depth(tx, parent)? >= MAX_DEPTH {
+            return Err(StoreError::Rule(format!("subtasks go {MAX_DEPTH} levels deep and no further")));
+        }
+        actor::require(tx, &self.actor, parent)?;
+        Ok(found.project)
+    }
+}
+
+/// How many tasks lie between this one and nothing, itself included.
+fn depth(db: &mut Db<'_>, id: &TaskId) -> Result<i64, StoreError> {
+    db.number(
+        "WITH RECURSIVE up (id, parent_id) AS ( \
+           SELECT id, parent_id FROM tasks WHERE id = $1 \
+           UNION ALL SELECT tasks.id, tasks.parent_id FROM tasks JOIN up ON tasks.id = up.parent_id ) \
+         SELECT count(*) FROM up",
+        &[id.into()],
+    )
+}

@@ -1,0 +1,83 @@
+//! Which tasks are there?
+
+use std::collections::HashMap;
+
+use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
+use maestro_core::task::{Pair, Task, TaskStatus};
+
+use super::{SELECT, by_id, task};
+use crate::change::Read;
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::query::Query;
+use crate::{Listed, Page, pairs};
+
+/// One task.
+#[derive(Debug, Clone)]
+pub struct TaskById(
+    /// Which one.
+    pub TaskId,
+);
+
+impl Read for TaskById {
+    type Output = Task;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Task, StoreError> {
+        by_id(db, &self.0)
+    }
+}
+
+/// Which tasks somebody wants.
+#[derive(Debug, Clone, Default)]
+pub struct TaskFilter {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only those that far.
+    pub status: Option<TaskStatus>,
+    /// Only the subtasks of this one; with nothing inside, only those that are no subtask.
+    pub parent: Option<Option<TaskId>>,
+    /// Only those a session is bound to.
+    pub session: Option<SessionId>,
+}
+
+/// Tasks, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Tasks {
+    /// Which ones.
+    pub filter: TaskFilter,
+    /// Which part of them.
+    pub page: Page,
+}
+
+impl Read for Tasks {
+    type Output = Listed<Task>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Listed<Task>, StoreError> {
+        let filter = &self.filter;
+        let query = Query::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
+            .only("project_id = ?", filter.project.as_ref())
+            .only("status = ?", filter.status.map(TaskStatus::as_str))
+            .only("parent_id = ?", filter.parent.as_ref().and_then(Option::as_ref))
+            .only("id IN (SELECT task_id FROM task_sessions WHERE session_id = ?)", filter.session.as_ref());
+        let query = if filter.parent == Some(None) { query.and("parent_id IS NULL") } else { query };
+        let rows = query.page(db, self.page)?;
+        let mut listed = self.page.list(rows, task)?;
+        with_pairs(db, &mut listed.items)?;
+        Ok(listed)
+    }
+}
+
+/// Looks up the sessions of many tasks with few queries.
+fn with_pairs(db: &mut Db<'_>, tasks: &mut [Task]) -> Result<(), StoreError> {
+    for part in tasks.chunks_mut(pairs::MANY) {
+        let ids: Vec<&str> = part.iter().map(|task| task.id.as_str()).collect();
+        let mut found: HashMap<TaskId, Vec<Pair>> = HashMap::new();
+        for (task, pair) in pairs::of_tasks(db, &ids)? {
+            found.entry(task).or_default().push(pair);
+        }
+        for task in part {
+            task.sessions = found.remove(&task.id).unwrap_or_default();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! How does a task change, and who may change it?
+
+use maestro_core::id::{SessionId, TaskId};
+use maestro_core::session::PairStatus;
+use maestro_core::task::{Priority, Task, TaskStatus};
+
+use super::{by_id, note_change, require_all, save, set_by_hand};
+use crate::actor::{self, Actor, Reach};
+use crate::change::Change;
+use crate::error::{StoreError, What};
+use crate::pairs;
+use crate::tx::Tx;
+
+/// What of a task is to change.
+#[derive(Debug, Clone, Default)]
+pub struct TaskPatch {
+    /// What is to be done, in a line.
+    pub title: Option<String>,
+    /// What is to be done, in full.
+    pub description: Option<String>,
+    /// How far it is.
+    pub status: Option<TaskStatus>,
+    /// How urgent it is.
+    pub priority: Option<Priority>,
+    /// The first words an agent gets.
+    pub initial_prompt: Option<String>,
+    /// Skills it asks for.
+    pub skills: Option<Vec<String>>,
+    /// Agents it is meant for.
+    pub agents: Option<Vec<String>>,
+    /// Tasks that must be done before it.
+    pub dependencies: Option<Vec<TaskId>>,
+    /// The sessions bound to it.
+    pub sessions: Option<Vec<SessionId>>,
+    /// The model it asks for.
+    pub model: Option<String>,
+}
+
+/// Changes a task.
+#[derive(Debug, Clone)]
+pub struct UpdateTask {
+    /// Which one.
+    pub id: TaskId,
+    /// What is to change.
+    pub patch: TaskPatch,
+    /// How a session stands to it.
+    pub pair: Option<(SessionId, PairStatus)>,
+    /// The revision the caller knows.
+    pub expected: Option<i64>,
+    /// Who does it.
+    pub actor: Actor,
+}
+
+impl Change for UpdateTask {
+    type Output = Task;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Task, StoreError> {
+        let mut task = by_id(tx, &self.id)?;
+        if let Some(expected) = self.expected.filter(|expected| *expected != task.revision) {
+            let id = self.id.to_string();
+            return Err(StoreError::Changed { what: What::Task, id, expected, current: task.revision });
+        }
+        let reach = actor::require(tx, &self.actor, &self.id)?;
+        let mut patch = self.patch.clone();
+        if let (Some(Reach::Bound), Some(session)) = (reach, self.actor.session()) {
+            // A worker speaks for itself; what becomes of the task follows from all who work on it.
+            if let Some(status) = patch.status.take() {
+                pairs::set(tx, &self.id, session, said(status))?;
+            }
+        }
+        if let Some((session, status)) = &self.pair {
+            actor::own_session(&self.actor, session)?;
+            pairs::set(tx, &self.id, session, *status)?;
+        }
+        task = by_id(tx, &self.id)?;
+        self.patch_fields(tx, &mut task, &patch)?;
+        if let Some(sessions) = &patch.sessions {
+            pairs::replace(tx, &self.id, sessions, &self.actor)?;
+        }
+        by_id(tx, &self.id)
+    }
+}
+
+impl UpdateTask {
+    fn patch_fields(&self, tx: &mut Tx<'_>, task: &mut Task, patch: &TaskPatch) -> Result<(), StoreError> {
+        let mut fields = Vec::new();
+        let mut set = |name: &'static str, changed: bool| {
+            if changed {
+                fields.push(name);
+            }
+        };
+        set("title", replace(&mut task.title, patch.title.as_ref()));
+        set("description", replace(&mut task.description, patch.description.as_ref()));
+        set("priority", replace(&mut task.priority, patch.priority.as_ref()));
+        set("initialPrompt", replace(&mut task.initial_prompt, patch.initial_prompt.as_ref()));
+        set("skillIds", replace(&mut task.skills, patch.skills.as_ref()));
+        set("agentIds", replace(&mut task.agents, patch.agents.as_ref()));
+        set("dependencies", replace(&mut task.dependencies, patch.dependencies.as_ref()));
+        if let Some(model) = &patch.model {
+            set("model", replace(&mut task.model, Some(&Some(model.clone()))));
+        }
+        let before = task.status;
+        set("status", replace(&mut task.status, patch.status.as_ref()));
+        if !before.may_become(task.status) {
+            return Err(StoreError::TaskTransition { from: before, to: task.status });
+        }
+        if fields.is_empty() {
+            return Ok(());
+        }
+        if fields.contains(&"dependencies") {
+            require_all(tx, &task.dependencies)?;
+            if task.dependencies.contains(&task.id) {
+                return Err(StoreError::Rule("a task cannot wait for itself".to_owned()));
+            }
+        }
+        if before != task.status && matches!(task.status, TaskStatus::Todo | TaskStatus::InProgress) {
+            pairs::forget_verdicts(tx, &task.id)?;
+        }
+        save(tx, task)?;
+        if before != task.status {
+            set_by_hand(tx, &task.id, self.actor.worker().is_none())?;
+        }
+        note_change(tx, task, &fields, &self.actor)?;
+        match &task.parent {
+            Some(parent) if before != task.status => pairs::settle(tx, parent),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn replace<T: Clone + PartialEq>(field: &mut T, value: Option<&T>) -> bool {
+    match value {
+        Some(value) if value != field => {
+            field.clone_from(value);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// What a worker says by giving its own task a status.
+fn said(status: TaskStatus) -> PairStatus {
+    match status {
+        TaskStatus::Todo => PairStatus::Queued,
+        TaskStatus::InProgress => PairStatus::Working,
+        TaskStatus::InReview | TaskStatus::Completed => PairStatus::Completed,
+        TaskStatus::Blocked => PairStatus::Blocked,
+        TaskStatus::Cancelled | TaskStatus::Archived => PairStatus::Skipped,
+    }
+}
