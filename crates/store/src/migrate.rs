@@ -28,7 +28,7 @@ pub(crate) fn version(db: &mut Db<'_>) -> Result<i64, StoreError> {
 /// Takes the steps that are missing, inside the caller's transaction.
 pub(crate) fn migrate(db: &mut Db<'_>, now: i64) -> Result<(), StoreError> {
     if db.is_postgres() {
-        db.rows("SELECT CAST(pg_advisory_xact_lock(7246290) AS TEXT)", &[])?;
+        db.rows("SELECT CAST(pg_advisory_xact_lock(7246290, hashtext(current_schema())) AS TEXT)", &[])?;
     }
     let found = version(db)?;
     check(found)?;

@@ -100,7 +100,7 @@ impl<'c> Tx<'c> {
             return Ok(());
         }
         if self.db.is_postgres() {
-            self.db.rows("SELECT CAST(pg_advisory_xact_lock(7246291) AS TEXT)", &[])?;
+            self.db.rows("SELECT CAST(pg_advisory_xact_lock(7246291, hashtext(current_schema())) AS TEXT)", &[])?;
         }
         for (scope, event) in std::mem::take(&mut self.happened) {
             self.append_one(&scope, &event)?;
