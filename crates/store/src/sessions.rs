@@ -17,11 +17,11 @@ use crate::tx::{Scope, Tx};
 use crate::value::{Row, to_json};
 use crate::{Listed, Page, messages, notices, pairs, projects, queues, tasks};
 
-const SELECT: &str = "SELECT ord, id, project_id, name, role, agent, env, strategy, status, paused_from, end_reason, \
+pub(crate) const SELECT: &str = "SELECT ord, id, project_id, name, role, agent, env, strategy, status, paused_from, end_reason, \
                       needs_input, parent_id, started_at, last_activity, completed_at, hostname, platform, metadata, \
                       revision FROM sessions";
 
-fn session(row: &mut Row) -> Result<Session, StoreError> {
+pub(crate) fn session(row: &mut Row) -> Result<Session, StoreError> {
     Ok(Session {
         id: row.parsed()?,
         project: row.parsed()?,
