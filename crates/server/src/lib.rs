@@ -10,6 +10,7 @@ mod error;
 mod extract;
 mod guard;
 mod live;
+mod page;
 mod serve;
 mod wire;
 

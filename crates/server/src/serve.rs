@@ -22,6 +22,7 @@ use crate::api;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::guard;
+use crate::page;
 
 /// How large a body may be.
 const BODY: usize = 1024 * 1024;
@@ -46,6 +47,7 @@ pub fn router(app: App) -> Router {
     };
     router
         .route("/api/openapi.json", get(describe))
+        .merge(page::routes(&app))
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_this_way)
         .layer(DefaultBodyLimit::max(BODY))

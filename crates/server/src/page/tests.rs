@@ -1,0 +1,1 @@
+//! What does the page look like, state by state?
