@@ -60,7 +60,7 @@ def check(browser, server, pictures):
     first_start(browser, server, pictures)
     project = server.call("GET", "/api/projects")[0]["id"]
     sessions = words_live(browser, server, project)
-    questions(browser, server, sessions[0])
+    questions(browser, server, sessions[0], pictures)
     steering(browser, server, sessions[1])
     keys(browser)
     nothing_lost(browser, server, sessions[1])
@@ -88,7 +88,7 @@ def first_start(browser, server, pictures):
     browser.open(server.url)
     browser.until("live", lambda: browser.text("#live") == "live ●", 3)
     assert "maestro init" in browser.text("#steps"), browser.text("#steps")
-    assert "Nothing waits for you." in browser.text("main"), browser.text("main")
+    assert "RUNNING" not in browser.text("main"), "there is nothing else to see yet"
     assert browser.title() == "Maestro"
     pictures.take(browser, "first-start")
     project = server.project("my-repo")
@@ -117,7 +117,7 @@ def words_live(browser, server, project):
     return sessions
 
 
-def questions(browser, server, session):
+def questions(browser, server, session, pictures):
     server.report(session, "needs-input", "Per process or per client?\nPer client needs Redis.")
     browser.until("a question", lambda: "Per process or per client?" in browser.text("#waits"), 1)
     browser.until("the title counts", lambda: browser.title() == "(1) Maestro", 1)
@@ -137,6 +137,7 @@ def questions(browser, server, session):
     browser.press(CONTROL, ENTER)
     browser.until("the card becomes a line", lambda: "answered" in browser.text(f"#wait-{session}"), 1)
     assert "waits for its next call" in browser.text("#waits"), "nothing is said to be delivered that was not"
+    pictures.take(browser, "answered")
     browser.until("the title is calm", lambda: browser.title() == "Maestro", 1)
     heard = server.command("update", "going on", MAESTRO_SESSION_ID=session)
     assert "you says: per client, <b>with Redis</b>" in heard, heard
@@ -237,7 +238,7 @@ def many_states(browser, server, project):
 
 
 def looks(browser, server, pictures):
-    for width, height in ((1280, 860), (390, 844)):
+    for width, height in ((1280, 1180), (390, 1700)):
         browser.size(width, height)
         for theme in ("light", "dark"):
             browser.theme(theme)

@@ -33,7 +33,7 @@ function element(html) {
 function become(old, fresh) {
   if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
   for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name) && !(name === "open" || (name === "class" && old === document.activeElement))) old.removeAttribute(name);
+    if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   }
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   if (old instanceof HTMLTextAreaElement) return;
@@ -53,7 +53,10 @@ function apply(patch) {
   ahead = patch.now - Date.now();
   for (const [id, html] of Object.entries(patch.html)) {
     const there = byId(id);
-    if (there) become(there, element(html));
+    if (!there) continue;
+    const held = there.contains(document.activeElement);
+    become(there, element(html));
+    if (held && !there.contains(document.activeElement)) goOn(there);
   }
   for (const [name, ids] of Object.entries(patch.lists)) {
     const list = byId(name);
@@ -75,12 +78,16 @@ function apply(patch) {
   tick();
 }
 
-/** Takes an element away; if the person was in it, they go on with the next one. @param {Element} gone */
+/** @param {Element} gone */
 function leave(gone) {
-  const next = gone.nextElementSibling ?? gone.previousElementSibling;
-  const held = gone.contains(document.activeElement);
+  if (gone.contains(document.activeElement)) goOn(gone);
   gone.remove();
-  if (held && next instanceof HTMLElement) (next.querySelector("textarea, summary") ?? next).focus({ preventScroll: true });
+}
+
+/** Where the person was is over: they go on with what comes next. @param {Element} from */
+function goOn(from) {
+  const next = from.nextElementSibling ?? from.previousElementSibling;
+  /** @type {HTMLElement | null | undefined} */ (next?.querySelector("textarea, summary") ?? next)?.focus({ preventScroll: true });
 }
 
 // Time ----------------------------------------------------------------------------------------------------------------
@@ -168,6 +175,8 @@ document.addEventListener("submit", async (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   if (form.method !== "post") return;
   event.preventDefault();
+  if (form.dataset.sending) return;
+  form.dataset.sending = "yes";
   const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
   const fields = new URLSearchParams(/** @type {any} */ (new FormData(form)));
   const address = button?.getAttribute("formaction") ?? form.getAttribute("action") ?? "";
@@ -178,6 +187,8 @@ document.addEventListener("submit", async (event) => {
     say(page.getElementById("why")?.textContent ?? `It was not done (${answer.status}).`);
   } catch {
     say("It was not done: the server does not answer.");
+  } finally {
+    delete form.dataset.sending;
   }
 });
 

@@ -72,7 +72,7 @@ async fn home(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Response 
 
 async fn now_page(app: &App, wanted: &Wanted) -> Result<String, ApiError> {
     let seen = app.store.read(Now { project: wanted.project()?, at: (app.clock)() }).await?;
-    let view = view::View::new(seen);
+    let view = view::View::new(&seen);
     Ok(fragments::page(&view, &Shot::of(&view, None)?)?)
 }
 

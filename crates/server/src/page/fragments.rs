@@ -35,7 +35,7 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::ne
     environment.add_filter("elapsed", clock::elapsed);
     environment.add_filter("ago", clock::ago);
     environment.add_filter("iso", clock::iso);
-    environment.add_function("asset", |name: &str| assets::address(name));
+    environment.add_function("asset", |name: &str| Value::from_safe_string(assets::address(name)));
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
@@ -164,7 +164,7 @@ impl Press<'_> {
     }
 
     /// The heading of a zone, and the line below that keeps its place.
-    fn zone(&mut self, zone: &str, count: i64, note: Option<String>) -> Result<(), Error> {
+    fn zone(&mut self, zone: &str, count: i64, note: Option<&str>) -> Result<(), Error> {
         self.part(&format!("{zone}-head"), "head.html", json!({ "zone": zone, "count": count }))?;
         self.part(&format!("{zone}-note"), "note.html", json!({ "note": note }))
     }
@@ -173,7 +173,7 @@ impl Press<'_> {
         let shown = view.waits.len();
         let open = i64::try_from(shown).unwrap_or(i64::MAX);
         let note = if shown == 0 { Some("Nothing waits for you.".to_owned()) } else { more(view.waiting - open) };
-        self.zone("waits", view.waiting, note)?;
+        self.zone("waits", view.waiting, note.as_deref())?;
         self.list("waits", "wait.html", view.waits.iter().map(|wait| (wait.id.as_str(), wait)))
     }
 
@@ -184,7 +184,7 @@ impl Press<'_> {
             _ if view.groups.is_empty() => more(view.alive - shown),
             _ => None,
         };
-        self.zone("running", view.alive, note)?;
+        self.zone("running", view.alive, note.as_deref())?;
         self.list("running", "run.html", view.running.iter().map(|run| (run.id.as_str(), run)))?;
         self.list("groups", "group.html", view.groups.iter().map(|group| (group.id.as_str(), group)))
     }
@@ -192,7 +192,7 @@ impl Press<'_> {
     fn ended(&mut self, view: &View) -> Result<(), Error> {
         let shown = i64::try_from(view.ended_badly.len() + view.ended_well.len()).unwrap_or(i64::MAX);
         let note = if view.ended == 0 { Some("Nothing ended.".to_owned()) } else { more(view.ended - shown) };
-        self.zone("ended", view.ended, note)?;
+        self.zone("ended", view.ended, note.as_deref())?;
         self.list("ended-badly", "ended.html", view.ended_badly.iter().map(|ended| (ended.id.as_str(), ended)))?;
         self.list("ended-well", "ended.html", view.ended_well.iter().map(|ended| (ended.id.as_str(), ended)))
     }

@@ -42,12 +42,14 @@ struct Frame {
     news: Bytes,
 }
 
+/// The current frame, for all who look at one screen; nothing before the first.
+type Screen = watch::Sender<Option<Arc<Frame>>>;
 type Frames = watch::Receiver<Option<Arc<Frame>>>;
 
 /// The screens that somebody looks at, one for each project and one for all.
 pub(super) struct Shots {
     app: App,
-    screens: Mutex<HashMap<Option<ProjectId>, watch::Sender<Option<Arc<Frame>>>>>,
+    screens: Mutex<HashMap<Option<ProjectId>, Screen>>,
 }
 
 impl Shots {
@@ -67,7 +69,7 @@ impl Shots {
     }
 
     /// Stops when nobody is left, unless somebody came at the last moment.
-    fn leave(&self, project: Option<&ProjectId>, sender: &watch::Sender<Option<Arc<Frame>>>) -> bool {
+    fn leave(&self, project: Option<&ProjectId>, sender: &Screen) -> bool {
         let mut screens = self.screens.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = sender.receiver_count() == 0;
         if alone {
@@ -78,12 +80,12 @@ impl Shots {
 
     async fn look(&self, project: Option<ProjectId>, before: Option<&Shot>) -> Result<Shot, ApiError> {
         let seen = self.app.store.read(Now { project, at: (self.app.clock)() }).await?;
-        Ok(Shot::of(&View::new(seen), before)?)
+        Ok(Shot::of(&View::new(&seen), before)?)
     }
 }
 
 /// Renders a screen whenever something has happened, until nobody looks.
-async fn keep_current(shots: Arc<Shots>, project: Option<ProjectId>, sender: watch::Sender<Option<Arc<Frame>>>) {
+async fn keep_current(shots: Arc<Shots>, project: Option<ProjectId>, sender: Screen) {
     let mut frame: Option<Arc<Frame>> = None;
     let mut feed: Option<Subscription> = None;
     loop {
@@ -107,10 +109,9 @@ async fn keep_current(shots: Arc<Shots>, project: Option<ProjectId>, sender: wat
             match timeout(LINGER, feed.next()).await {
                 // What the screen shows already need not be looked at again.
                 Ok(Some(batch)) if batch.last() > seq => break,
-                Ok(Some(_)) => {}
                 Ok(None) => return,
                 Err(_) if shots.leave(project.as_ref(), &sender) => return,
-                Err(_) => {}
+                Ok(Some(_)) | Err(_) => {}
             }
         }
         sleep_until(pace).await;
@@ -186,10 +187,9 @@ impl Viewer {
         let current = self.seen == Some(frame.shot.seq);
         match self.shown.replace(frame.number) {
             None if current => Some(frame.shot.nothing()),
-            None => Some(frame.shot.whole()),
             Some(shown) if shown == frame.number => None,
             Some(shown) if shown + 1 == frame.number => Some(frame.news.clone()),
-            Some(_) => Some(frame.shot.whole()),
+            _ => Some(frame.shot.whole()),
         }
     }
 }

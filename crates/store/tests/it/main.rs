@@ -3,4 +3,5 @@
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod journeys;
+mod overview;
 mod world;
