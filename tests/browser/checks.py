@@ -256,6 +256,8 @@ def looks(browser, server, pictures):
     browser.theme("light")
     browser.size(1280, 860)
     browser.click("#running .row summary")
+    browser.click("#running .row .sure summary")
+    browser.run("window.scrollTo(0, 300)")
     pictures.take(browser, "row-open")
     step("dark and light at 1280 and 390 px, nothing wider than the window, everything large enough to tap")
 
@@ -275,6 +277,7 @@ def without_script(browser, server, project):
     browser.open(server.url)
     assert "“on it”" in browser.text(f"#run-{session}")
     browser.click(f"#run-{session} summary")
+    browser.click(f"#run-{session} .sure summary")
     browser.click(f"#run-{session} button.cancel")
     browser.until("cancelled", lambda: "○ cancelled" in browser.text(f"#end-{session}"), 3)
     browser.run("document.querySelector('select').value = arguments[0]", project)

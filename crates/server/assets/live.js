@@ -229,7 +229,7 @@ document.addEventListener("keydown", (event) => {
 
 /** Brings out what needs script, and takes back what is only for pages without. */
 function enhance() {
-  for (const button of document.querySelectorAll("button.copy")) button.removeAttribute("hidden");
+  for (const shy of document.querySelectorAll("button.copy, #hint")) shy.removeAttribute("hidden");
   for (const button of document.querySelectorAll(".choose button")) button.setAttribute("hidden", "");
 }
 

@@ -58,6 +58,8 @@ pub(super) async fn say(
 
 async fn tell(app: &App, caller: Caller, session: SessionId, text: Option<String>) -> Result<(), ApiError> {
     caller.person("use the page")?;
+    // Forms send the line ends of another age.
+    let text = text.map(|text| text.replace("\r\n", "\n"));
     let text = required(text, "There was nothing to say: the field was empty.")?;
     let said = app.store.write(Say { session, from: "you".to_owned(), text, actor: caller.0 }).await?;
     if said.state == MessageState::Refused {

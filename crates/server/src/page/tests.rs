@@ -173,14 +173,16 @@ async fn an_answer_becomes_a_line_until_the_agent_goes_on() {
     let project = site.project("my-repo").await;
     site.session(&project, "asks", "Resume", Some(("needs-input", "A or B?"))).await;
     site.wait(5);
-    let answer = site.form("/page/sessions/asks/messages", "text=B+%3Cplease%3E&project=", "http://localhost").await;
+    let answer = site
+        .form("/page/sessions/asks/messages", "text=B+%3Cplease%3E%0D%0Aand+soon&project=", "http://localhost")
+        .await;
     assert_eq!((answer.status(), &answer.headers()[header::LOCATION]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));
     let page = site.page("/").await;
     assert!(page.contains("<title>Maestro</title>"), "nothing waits: {page}");
-    assert!(page.contains("answered claude · Resume: “B &lt;please&gt;”"), "{page}");
+    assert!(page.contains("answered claude · Resume: “B &lt;please&gt;\nand soon”"), "{page}");
     assert!(page.contains("waits for its next call"), "not delivered before it was: {page}");
     let heard = site.report("asks", "progress", "B it is").await;
-    assert_eq!(heard["changes"], json!(["you says: B <please>"]));
+    assert_eq!(heard["changes"], json!(["you says: B <please>\nand soon"]));
     let page = site.page("/").await;
     assert!(page.contains("Nothing waits for you.") && page.contains("“B it is”"), "{page}");
 }
