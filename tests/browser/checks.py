@@ -258,7 +258,13 @@ def looks(browser, server, pictures):
     browser.click("#running .row summary")
     browser.click("#running .row .sure summary")
     browser.run("window.scrollTo(0, 300)")
-    pictures.take(browser, "row-open")
+    pictures.take(browser, "row-open-1280")
+    browser.size(390, 844)
+    browser.run("document.getElementById('running').scrollIntoView()")
+    wide = browser.run("return [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > 391).map((e) => e.outerHTML.slice(0, 80))")
+    assert not wide, f"wider than the window: {wide}"
+    pictures.take(browser, "row-open-390")
+    browser.size(1280, 860)
     step("dark and light at 1280 and 390 px, nothing wider than the window, everything large enough to tap")
 
 
