@@ -11,6 +11,7 @@ mod extract;
 mod guard;
 mod live;
 mod metrics;
+mod page;
 mod serve;
 mod shelves;
 mod wire;

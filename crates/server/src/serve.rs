@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::guard;
 use crate::metrics;
+use crate::page;
 
 /// How large a body may be.
 const BODY: usize = 1024 * 1024;
@@ -48,6 +49,7 @@ pub fn router(app: App) -> Router {
     router
         .route("/api/openapi.json", get(describe))
         .route("/metrics", get(metrics::metrics))
+        .merge(page::routes(&app))
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_this_way)
         .layer(DefaultBodyLimit::max(BODY))

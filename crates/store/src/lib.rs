@@ -14,6 +14,7 @@ mod leases;
 mod messages;
 mod migrate;
 mod notices;
+mod overview;
 mod pairs;
 mod pg;
 mod projects;
@@ -40,6 +41,7 @@ pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, H
 pub use leases::{AnySilent, ExpireSilent, RenewLease};
 pub use messages::{Messages, Say};
 pub use notices::{Confirm, Notices, NoticesOf};
+pub use overview::{Counts, Excerpt, Gaze, LastMessages, LastWords, SessionsSeen, Tally, Titles};
 pub use pairs::{BindTask, UnbindTask};
 pub use projects::{CreateProject, DeleteProject, ProjectById, Projects, UpdateProject};
 pub use queues::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep, QueueStepped};

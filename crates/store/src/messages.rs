@@ -14,7 +14,7 @@ use crate::tx::{Scope, Tx};
 use crate::value::Row;
 use crate::{Listed, Page, notices, sessions};
 
-fn message(row: &mut Row) -> Result<Message, StoreError> {
+pub(crate) fn message(row: &mut Row) -> Result<Message, StoreError> {
     Ok(Message {
         id: row.parsed()?,
         session_id: row.parsed()?,

@@ -22,11 +22,11 @@ pub use list::{Living, SessionById, SessionFilter, Sessions};
 pub use steer::{Order, Steer};
 pub use update::{AddSessionEvent, AddTimeline, UpdateSession};
 
-const SELECT: &str = "SELECT ord, id, project_id, name, role, agent, env, strategy, status, paused_from, end_reason, \
+pub(crate) const SELECT: &str = "SELECT ord, id, project_id, name, role, agent, env, strategy, status, paused_from, end_reason, \
                       needs_input, parent_id, started_at, last_activity, completed_at, hostname, platform, metadata, \
                       revision FROM sessions";
 
-fn session(row: &mut Row) -> Result<Session, StoreError> {
+pub(crate) fn session(row: &mut Row) -> Result<Session, StoreError> {
     Ok(Session {
         id: row.parsed()?,
         project: row.parsed()?,

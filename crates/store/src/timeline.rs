@@ -72,7 +72,7 @@ pub(crate) fn add_event(
     Ok(())
 }
 
-fn entry(row: &mut Row) -> Result<TimelineEntry, StoreError> {
+pub(crate) fn entry(row: &mut Row) -> Result<TimelineEntry, StoreError> {
     Ok(TimelineEntry {
         id: row.parsed()?,
         kind: row.parsed()?,

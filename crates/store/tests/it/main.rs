@@ -12,6 +12,7 @@ mod leases;
 mod notices;
 mod once;
 mod opening;
+mod overview;
 mod paging;
 mod processes;
 mod queues;

@@ -1,0 +1,239 @@
+// Keeps an open page current. The server renders fragments and says which lists they are in; this puts them there.
+// Nothing depends on it: without script the page shows the same as of when it was loaded.
+
+/**
+ * @typedef {object} Patch
+ * @property {number} now the server's clock, in milliseconds
+ * @property {number} waiting how many things wait for the person
+ * @property {Object<string, string[]>} lists the ids in each list
+ * @property {Object<string, string>} html fragments that changed, by id
+ */
+
+const body = document.body;
+const byId = (/** @type {string} */ id) => document.getElementById(id);
+const QUIET = 60_000;
+const OFFLINE = 30_000;
+
+/** How far the server's clock is ahead of ours. */
+let ahead = Number(body.dataset.now) - Date.now();
+
+// Fragments -----------------------------------------------------------------------------------------------------------
+
+/** @param {string} html @returns {Element} */
+function element(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return /** @type {Element} */ (template.content.firstElementChild);
+}
+
+/**
+ * Makes one element like another and keeps what the person did with it: focus, what is typed, what is open.
+ * @param {Element} old @param {Element} fresh
+ */
+function become(old, fresh) {
+  if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  if (old instanceof HTMLTextAreaElement) return;
+  const [have, want] = [[...old.childNodes], [...fresh.childNodes]];
+  want.forEach((node, index) => {
+    const there = have[index];
+    if (!there) old.append(node);
+    else if (there instanceof Element && node instanceof Element) become(there, node);
+    else if (there.nodeType !== node.nodeType) there.replaceWith(node);
+    else if (there.nodeValue !== node.nodeValue) there.nodeValue = node.nodeValue;
+  });
+  have.slice(want.length).forEach((node) => node.remove());
+}
+
+/** @param {Patch} patch */
+function apply(patch) {
+  ahead = patch.now - Date.now();
+  for (const [id, html] of Object.entries(patch.html)) {
+    const there = byId(id);
+    if (!there) continue;
+    const held = there.contains(document.activeElement);
+    become(there, element(html));
+    if (held && !there.contains(document.activeElement)) goOn(there);
+  }
+  for (const [name, ids] of Object.entries(patch.lists)) {
+    const list = byId(name);
+    if (!list) continue;
+    // What is visible keeps its place; what is new comes below.
+    for (const child of [...list.children]) if (!ids.includes(child.id)) leave(child);
+    for (const id of ids) {
+      if (byId(id)) continue;
+      if (!patch.html[id]) return location.reload();
+      const fresh = element(patch.html[id]);
+      fresh.classList.add("new");
+      list.append(fresh);
+    }
+  }
+  for (const title of document.querySelectorAll("title")) title.textContent = patch.waiting ? `(${patch.waiting}) Maestro` : "Maestro";
+  const icon = byId("icon");
+  if (icon) icon.setAttribute("href", (patch.waiting ? icon.dataset.waits : icon.dataset.calm) ?? "");
+  enhance();
+  tick();
+}
+
+/** @param {Element} gone */
+function leave(gone) {
+  if (gone.contains(document.activeElement)) goOn(gone);
+  gone.remove();
+}
+
+/** Where the person was is over: they go on with what comes next. @param {Element} from */
+function goOn(from) {
+  const next = from.nextElementSibling ?? from.previousElementSibling;
+  /** @type {HTMLElement | null | undefined} */ (next?.querySelector("textarea, summary") ?? next)?.focus({ preventScroll: true });
+}
+
+// Time ----------------------------------------------------------------------------------------------------------------
+
+/** `3:12`, as the server writes it. @param {number} since @param {number} now */
+function elapsed(since, now) {
+  const s = Math.max(0, Math.floor((now - since) / 1000));
+  const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  const [d, h, m] = [Math.floor(s / 86400), Math.floor(s / 3600), Math.floor(s / 60) % 60];
+  return d ? `${d} d ${h % 24} h` : h ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
+}
+
+/** `12 min ago`, as the server writes it. @param {number} then @param {number} now */
+function ago(then, now) {
+  const m = Math.floor(Math.max(0, now - then) / 60_000);
+  return m < 1 ? "just now" : m < 60 ? `${m} min ago` : m < 1440 ? `${Math.floor(m / 60)} h ago` : `${Math.floor(m / 1440)} d ago`;
+}
+
+function tick() {
+  const now = Date.now() + ahead;
+  for (const time of document.querySelectorAll("time")) {
+    const { since, heard, ago: then } = time.dataset;
+    const quiet = heard && now - Number(heard) >= QUIET;
+    const text = then ? ago(Number(then), now) : quiet ? `quiet ${elapsed(Number(heard), now)}` : elapsed(Number(since), now);
+    if (time.textContent !== text) time.textContent = text;
+    if (!time.title) time.title = new Date(Number(then ?? since)).toLocaleString();
+  }
+  connection();
+}
+
+// The connection ------------------------------------------------------------------------------------------------------
+
+/** @type {number | undefined} when it was lost */
+let lost = Date.now();
+let seen = body.dataset.seq ?? "";
+/** @type {EventSource} */
+let source;
+
+function connect() {
+  const query = new URLSearchParams({ project: body.dataset.project ?? "", build: body.dataset.build ?? "", seen });
+  source = new EventSource(`/page/live?${query}`);
+  source.addEventListener("patch", (event) => {
+    lost = undefined;
+    seen = event.lastEventId || seen;
+    apply(JSON.parse(event.data));
+  });
+  source.addEventListener("reload", () => {
+    source.close();
+    const typed = [...document.querySelectorAll("textarea")].some((field) => field.value);
+    if (typed) say("This page is of an older Maestro: reload it when you have sent what you typed.");
+    else location.reload();
+  });
+  source.addEventListener("error", () => {
+    lost ??= Date.now();
+    connection();
+    // The browser comes back by itself unless it was refused.
+    if (source.readyState === EventSource.CLOSED) setTimeout(connect, 1000);
+  });
+}
+
+function connection() {
+  const live = byId("live");
+  const words = live?.querySelector(".words");
+  if (!live || !words) return;
+  const gone = lost === undefined ? 0 : Date.now() - lost;
+  const state = lost === undefined ? "live" : gone < OFFLINE ? "lost" : "off";
+  const at = lost === undefined ? "" : new Date(lost).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const text = { live: "live", lost: `reconnecting ${Math.round(gone / 1000)} s`, off: `offline since ${at}: shown state may be old` }[state];
+  if (live.dataset.state !== state) live.dataset.state = state;
+  if (words.textContent !== text) words.textContent = text;
+}
+
+/** Tells the person something for a while. @param {string} text */
+function say(text) {
+  const word = byId("word");
+  if (!word) return;
+  word.textContent = text;
+  word.hidden = false;
+  setTimeout(() => (word.hidden = true), 8000);
+}
+
+// What the person does ------------------------------------------------------------------------------------------------
+
+document.addEventListener("submit", async (event) => {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (form.method !== "post") return;
+  event.preventDefault();
+  if (form.dataset.sending) return;
+  form.dataset.sending = "yes";
+  const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
+  const fields = new URLSearchParams(/** @type {any} */ (new FormData(form)));
+  const address = button?.getAttribute("formaction") ?? form.getAttribute("action") ?? "";
+  try {
+    const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual" });
+    if (answer.type === "opaqueredirect") return form.reset();
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    say(page.getElementById("why")?.textContent ?? `It was not done (${answer.status}).`);
+  } catch {
+    say("It was not done: the server does not answer.");
+  } finally {
+    delete form.dataset.sending;
+  }
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target instanceof HTMLSelectElement) event.target.form?.submit();
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element ? event.target.closest("button.copy") : null;
+  const text = button?.parentElement?.querySelector("code")?.textContent;
+  if (button && text) navigator.clipboard.writeText(text).then(() => (button.textContent = "Copied"));
+});
+
+document.addEventListener("keydown", (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (target instanceof HTMLTextAreaElement && event.key === "Enter" && (event.ctrlKey || event.metaKey)) target.form?.requestSubmit();
+  if (event.key === "Escape" && target.matches("textarea")) target.blur();
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches("textarea, select, input")) return;
+  const stops = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".card, .row > summary, .row.ended, .group")]);
+  const here = stops.findIndex((stop) => stop.contains(document.activeElement) || stop.parentElement === document.activeElement?.closest(".row"));
+  const row = stops[here]?.closest(".card, .row");
+  /** @type {Object<string, () => void>} */
+  const keys = {
+    j: () => stops[Math.min(here + 1, stops.length - 1)]?.focus(),
+    k: () => stops[Math.max(here - 1, 0)]?.focus(),
+    s: () => {
+      if (row instanceof HTMLDetailsElement) row.open = true;
+      row?.querySelector("textarea")?.focus();
+    },
+    p: () => /** @type {HTMLElement | null} */ (row?.querySelector("button.pause"))?.click(),
+    "?": () => /** @type {HTMLDialogElement} */ (byId("keys")).showModal(),
+  };
+  if (event.key === "Enter" && target.matches(".card")) keys.s();
+  else if (keys[event.key]) keys[event.key]();
+  else return;
+  event.preventDefault();
+});
+
+/** Brings out what needs script, and takes back what is only for pages without. */
+function enhance() {
+  for (const shy of document.querySelectorAll("button.copy, #hint")) shy.removeAttribute("hidden");
+  for (const button of document.querySelectorAll(".choose button")) button.setAttribute("hidden", "");
+}
+
+enhance();
+connect();
+tick();
+setInterval(tick, 1000);

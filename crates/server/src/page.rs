@@ -1,0 +1,128 @@
+//! What does a person see? Pages rendered here that work without script, and stay current with it.
+//!
+//! A page is made of fragments, each an element with an id. The same fragments go out whole when the page is asked for
+//! and one by one when what they show has changed, so that the two cannot differ.
+
+mod assets;
+mod clock;
+mod forms;
+mod fragments;
+mod live;
+mod now;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, State};
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use maestro_core::id::ProjectId;
+use maestro_store::LastSeq;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{Asked, word};
+
+use fragments::Shot;
+use live::Shots;
+use now::Now;
+
+/// The page's routes. They are for people, and no part of the API.
+pub(crate) fn routes(app: &App) -> Router<App> {
+    Router::new()
+        .route("/", get(home))
+        .route("/page/live", get(follow))
+        .route("/page/sessions/{id}/messages", post(forms::say))
+        .route("/page/sessions/{id}/pause", post(forms::pause))
+        .route("/page/sessions/{id}/resume", post(forms::resume))
+        .route("/page/sessions/{id}/cancel", post(forms::cancel))
+        .route("/page/tasks/{id}/reopen", post(forms::reopen))
+        .route("/assets/{name}", get(assets::asset))
+        .layer(Extension(Arc::new(Shots::new(app.clone()))))
+}
+
+/// What of everything is to be seen.
+#[derive(Debug, Default, Deserialize)]
+struct Wanted {
+    /// Only this project.
+    project: Option<String>,
+}
+
+impl Wanted {
+    /// The project; an empty choice is none.
+    fn project(&self) -> Result<Option<ProjectId>, ApiError> {
+        word("project", self.project.as_deref().filter(|id| !id.is_empty()))
+    }
+}
+
+/// `GET /`. Whoever wants to upgrade the connection instead is to be answered before this is called.
+async fn home(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Response {
+    match now_page(&app, &wanted).await {
+        Ok(html) => page(StatusCode::OK, html),
+        Err(error) => failure(&error),
+    }
+}
+
+async fn now_page(app: &App, wanted: &Wanted) -> Result<String, ApiError> {
+    let seen = app.store.read(Now { project: wanted.project()?, at: (app.clock)() }).await?;
+    let view = view::View::new(&seen);
+    Ok(fragments::page(&view, &Shot::of(&view, None)?)?)
+}
+
+/// What a live page says about itself.
+#[derive(Debug, Deserialize)]
+struct Watching {
+    project: Option<String>,
+    /// Which program made it.
+    build: Option<String>,
+    /// The last event it shows.
+    seen: Option<i64>,
+}
+
+/// `GET /page/live`: what changes on a page, as it changes.
+async fn follow(
+    State(app): State<App>,
+    Extension(shots): Extension<Arc<Shots>>,
+    headers: axum::http::HeaderMap,
+    Asked(watching): Asked<Watching>,
+) -> Result<Response, ApiError> {
+    let project = Wanted { project: watching.project }.project()?;
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let seen: Option<i64> = last.or(watching.seen);
+    let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    // A page of another build, or of events that never happened here, has to begin anew.
+    let foreign = watching.build.as_deref() != Some(assets::build());
+    if foreign || seen > Some(app.store.read(LastSeq).await?) {
+        return Ok((kind, live::RELOAD).into_response());
+    }
+    app.store.watch_others()?;
+    let body = Body::from_stream(live::stream(&shots, project, seen, app.closing.subscribe()));
+    Ok((kind, body).into_response())
+}
+
+/// A page. Its own forms must be able to say where they come from, and nobody else learns of it.
+fn page(status: StatusCode, html: String) -> Response {
+    const POLICY: (HeaderName, &str) = (header::REFERRER_POLICY, "same-origin");
+    (status, [POLICY], Html(html)).into_response()
+}
+
+/// Says in words why something could not be done.
+fn failure(error: &ApiError) -> Response {
+    let (status, message) = (error.status(), error.message());
+    let html = fragments::failure(message).unwrap_or_else(|_| "This could not be done.".to_owned());
+    page(status, html)
+}
+
+/// A template that cannot be rendered is our own mistake.
+impl From<minijinja::Error> for ApiError {
+    fn from(error: minijinja::Error) -> Self {
+        Self::internal(format!("the page cannot be rendered: {error:#}"))
+    }
+}

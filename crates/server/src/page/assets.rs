@@ -1,0 +1,82 @@
+//! What does the page need besides itself? A few files from the binary, kept by browsers until they change.
+
+use std::sync::LazyLock;
+
+use axum::extract::{Path, Query};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use maestro_store::hash;
+use serde::Deserialize;
+
+use super::fragments;
+use crate::error::ApiError;
+
+/// A file: its name, its kind and its contents.
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    text: &'static str,
+}
+
+const ASSETS: [Asset; 4] = [
+    Asset { name: "maestro.css", kind: "text/css; charset=utf-8", text: include_str!("../../assets/maestro.css") },
+    Asset { name: "live.js", kind: "text/javascript; charset=utf-8", text: include_str!("../../assets/live.js") },
+    Asset { name: "icon.svg", kind: "image/svg+xml", text: include_str!("../../assets/icon.svg") },
+    Asset { name: "icon-waits.svg", kind: "image/svg+xml", text: include_str!("../../assets/icon-waits.svg") },
+];
+
+/// How much of a hash tells two versions apart.
+const SHORT: usize = 16;
+
+static HASHES: LazyLock<[String; ASSETS.len()]> = LazyLock::new(|| ASSETS.map(|asset| short(asset.text.as_bytes())));
+
+static BUILD: LazyLock<String> = LazyLock::new(|| {
+    let parts: Vec<&str> = HASHES.iter().map(String::as_str).chain(fragments::sources()).collect();
+    short(parts.concat().as_bytes())
+});
+
+fn short(bytes: &[u8]) -> String {
+    let mut text = hash(bytes);
+    text.truncate(SHORT);
+    text
+}
+
+/// A text that changes with anything the page is made of: a page of another build has to be loaded anew.
+pub(super) fn build() -> &'static str {
+    &BUILD
+}
+
+/// Where a file is, in the version that is current.
+pub(super) fn address(name: &str) -> String {
+    match index(name) {
+        Some(index) => format!("/assets/{name}?v={}", HASHES[index]),
+        None => format!("/assets/{name}"),
+    }
+}
+
+fn index(name: &str) -> Option<usize> {
+    ASSETS.iter().position(|asset| asset.name == name)
+}
+
+/// Which version is asked for.
+#[derive(Deserialize)]
+pub(super) struct Version {
+    v: Option<String>,
+}
+
+/// `GET /assets/{name}`.
+pub(super) async fn asset(Path(name): Path<String>, Query(version): Query<Version>, headers: HeaderMap) -> Response {
+    let Some(index) = index(&name) else {
+        return ApiError::not_found(format!("there is no asset `{name}`")).into_response();
+    };
+    let (asset, hash) = (&ASSETS[index], &HASHES[index]);
+    let tag = format!("\"{hash}\"");
+    let lasting = version.v.as_ref() == Some(hash);
+    let cache = if lasting { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let about = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, cache.to_owned())];
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known.is_some_and(|known| known.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)) {
+        return (StatusCode::NOT_MODIFIED, about).into_response();
+    }
+    (about, [(header::CONTENT_TYPE, asset.kind)], asset.text).into_response()
+}

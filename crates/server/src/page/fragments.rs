@@ -1,0 +1,203 @@
+//! What does a screen consist of? Fragments, each an element with an id, rendered once for everybody who looks.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, Error, Value, context};
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::view::View;
+use super::{assets, clock};
+
+/// The templates. What one is given is escaped, because its name says that it is HTML.
+const TEMPLATES: [(&str, &str); 12] = [
+    ("now.html", include_str!("../../templates/now.html")),
+    ("failure.html", include_str!("../../templates/failure.html")),
+    ("choose.html", include_str!("../../templates/choose.html")),
+    ("counts.html", include_str!("../../templates/counts.html")),
+    ("head.html", include_str!("../../templates/head.html")),
+    ("note.html", include_str!("../../templates/note.html")),
+    ("wait.html", include_str!("../../templates/wait.html")),
+    ("run.html", include_str!("../../templates/run.html")),
+    ("group.html", include_str!("../../templates/group.html")),
+    ("ended.html", include_str!("../../templates/ended.html")),
+    ("side.html", include_str!("../../templates/side.html")),
+    ("steps.html", include_str!("../../templates/steps.html")),
+];
+
+static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_filter("elapsed", clock::elapsed);
+    environment.add_filter("ago", clock::ago);
+    environment.add_filter("iso", clock::iso);
+    environment.add_function("asset", |name: &str| Value::from_safe_string(assets::address(name)));
+    for (name, source) in TEMPLATES {
+        environment.add_template(name, source)?;
+    }
+    Ok(environment)
+});
+
+/// The templates as they are written.
+pub(super) fn sources() -> impl Iterator<Item = &'static str> {
+    TEMPLATES.into_iter().map(|(_, source)| source)
+}
+
+fn render(template: &str, context: Value) -> Result<String, Error> {
+    match LazyLock::force(&ENVIRONMENT) {
+        Ok(environment) => environment.get_template(template)?.render(context),
+        Err(error) => Err(Error::new(error.kind(), error.to_string())),
+    }
+}
+
+/// A page that says why something could not be done.
+pub(super) fn failure(message: &str) -> Result<String, Error> {
+    render("failure.html", context! { message })
+}
+
+/// The whole page.
+pub(super) fn page(view: &View, shot: &Shot) -> Result<String, Error> {
+    let parts: BTreeMap<&str, Value> =
+        shot.parts.iter().map(|(id, part)| (id.as_str(), Value::from_safe_string(part.html.clone()))).collect();
+    let lists: BTreeMap<&str, Value> = shot.lists.iter().map(|(name, ids)| (*name, Value::from(ids.clone()))).collect();
+    let (now, seq, waiting) = (view.now, view.seq, view.waiting);
+    let project = &view.project;
+    render("now.html", context! { parts, lists, now, seq, waiting, project, build => assets::build() })
+}
+
+/// A screen at one moment.
+#[derive(Debug)]
+pub(super) struct Shot {
+    /// The last event it shows.
+    pub(super) seq: i64,
+    now: i64,
+    waiting: i64,
+    /// The lists, by the ids of what is in them.
+    lists: Vec<(&'static str, Vec<String>)>,
+    parts: BTreeMap<String, Part>,
+}
+
+/// A fragment.
+#[derive(Debug)]
+struct Part {
+    /// What it shows, without how long that is ago: two that are equal look the same.
+    shows: Json,
+    html: String,
+}
+
+impl Shot {
+    /// Renders what has changed since another shot, and takes the rest from there.
+    pub(super) fn of(view: &View, before: Option<&Self>) -> Result<Self, Error> {
+        let mut shot =
+            Self { seq: view.seq, now: view.now, waiting: view.waiting, lists: Vec::new(), parts: BTreeMap::new() };
+        let mut press = Press { shot: &mut shot, before };
+        press.part("choose", "choose.html", json!({ "choices": view.choices }))?;
+        press.part("counts", "counts.html", json!({ "waiting": view.waiting, "working": view.working }))?;
+        press.part("steps", "steps.html", json!({ "steps": view.steps }))?;
+        press.part("side", "side.html", json!({ "side": view.side }))?;
+        press.waits(view)?;
+        press.running(view)?;
+        press.ended(view)?;
+        Ok(shot)
+    }
+
+    /// Everything, for a page that may show anything.
+    pub(super) fn whole(&self) -> Bytes {
+        self.patch(self.parts.iter())
+    }
+
+    /// What differs from another shot; nothing when both look the same.
+    pub(super) fn since(&self, before: &Self) -> Option<Bytes> {
+        let changed = |(id, part): &(&String, &Part)| before.parts.get(*id).is_none_or(|old| old.shows != part.shows);
+        let mut changed = self.parts.iter().filter(changed).peekable();
+        let same = changed.peek().is_none() && self.lists == before.lists;
+        (!same).then(|| self.patch(changed))
+    }
+
+    /// A frame that tells a page nothing but that it is current.
+    pub(super) fn nothing(&self) -> Bytes {
+        self.patch(std::iter::empty())
+    }
+
+    fn patch<'a>(&self, parts: impl Iterator<Item = (&'a String, &'a Part)>) -> Bytes {
+        let html: BTreeMap<&str, &str> = parts.map(|(id, part)| (id.as_str(), part.html.as_str())).collect();
+        let lists: BTreeMap<&str, &[String]> = self.lists.iter().map(|(name, ids)| (*name, ids.as_slice())).collect();
+        let data = json!({ "now": self.now, "waiting": self.waiting, "lists": lists, "html": html });
+        Bytes::from(format!("id: {}\nevent: patch\ndata: {data}\n\n", self.seq))
+    }
+}
+
+/// Makes the fragments of a shot.
+struct Press<'a> {
+    shot: &'a mut Shot,
+    before: Option<&'a Shot>,
+}
+
+impl Press<'_> {
+    fn part(&mut self, id: &str, template: &str, shows: Json) -> Result<(), Error> {
+        let old = self.before.and_then(|before| before.parts.get(id)).filter(|old| old.shows == shows);
+        let html = match old {
+            Some(old) => old.html.clone(),
+            None => render(template, context! { id, now => self.shot.now, ..Value::from(Serde(&shows)) })?,
+        };
+        self.shot.parts.insert(id.to_owned(), Part { shows, html });
+        Ok(())
+    }
+
+    fn list<'i, T: Serialize + 'i>(
+        &mut self,
+        name: &'static str,
+        template: &str,
+        items: impl Iterator<Item = (&'i str, &'i T)>,
+    ) -> Result<(), Error> {
+        let mut ids = Vec::new();
+        for (id, item) in items {
+            self.part(id, template, json!({ "it": item }))?;
+            ids.push(id.to_owned());
+        }
+        self.shot.lists.push((name, ids));
+        Ok(())
+    }
+
+    /// The heading of a zone, and the line below that keeps its place.
+    fn zone(&mut self, zone: &str, count: i64, note: Option<&str>) -> Result<(), Error> {
+        self.part(&format!("{zone}-head"), "head.html", json!({ "zone": zone, "count": count }))?;
+        self.part(&format!("{zone}-note"), "note.html", json!({ "note": note }))
+    }
+
+    fn waits(&mut self, view: &View) -> Result<(), Error> {
+        let shown = view.waits.len();
+        let open = i64::try_from(shown).unwrap_or(i64::MAX);
+        let note = if shown == 0 { Some("Nothing waits for you.".to_owned()) } else { more(view.waiting - open) };
+        self.zone("waits", view.waiting, note.as_deref())?;
+        self.list("waits", "wait.html", view.waits.iter().map(|wait| (wait.id.as_str(), wait)))
+    }
+
+    fn running(&mut self, view: &View) -> Result<(), Error> {
+        let shown = i64::try_from(view.running.len()).unwrap_or(i64::MAX);
+        let note = match view.alive {
+            0 => Some("Nothing runs.".to_owned()),
+            _ if view.groups.is_empty() => more(view.alive - shown),
+            _ => None,
+        };
+        self.zone("running", view.alive, note.as_deref())?;
+        self.list("running", "run.html", view.running.iter().map(|run| (run.id.as_str(), run)))?;
+        self.list("groups", "group.html", view.groups.iter().map(|group| (group.id.as_str(), group)))
+    }
+
+    fn ended(&mut self, view: &View) -> Result<(), Error> {
+        let shown = i64::try_from(view.ended_badly.len() + view.ended_well.len()).unwrap_or(i64::MAX);
+        let note = if view.ended == 0 { Some("Nothing ended.".to_owned()) } else { more(view.ended - shown) };
+        self.zone("ended", view.ended, note.as_deref())?;
+        self.list("ended-badly", "ended.html", view.ended_badly.iter().map(|ended| (ended.id.as_str(), ended)))?;
+        self.list("ended-well", "ended.html", view.ended_well.iter().map(|ended| (ended.id.as_str(), ended)))
+    }
+}
+
+fn more(count: i64) -> Option<String> {
+    (count > 0).then(|| format!("and {count} more"))
+}

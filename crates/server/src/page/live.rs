@@ -1,0 +1,195 @@
+//! How does an open page stay current? What it shows is rendered anew when something happened, once for all who look.
+//!
+//! A page is sent what differs from what it shows. One that fell behind, or comes back, is sent everything instead, so
+//! that the last state always arrives and nothing has to be remembered for anybody.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use maestro_core::id::ProjectId;
+use maestro_store::EventFilter;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::fragments::Shot;
+use super::now::Now;
+use super::view::View;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::live::Subscription;
+
+/// A page changes at most this often.
+const PACE: Duration = Duration::from_millis(200);
+/// How long a screen is kept current after the last page of it has gone.
+const LINGER: Duration = Duration::from_secs(2);
+/// How long nothing may be sent, so that whoever is between knows that the connection lives.
+const QUIET: Duration = Duration::from_secs(15);
+/// How long a browser waits before it comes back.
+const HELLO: &str = "retry: 1000\n\n";
+const STILL_HERE: &str = ": still here\n\n";
+/// What a page is told that has nothing in common with what is here.
+pub(super) const RELOAD: &str = "retry: 1000\n\nevent: reload\ndata: {}\n\n";
+
+/// A screen and what was new in it.
+struct Frame {
+    number: u64,
+    shot: Shot,
+    /// What differs from the frame before.
+    news: Bytes,
+}
+
+/// The current frame, for all who look at one screen; nothing before the first.
+type Screen = watch::Sender<Option<Arc<Frame>>>;
+type Frames = watch::Receiver<Option<Arc<Frame>>>;
+
+/// The screens that somebody looks at, one for each project and one for all.
+pub(super) struct Shots {
+    app: App,
+    screens: Mutex<HashMap<Option<ProjectId>, Screen>>,
+}
+
+impl Shots {
+    pub(super) fn new(app: App) -> Self {
+        Self { app, screens: Mutex::default() }
+    }
+
+    fn join(self: &Arc<Self>, project: Option<ProjectId>) -> Frames {
+        let mut screens = self.screens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = screens.get(&project) {
+            return sender.subscribe();
+        }
+        let (sender, receiver) = watch::channel(None);
+        screens.insert(project.clone(), sender.clone());
+        tokio::spawn(keep_current(Arc::clone(self), project, sender));
+        receiver
+    }
+
+    /// Stops when nobody is left, unless somebody came at the last moment.
+    fn leave(&self, project: Option<&ProjectId>, sender: &Screen) -> bool {
+        let mut screens = self.screens.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = sender.receiver_count() == 0;
+        if alone {
+            screens.remove(&project.cloned());
+        }
+        alone
+    }
+
+    async fn look(&self, project: Option<ProjectId>, before: Option<&Shot>) -> Result<Shot, ApiError> {
+        let seen = self.app.store.read(Now { project, at: (self.app.clock)() }).await?;
+        Ok(Shot::of(&View::new(&seen), before)?)
+    }
+}
+
+/// Renders a screen whenever something has happened, until nobody looks.
+async fn keep_current(shots: Arc<Shots>, project: Option<ProjectId>, sender: Screen) {
+    let mut frame: Option<Arc<Frame>> = None;
+    let mut feed: Option<Subscription> = None;
+    loop {
+        let pace = Instant::now() + PACE;
+        match shots.look(project.clone(), frame.as_ref().map(|frame| &frame.shot)).await {
+            Ok(shot) => {
+                let next = Arc::new(Frame::after(frame.as_deref(), shot));
+                sender.send_replace(Some(Arc::clone(&next)));
+                frame = Some(next);
+            }
+            // A database that is busy is asked again; a project that is gone is gone.
+            Err(error) if error.status().is_server_error() && !shots.leave(project.as_ref(), &sender) => {
+                sleep_until(pace).await;
+                continue;
+            }
+            Err(_) => {}
+        }
+        let seq = frame.as_ref().map_or(0, |frame| frame.shot.seq);
+        let feed = feed.get_or_insert_with(|| shots.app.feed.subscribe(seq, EventFilter::default()));
+        loop {
+            match timeout(LINGER, feed.next()).await {
+                // What the screen shows already need not be looked at again.
+                Ok(Some(batch)) if batch.last() > seq => break,
+                Ok(None) => return,
+                Err(_) if shots.leave(project.as_ref(), &sender) => return,
+                Ok(Some(_)) | Err(_) => {}
+            }
+        }
+        sleep_until(pace).await;
+    }
+}
+
+impl Frame {
+    /// The next frame; it has the number of the last one if it looks like it.
+    fn after(last: Option<&Self>, shot: Shot) -> Self {
+        let Some(last) = last else { return Self { number: 0, news: shot.whole(), shot } };
+        match shot.since(&last.shot) {
+            Some(news) => Self { number: last.number + 1, news, shot },
+            None => Self { number: last.number, news: last.news.clone(), shot },
+        }
+    }
+}
+
+/// Where a page stands.
+struct Viewer {
+    frames: Frames,
+    closing: watch::Receiver<bool>,
+    greeted: bool,
+    /// The last event the page shows, as it says itself.
+    seen: Option<i64>,
+    /// The frame it was sent last.
+    shown: Option<u64>,
+}
+
+/// What a page is sent, until it goes away or the server closes.
+pub(super) fn stream(
+    shots: &Arc<Shots>,
+    project: Option<ProjectId>,
+    seen: Option<i64>,
+    closing: watch::Receiver<bool>,
+) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + use<> {
+    let mut frames = shots.join(project);
+    frames.mark_changed();
+    let viewer = Viewer { frames, closing, greeted: false, seen, shown: None };
+    futures_util::stream::unfold(viewer, |mut viewer| async move {
+        let bytes = viewer.next().await?;
+        Some((Ok(bytes), viewer))
+    })
+}
+
+impl Viewer {
+    async fn next(&mut self) -> Option<Bytes> {
+        if !std::mem::replace(&mut self.greeted, true) {
+            return Some(Bytes::from_static(HELLO.as_bytes()));
+        }
+        loop {
+            let changed = tokio::select! {
+                changed = timeout(QUIET, self.frames.changed()) => changed,
+                _ = self.closing.wait_for(|closing| *closing) => return None,
+            };
+            match changed {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return None,
+                Err(_) => return Some(Bytes::from_static(STILL_HERE.as_bytes())),
+            }
+            let frame = self.frames.borrow_and_update().clone();
+            if let Some(bytes) = frame.and_then(|frame| self.show(&frame)) {
+                return Some(bytes);
+            }
+        }
+    }
+
+    /// What brings the page from what it shows to this frame.
+    fn show(&mut self, frame: &Frame) -> Option<Bytes> {
+        // It was rendered a moment ago, and this frame a moment before that.
+        if self.shown.is_none() && self.seen.is_some_and(|seen| seen > frame.shot.seq) {
+            return None;
+        }
+        let current = self.seen == Some(frame.shot.seq);
+        match self.shown.replace(frame.number) {
+            None if current => Some(frame.shot.nothing()),
+            Some(shown) if shown == frame.number => None,
+            Some(shown) if shown + 1 == frame.number => Some(frame.news.clone()),
+            _ => Some(frame.shot.whole()),
+        }
+    }
+}

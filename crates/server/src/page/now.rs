@@ -1,0 +1,133 @@
+//! What is there to see right now? Everything the first screen shows, as of one moment.
+
+use std::collections::{BTreeSet, HashMap};
+
+use maestro_core::handoff::{Handoff, HandoffState};
+use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::message::Message;
+use maestro_core::session::{PairStatus, TimelineEntry};
+use maestro_core::task::TaskStatus;
+use maestro_core::{Project, Session, Task};
+use maestro_store::{
+    Counts, Db, Excerpt, Gaze, Handoffs, LastMessages, LastSeq, LastWords, Listed, Page, ProjectById, Projects, Read,
+    SessionById, SessionsSeen, StoreError, Tally, TaskFilter, Tasks, Titles,
+};
+
+/// What has ended stays in sight for this long.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+/// How many of each list are shown at most; of the rest the number.
+const PROJECTS: i64 = 200;
+const ASKING: i64 = 50;
+const BLOCKED: i64 = 30;
+const ALIVE: i64 = 100;
+const ENDED_BADLY: i64 = 30;
+const ENDED_WELL: i64 = 10;
+const HANDOFFS: i64 = 5;
+
+/// Looks at everything, or at one project.
+#[derive(Debug, Clone)]
+pub(super) struct Now {
+    pub(super) project: Option<ProjectId>,
+    pub(super) at: i64,
+}
+
+/// What there is to see.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) at: i64,
+    pub(super) seq: i64,
+    /// The only project looked at.
+    pub(super) project: Option<Project>,
+    pub(super) projects: Vec<Project>,
+    pub(super) counts: Counts,
+    pub(super) asking: Excerpt<Session>,
+    pub(super) blocked: Vec<Blocked>,
+    pub(super) alive: Excerpt<Session>,
+    pub(super) ended_badly: Excerpt<Session>,
+    pub(super) ended_well: Excerpt<Session>,
+    pub(super) handoffs: Listed<Handoff>,
+    /// What each session said last.
+    pub(super) words: HashMap<SessionId, TimelineEntry>,
+    /// What each session was told last.
+    pub(super) told: HashMap<SessionId, Message>,
+    pub(super) titles: HashMap<TaskId, String>,
+}
+
+/// A task that cannot go on, and who says so.
+#[derive(Debug)]
+pub(super) struct Blocked {
+    pub(super) task: Task,
+    pub(super) session: Option<Session>,
+    /// Why, in the session's words.
+    pub(super) why: Option<TimelineEntry>,
+}
+
+impl Read for Now {
+    type Output = Seen;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Seen, StoreError> {
+        let since = self.at.saturating_sub(DAY);
+        let asking = self.sessions(Gaze::Asking, ASKING, db)?;
+        let alive = self.sessions(Gaze::Alive, ALIVE, db)?;
+        let ended_badly = self.sessions(Gaze::EndedBadly(since), ENDED_BADLY, db)?;
+        let ended_well = self.sessions(Gaze::EndedWell(since), ENDED_WELL, db)?;
+        let blocked = self.blocked(db)?;
+        let shown = [&asking, &alive, &ended_badly, &ended_well].map(|part| part.items.iter());
+        let shown: Vec<&Session> =
+            shown.into_iter().flatten().chain(blocked.iter().filter_map(|blocked| blocked.session.as_ref())).collect();
+        let sessions: Vec<SessionId> =
+            shown.iter().map(|session| session.id.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+        let tasks: BTreeSet<TaskId> = shown.iter().filter_map(|session| session.tasks.first().cloned()).collect();
+        let project = self.project.clone().map(|id| ProjectById(id).load(db)).transpose()?;
+        Ok(Seen {
+            at: self.at,
+            seq: LastSeq.load(db)?,
+            project,
+            projects: Projects { page: first(PROJECTS) }.load(db)?.items,
+            counts: Tally.load(db)?,
+            handoffs: self.handoffs(db)?,
+            words: LastWords { sessions: sessions.clone(), kind: None }.load(db)?,
+            told: LastMessages { sessions }.load(db)?,
+            titles: Titles { tasks: tasks.into_iter().collect() }.load(db)?,
+            asking,
+            blocked,
+            alive,
+            ended_badly,
+            ended_well,
+        })
+    }
+}
+
+fn first(limit: i64) -> Page {
+    Page { limit, after: 0 }
+}
+
+impl Now {
+    fn sessions(&self, gaze: Gaze, limit: i64, db: &mut Db<'_>) -> Result<Excerpt<Session>, StoreError> {
+        SessionsSeen { project: self.project.clone(), gaze, limit }.load(db)
+    }
+
+    fn handoffs(&self, db: &mut Db<'_>) -> Result<Listed<Handoff>, StoreError> {
+        let state = Some(HandoffState::Pending);
+        Handoffs { project: self.project.clone(), to: None, state, page: first(HANDOFFS) }.load(db)
+    }
+
+    /// The blocked tasks. One that is blocked only because a part of it is, is left out: the part is shown.
+    fn blocked(&self, db: &mut Db<'_>) -> Result<Vec<Blocked>, StoreError> {
+        let status = Some(TaskStatus::Blocked);
+        let filter = TaskFilter { project: self.project.clone(), status, ..TaskFilter::default() };
+        let tasks = Tasks { filter, page: first(BLOCKED) }.load(db)?.items;
+        let parents: BTreeSet<TaskId> = tasks.iter().filter_map(|task| task.parent.clone()).collect();
+        tasks.into_iter().filter(|task| !parents.contains(&task.id)).map(|task| blocked(task, db)).collect()
+    }
+}
+
+fn blocked(task: Task, db: &mut Db<'_>) -> Result<Blocked, StoreError> {
+    let gave_up = |status: Option<PairStatus>| matches!(status, Some(PairStatus::Blocked | PairStatus::Failed));
+    let pair = task.sessions.iter().filter(|pair| gave_up(pair.status)).max_by_key(|pair| pair.updated_at);
+    let Some(pair) = pair else { return Ok(Blocked { task, session: None, why: None }) };
+    let session = SessionById(pair.session.clone()).load(db)?;
+    let kind = if pair.status == Some(PairStatus::Blocked) { "task_blocked" } else { "error" };
+    let mut why = LastWords { sessions: vec![session.id.clone()], kind: Some(kind) }.load(db)?;
+    Ok(Blocked { why: why.remove(&session.id), session: Some(session), task })
+}

@@ -1,0 +1,368 @@
+//! How does what is there look? The words and glyphs for each thing, and the order of things.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maestro_core::handoff::Handoff;
+use maestro_core::id::{ProjectId, SessionId};
+use maestro_core::message::Message;
+use maestro_core::session::{EndReason, SessionStatus};
+use maestro_core::task::TaskStatus;
+use maestro_core::{Project, Session};
+
+use super::{Choice, Ended, Group, HandoffLine, ProjectLine, Run, Side, State, Steps, TaskLine, Told, View, Wait};
+use crate::page::now::{Blocked, Seen};
+
+/// From how many running sessions on those of several projects are shown as numbers.
+const MANY: i64 = 12;
+/// How many projects stand beside.
+const PROJECTS: usize = 12;
+/// How much of a text is shown.
+const TITLE: usize = 200;
+const WORDS: usize = 300;
+const QUESTION: usize = 2000;
+
+const fn state(tone: &'static str, glyph: &'static str, word: &'static str) -> State {
+    State { tone, glyph, word }
+}
+
+const QUESTION_STATE: State = state("waits", "?", "question");
+const BLOCKER: State = state("bad", "✗", "blocker");
+const WORKING: State = state("working", "●", "working");
+
+/// The beginning of a text, with a sign that there is more.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+impl View {
+    pub(in crate::page) fn new(seen: &Seen) -> Self {
+        let mapper = Mapper::of(seen);
+        let waits = mapper.waits();
+        let answered = count(waits.iter().filter(|wait| wait.told.is_some()));
+        let beyond = seen.asking.total - count(seen.asking.items.iter());
+        let waiting = count(waits.iter()) - answered + beyond;
+        let groups = mapper.groups();
+        let here = seen.projects.iter().filter(|project| mapper.admits(&project.id));
+        let working = here.map(|project| mapper.sessions_of(&project.id).0).sum();
+        Self {
+            now: seen.at,
+            seq: seen.seq,
+            project: mapper.back(),
+            choices: mapper.choices(),
+            waiting,
+            working,
+            waits,
+            alive: seen.alive.total,
+            running: if groups.is_empty() { mapper.running() } else { Vec::new() },
+            groups,
+            ended: seen.ended_badly.total + seen.ended_well.total,
+            ended_badly: mapper.ended_badly(),
+            ended_well: seen.ended_well.items.iter().map(|session| mapper.ended(session)).collect(),
+            side: mapper.side(),
+            steps: mapper.steps(),
+        }
+    }
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> i64 {
+    items.fold(0, |count, _| count + 1)
+}
+
+/// What is seen, with the names of projects at hand.
+struct Mapper<'a> {
+    seen: &'a Seen,
+    names: BTreeMap<&'a ProjectId, &'a str>,
+}
+
+impl<'a> Mapper<'a> {
+    fn of(seen: &'a Seen) -> Self {
+        let names = seen.projects.iter().map(|project| (&project.id, project.name.as_str())).collect();
+        Self { seen, names }
+    }
+
+    /// The project that forms lead back to.
+    fn back(&self) -> Option<String> {
+        self.seen.project.as_ref().map(|project| project.id.to_string())
+    }
+
+    fn admits(&self, project: &ProjectId) -> bool {
+        self.seen.project.as_ref().is_none_or(|only| only.id == *project)
+    }
+
+    /// The name of a project, where it says something new.
+    fn project(&self, id: &ProjectId) -> Option<String> {
+        let tells = self.seen.project.is_none() && self.names.len() > 1;
+        self.names.get(id).filter(|_| tells).map(|name| cut(name, TITLE))
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let chosen = self.seen.project.as_ref().map(|project| &project.id);
+        let choice = |project: &Project| Choice {
+            id: project.id.to_string(),
+            name: cut(&project.name, TITLE),
+            chosen: chosen == Some(&project.id),
+        };
+        self.seen.projects.iter().map(choice).collect()
+    }
+
+    /// What a session works on, or else what it is called.
+    fn title(&self, session: &Session) -> String {
+        let title = session.tasks.first().and_then(|task| self.seen.titles.get(task));
+        cut(title.unwrap_or(&session.name), TITLE)
+    }
+
+    fn words(&self, session: &SessionId) -> Option<String> {
+        self.seen.words.get(session).map(|line| cut(&line.message, WORDS))
+    }
+
+    /// What a session was told since this moment.
+    fn told(&self, session: &SessionId, since: i64) -> Option<Told> {
+        let told = self.seen.told.get(session).filter(|told| told.created_at >= since)?;
+        Some(tell(told))
+    }
+
+    /// Since when a session asks: since it said so.
+    fn asks_since(&self, session: &Session) -> i64 {
+        let line = self.seen.words.get(&session.id).filter(|line| line.kind.as_str() == "needs_input");
+        line.map_or(session.last_activity, |line| line.at)
+    }
+
+    /// Whether a session asks and nobody has answered.
+    fn asks(&self, session: &Session) -> bool {
+        session.needs_input.is_some() && self.told(&session.id, self.asks_since(session)).is_none()
+    }
+
+    fn waits(&self) -> Vec<Wait> {
+        let questions = self.seen.asking.items.iter().map(|session| self.question(session));
+        let blockers = self.seen.blocked.iter().map(|blocked| self.blocker(blocked));
+        let mut waits: Vec<Wait> = questions.chain(blockers).collect();
+        waits.sort_by_key(|wait| wait.since);
+        waits
+    }
+
+    fn question(&self, session: &Session) -> Wait {
+        let since = self.asks_since(session);
+        Wait {
+            id: format!("wait-{}", session.id),
+            state: QUESTION_STATE,
+            who: Some(who(session)),
+            title: self.title(session),
+            project: self.project(&session.project),
+            text: cut(session.needs_input.as_deref().unwrap_or_default(), QUESTION),
+            since,
+            session: Some(session.id.to_string()),
+            task: None,
+            told: self.told(&session.id, since),
+            back: self.back(),
+        }
+    }
+
+    fn blocker(&self, blocked: &Blocked) -> Wait {
+        let Blocked { task, session, why } = blocked;
+        let since = why.as_ref().map_or(task.updated_at, |line| line.at);
+        let listens = session.as_ref().filter(|session| !session.status.is_over());
+        let words = match (why, session) {
+            (Some(line), _) => cut(&line.message, QUESTION),
+            (None, Some(_)) => "It did not say why.".to_owned(),
+            (None, None) => "Marked as blocked; nobody works on it.".to_owned(),
+        };
+        Wait {
+            id: format!("block-{}", task.id),
+            state: BLOCKER,
+            who: session.as_ref().map(who),
+            title: cut(&task.title, TITLE),
+            project: self.project(&task.project),
+            text: words,
+            since,
+            session: listens.map(|session| session.id.to_string()),
+            task: Some(task.id.to_string()).filter(|_| listens.is_none()),
+            told: listens.and_then(|session| self.told(&session.id, since)),
+            back: self.back(),
+        }
+    }
+
+    fn running(&self) -> Vec<Run> {
+        self.seen.alive.items.iter().map(|session| self.run(session)).collect()
+    }
+
+    fn run(&self, session: &Session) -> Run {
+        let paused = session.status == SessionStatus::Paused;
+        let heard = self.seen.words.get(&session.id).map_or(session.started_at, |line| line.at);
+        let title = self.title(session);
+        Run {
+            id: format!("run-{}", session.id),
+            session: session.id.to_string(),
+            state: self.run_state(session),
+            others: session.tasks.len().saturating_sub(1),
+            project: self.project(&session.project),
+            who: who(session),
+            words: self.words(&session.id),
+            since: session.started_at,
+            heard,
+            paused,
+            name: cut(&session.name, TITLE),
+            role: session.role.as_str(),
+            host: cut(&session.hostname, TITLE),
+            told: self.told(&session.id, i64::MIN),
+            back: self.back(),
+            title,
+        }
+    }
+
+    fn run_state(&self, session: &Session) -> State {
+        let main = session.tasks.first();
+        let blocked = |blocked: &Blocked| {
+            Some(&blocked.task.id) == main && blocked.session.as_ref().is_some_and(|by| by.id == session.id)
+        };
+        match session.status {
+            SessionStatus::Paused => state("rest", "○", "paused"),
+            _ if self.asks(session) => state("waits", "?", "waits for you"),
+            _ if self.seen.blocked.iter().any(blocked) => state("bad", "✗", "blocked"),
+            SessionStatus::Spawning => state("rest", "○", "starting"),
+            SessionStatus::Idle => state("rest", "○", "idle"),
+            _ => WORKING,
+        }
+    }
+
+    /// The running sessions by project, where there are too many to list.
+    fn groups(&self) -> Vec<Group> {
+        if self.seen.project.is_some() || self.seen.alive.total <= MANY {
+            return Vec::new();
+        }
+        let group = |project: &Project| {
+            let (working, alive) = self.sessions_of(&project.id);
+            Group {
+                id: format!("group-{}", project.id),
+                project: project.id.to_string(),
+                name: cut(&project.name, TITLE),
+                working,
+                resting: alive - working,
+            }
+        };
+        let groups: Vec<Group> = self.seen.projects.iter().map(group).collect();
+        let groups: Vec<Group> = groups.into_iter().filter(|group| group.working + group.resting > 0).collect();
+        if groups.len() > 1 { groups } else { Vec::new() }
+    }
+
+    /// How many of a project's sessions work, and how many have not ended. Who waits for somebody does not work.
+    fn sessions_of(&self, project: &ProjectId) -> (i64, i64) {
+        let of = self.seen.counts.sessions.iter().filter(|(id, _, _)| id == project);
+        let (working, alive) = of.fold((0, 0), |(working, alive), (_, status, count)| {
+            let works = if *status == SessionStatus::Working { *count } else { 0 };
+            (working + works, alive + count)
+        });
+        let asking = self.seen.asking.items.iter().filter(|session| self.asks(session));
+        let blocked = self.seen.blocked.iter().filter_map(|blocked| blocked.session.as_ref());
+        let stuck = asking.chain(blocked).filter(|session| session.project == *project);
+        let stuck: BTreeSet<&SessionId> =
+            stuck.filter(|session| session.status == SessionStatus::Working).map(|session| &session.id).collect();
+        (working - count(stuck.into_iter()), alive)
+    }
+
+    /// What went wrong, before what somebody put an end to.
+    fn ended_badly(&self) -> Vec<Ended> {
+        let mut ended: Vec<Ended> = self.seen.ended_badly.items.iter().map(|session| self.ended(session)).collect();
+        ended.sort_by_key(|ended| ended.state.tone != "bad");
+        ended
+    }
+
+    fn ended(&self, session: &Session) -> Ended {
+        let at = session.completed_at.unwrap_or(session.last_activity);
+        let (state, reason) = end(session);
+        Ended {
+            id: format!("end-{}", session.id),
+            state,
+            title: self.title(session),
+            project: self.project(&session.project),
+            who: who(session),
+            reason,
+            words: self.words(&session.id),
+            at,
+            took: at - session.started_at,
+        }
+    }
+
+    fn side(&self) -> Side {
+        let line = |project: &Project| {
+            let (working, alive) = self.sessions_of(&project.id);
+            let tasks =
+                self.seen.counts.tasks.iter().filter(|(id, status, _)| *id == project.id && !status.is_closed());
+            let open = tasks.map(|(_, _, count)| count).sum();
+            ProjectLine { id: project.id.to_string(), name: cut(&project.name, TITLE), working, alive, open }
+        };
+        let handoff = |handoff: &Handoff| HandoffLine {
+            title: cut(&handoff.title, TITLE),
+            from: cut(&handoff.from, TITLE),
+            to: cut(&handoff.to, TITLE),
+            at: handoff.created_at,
+        };
+        let shown = TaskStatus::ALL.into_iter().filter(|status| *status != TaskStatus::Archived);
+        Side {
+            projects: self
+                .seen
+                .projects
+                .iter()
+                .filter(|project| self.admits(&project.id))
+                .take(PROJECTS)
+                .map(line)
+                .collect(),
+            tasks: shown.filter_map(|status| self.tasks(status)).collect(),
+            handoffs: self.seen.handoffs.items.iter().map(handoff).collect(),
+            more_handoffs: self.seen.handoffs.next.is_some(),
+        }
+    }
+
+    fn tasks(&self, status: TaskStatus) -> Option<TaskLine> {
+        let tasks = self.seen.counts.tasks.iter().filter(|(id, is, _)| *is == status && self.admits(id));
+        let count = tasks.map(|(_, _, count)| count).sum();
+        let state = match status {
+            TaskStatus::Todo => state("rest", "○", "to do"),
+            TaskStatus::InProgress => state("working", "●", "in progress"),
+            TaskStatus::InReview => state("plain", "–", "in review"),
+            TaskStatus::Blocked => state("bad", "✗", "blocked"),
+            TaskStatus::Completed => state("plain", "–", "completed"),
+            TaskStatus::Cancelled | TaskStatus::Archived => state("rest", "○", "cancelled"),
+        };
+        (count > 0).then_some(TaskLine { state, count })
+    }
+
+    fn steps(&self) -> Option<Steps> {
+        let counts = &self.seen.counts;
+        let steps = Steps {
+            project: !self.seen.projects.is_empty(),
+            task: !counts.tasks.is_empty(),
+            session: counts.any_session,
+        };
+        (self.seen.project.is_none() && !(steps.project && steps.task && steps.session)).then_some(steps)
+    }
+}
+
+/// Who works: the agent; a name that somebody gave; or the role.
+fn who(session: &Session) -> String {
+    if let Some(agent) = session.agent.as_deref().filter(|agent| !agent.is_empty()) {
+        return cut(agent, TITLE);
+    }
+    let given = !session.name.is_empty() && !session.name.starts_with("Session for ");
+    if given && !session.tasks.is_empty() { cut(&session.name, TITLE) } else { session.role.as_str().to_owned() }
+}
+
+fn tell(told: &Message) -> Told {
+    Told { text: cut(&told.text, WORDS), state: told.state.as_str(), at: told.created_at }
+}
+
+/// How a session ended. That it is done is what it says; nobody has looked.
+fn end(session: &Session) -> (State, Option<&'static str>) {
+    match (session.status, session.end) {
+        (SessionStatus::Completed, _) => (state("plain", "–", "says done"), None),
+        (SessionStatus::Stopped, Some(EndReason::Cancelled)) => (state("rest", "○", "cancelled"), None),
+        (SessionStatus::Stopped, Some(EndReason::Silence)) => {
+            (state("bad", "✗", "stopped"), Some("no sign of life; its tasks are free again"))
+        }
+        (_, Some(EndReason::Exited)) => (state("bad", "✗", "failed"), Some("its process ended")),
+        (SessionStatus::Failed, _) => (state("bad", "✗", "failed"), None),
+        _ => (state("bad", "✗", "stopped"), None),
+    }
+}
