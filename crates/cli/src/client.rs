@@ -15,10 +15,10 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
 use self::http::Remote;
-use crate::database;
 use crate::error::CommandError;
 use crate::found::ServerFile;
 use crate::world::World;
+use crate::{config, database, token};
 
 /// How much of an answer is read.
 const LARGEST: usize = 256 * 1024 * 1024;
@@ -43,12 +43,11 @@ impl Client {
         let runtime = runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))?;
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
         let link = runtime.block_on(Link::find(world))?;
-        Ok(Self {
-            runtime,
-            link,
-            token: token.map(str::to_owned),
-            session: world.variable("MAESTRO_SESSION_ID").map(str::to_owned),
-        })
+        let token = match token {
+            Some(token) => Some(token.to_owned()),
+            None => runtime.block_on(link.kept_token(world)),
+        };
+        Ok(Self { runtime, link, token, session: world.variable("MAESTRO_SESSION_ID").map(str::to_owned) })
     }
 
     /// Asks for something.
@@ -142,9 +141,19 @@ impl Link {
             return Err(CommandError::network("the server of this session does not answer")
                 .hint("start it with `maestro up`; a session never opens the database itself"));
         }
+        let settings = config::settings(world)?;
         let store = database::open(database::place(world))?;
+        store.set_rules(database::rules(&settings));
         expire(&store).await;
-        Ok(Self::Local(Box::new(router(App::new(local(store))))))
+        Ok(Self::Local(Box::new(router(App::new(local(store, database::retention(&settings)))))))
+    }
+
+    /// The token that the server on this machine keeps for its user; nothing for any other server.
+    async fn kept_token(&self, world: &World) -> Option<String> {
+        let Self::Remote(remote) = self else { return None };
+        let file = ServerFile::read(&world.maestro_home).filter(|file| file.kept_token)?;
+        let token = token::kept(&world.maestro_home)?;
+        is_that(remote, &file).await.then_some(token)
     }
 
     fn host(&self) -> &str {
@@ -156,7 +165,7 @@ impl Link {
 }
 
 /// What the router needs when no server runs.
-fn local(store: Store) -> Options {
+fn local(store: Store, retention: i64) -> Options {
     Options {
         store,
         access: Access::Local,
@@ -165,7 +174,7 @@ fn local(store: Store) -> Options {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: hostname(),
         clock: database::clock(),
-        retention: i64::MAX,
+        retention,
     }
 }
 
@@ -191,9 +200,17 @@ async fn running(world: &World) -> Option<Remote> {
         return None;
     }
     let remote = Remote::connect(&file.url).await.ok()?;
-    let request = Request::get("/health").header(header::HOST, remote.host()).body(Body::empty()).ok()?;
-    let health: Json = serde_json::from_slice(&all(remote.send(request).await.ok()?).await.ok()?).ok()?;
-    (health["instance"] == file.instance.as_str()).then_some(remote)
+    is_that(&remote, &file).await.then_some(remote)
+}
+
+/// Whether the server at the other end is the one that wrote this down.
+async fn is_that(remote: &Remote, file: &ServerFile) -> bool {
+    let ask = async || {
+        let request = Request::get("/health").header(header::HOST, remote.host()).body(Body::empty()).ok()?;
+        let answer = all(remote.send(request).await.ok()?).await.ok()?;
+        serde_json::from_slice::<Json>(&answer).ok()
+    };
+    ask().await.is_some_and(|health| health["instance"] == file.instance.as_str())
 }
 
 async fn all(response: Response<Body>) -> Result<Vec<u8>, CommandError> {
@@ -212,7 +229,9 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
     let message = body["message"].as_str().map_or_else(|| format!("the server answered {status}"), str::to_owned);
     Err(match status {
         StatusCode::NOT_FOUND => CommandError::not_found(message),
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CommandError::forbidden(message)
+        StatusCode::UNAUTHORIZED => CommandError::forbidden(message)
+            .hint("set MAESTRO_AUTH_TOKEN to the server's token, or MAESTRO_SESSION_TOKEN to this session's"),
+        StatusCode::FORBIDDEN => CommandError::forbidden(message)
             .hint("`maestro whoami` shows who you are here, and `maestro commands` what you may do"),
         status if status.is_server_error() => {
             CommandError::server(message).hint("`maestro doctor` shows what is wrong here")

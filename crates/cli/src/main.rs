@@ -18,6 +18,7 @@ mod packs;
 mod plans;
 mod reply;
 mod screen;
+mod token;
 mod worker;
 mod world;
 
