@@ -1,5 +1,6 @@
 //! What can be typed? The command line as data; nothing is carried out here.
 
+mod records;
 mod server;
 mod skills;
 
@@ -10,6 +11,10 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::help;
 use crate::screen::ColorChoice;
 
+pub(crate) use records::{
+    DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
+    RolesArgs, RolesCommand, SessionArgs, SessionCommand, SuggestNameArgs, TrackFileArgs,
+};
 pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
@@ -70,6 +75,23 @@ pub(crate) enum Command {
     Update(UpdateArgs),
     /// Show what happened, or follow it live
     Events(EventsArgs),
+    /// List the roles, and see whether their skills are there
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Roles(RolesArgs),
+    /// Pass work from one role to another
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Handoff(HandoffArgs),
+    /// Look after sessions
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Session(SessionArgs),
+    /// Write what a session starts with
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Manifest(ManifestArgs),
+    /// Note that a file was changed; for hooks, silent and never failing
+    TrackFile(TrackFileArgs),
+    /// Copy, bring back and check the database
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Db(DbArgs),
     /// Show the settings in force and where they come from
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Config(ConfigArgs),
@@ -85,6 +107,9 @@ pub(crate) struct InitArgs {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Also write the worker's skill to `.skills/maestro-worker`, for agents that Maestro does not start
+    #[arg(long)]
+    pub(crate) worker_skill: bool,
 }
 
 /// Options of `maestro plan`.

@@ -3,6 +3,8 @@
 
 mod http;
 
+use std::fmt::Write as _;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, Response, StatusCode, header};
@@ -193,8 +195,21 @@ pub(crate) fn hostname() -> String {
     name.trim().to_owned()
 }
 
+/// A value as it stands in a path or a query.
+pub(crate) fn escaped(value: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    value.bytes().fold(String::new(), |mut text, byte| {
+        if keep(byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
 /// The server that wrote itself down, if it is still that one.
-async fn running(world: &World) -> Option<Remote> {
+pub(crate) async fn running(world: &World) -> Option<Remote> {
     let file = ServerFile::read(&world.maestro_home)?;
     if file.database != database::shown(&database::place(world)) {
         return None;

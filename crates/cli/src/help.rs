@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 /// The groups of the overview. A test sees to it that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["init", "up", "doctor"]),
-    ("Skills", &["skills"]),
-    ("Work", &["plan", "prompt", "update"]),
-    ("Watch and steer", &["events"]),
-    ("More", &["config", "completions", "help"]),
+    ("Skills", &["skills", "roles"]),
+    ("Work", &["plan", "prompt", "update", "track-file", "manifest"]),
+    ("Watch and steer", &["events", "session", "handoff"]),
+    ("More", &["db", "config", "completions", "help"]),
 ];
 
 /// The overview that `maestro --help` prints.

@@ -6,7 +6,7 @@ use std::io;
 use serde_json::Value as Json;
 
 use crate::args::EventsArgs;
-use crate::client::Client;
+use crate::client::{Client, escaped};
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::clean;
@@ -50,19 +50,6 @@ fn path(args: &EventsArgs, world: &World) -> String {
     add("sessionId", args.session.as_deref());
     path.pop();
     path
-}
-
-/// A value as it stands in a query.
-fn escaped(value: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    value.bytes().fold(String::new(), |mut text, byte| {
-        if keep(byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
 }
 
 /// An event for a person: number, kind, and the words that say most.
