@@ -24,16 +24,22 @@ fn the_overview_groups_the_commands() {
 
     Skills
       skills       List, read and explain skills
+      roles        List the roles, and see whether their skills are there
 
     Work
       plan         Find the next task of a Markdown plan
       prompt       Print exactly what an agent would be told about a task
       update       Tell how the work goes, and hear what changed
+      track-file   Note that a file was changed; for hooks, silent and never failing
+      manifest     Write what a session starts with
 
     Watch and steer
       events       Show what happened, or follow it live
+      session      Look after sessions
+      handoff      Pass work from one role to another
 
     More
+      db           Copy, bring back and check the database
       config       Show the settings in force and where they come from
       completions  Print a completion script for your shell
       help         Explain a command or a topic
