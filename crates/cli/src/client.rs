@@ -105,7 +105,8 @@ impl Client {
         let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.link.host());
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
-        } else if let Some(session) = &self.session {
+        }
+        if let Some(session) = &self.session {
             request = request.header("x-session-id", session);
         }
         let body = match body {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 
 use crate::sandbox::Sandbox;
-use crate::served::Server;
+use crate::served::{Prepared, Server};
 
 fn careful() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -47,6 +47,18 @@ fn commands_on_the_same_machine_find_the_token() {
     hint: set MAESTRO_AUTH_TOKEN to the server's token, or MAESTRO_SESSION_TOKEN to this session's
     --- exit 4
     ");
+}
+
+#[test]
+fn a_session_is_still_known_by_its_name_behind_the_servers_token() {
+    let sandbox = Sandbox::new();
+    let prepared = Prepared::new(&sandbox);
+    sandbox.write("~/.config/maestro/config.toml", "auth = \"required\"\n");
+    let _server = Server::start(&sandbox, &[]);
+    let sandbox = sandbox.with_variable("MAESTRO_SESSION_ID", &prepared.worker);
+    let accepted = sandbox.maestro_with(&["handoff", "accept", &prepared.handoff, "--json"]).json();
+    assert_eq!(accepted["acceptedBy"], prepared.worker.as_str());
+    assert_eq!(sandbox.maestro("update").code, 0);
 }
 
 #[test]
