@@ -28,9 +28,11 @@ fn note(file: &str, world: &World) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// A session, as far as it must be told from others.
 #[derive(Deserialize)]
-struct Named {
+struct Known {
     id: String,
+    status: String,
 }
 
 /// The session that speaks; one that is known only by its task is the last that lives.
@@ -40,6 +42,7 @@ fn session(client: &Client, speaker: Speaker) -> Result<Option<String>, CommandE
         Speaker::Task(id) => id,
     };
     let path = format!("/api/sessions?active=true&fields=summary&taskId={}", escaped(&task));
-    let living: Vec<Named> = client.get(&path)?;
-    Ok(living.into_iter().next_back().map(|session| session.id))
+    let sessions: Vec<Known> = client.get(&path)?;
+    let lives = |session: &Known| !matches!(session.status.as_str(), "completed" | "failed" | "stopped");
+    Ok(sessions.into_iter().rfind(lives).map(|session| session.id))
 }

@@ -16,6 +16,7 @@ use crate::client::hostname;
 use crate::error::CommandError;
 use crate::found::ServerFile;
 use crate::reply::Reply;
+use crate::screen::clean_path;
 use crate::world::World;
 use crate::{config, database, token};
 
@@ -85,7 +86,11 @@ impl Server {
         } else {
             writeln!(out, "Maestro answers at {}\nEverything is stored in {}", self.file.url, self.file.database)?;
             if self.file.kept_token {
-                writeln!(out, "Callers must show the token in {}", token::path(&self.home).display())?;
+                writeln!(
+                    out,
+                    "Callers must show the token in {}",
+                    clean_path(&token::path(&self.home).to_string_lossy())
+                )?;
             }
         }
         out.flush()?;

@@ -76,10 +76,16 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro prompt PLAN.md|TASK      what an agent is told: {text, tokens, events, cut, left_out}
       maestro plan list PLAN.md --json {tasks, problems, done, total}
       maestro config show --json       every setting with its origin
+      maestro roles check --json       {ok, roles}: whether each role has the skills it needs
+      maestro handoff list --json      what was passed from role to role; create, accept and complete answer the record
+      maestro session suggest-name ROLE --json [{name, person, background}]
+      maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
+      maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
+      maestro db check --json          {ok, database, findings}
       maestro doctor --json            {ok, problems, roots, agents, settings}
 
     With --json an error is one object on standard output: {success, error, message, details, suggestion}.
-    Exit codes: 0 ok, 1 failed or wrongly called, 2 not found.
+    Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server, 4 not allowed.
     ");
 }
 

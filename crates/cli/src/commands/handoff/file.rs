@@ -20,6 +20,10 @@ const DIRECTORY: &str = ".maestro/handoffs";
 /// Writes the file for a hand-off as it is now, in place of the one for what it was before.
 pub(super) fn write(handoff: &Handoff, project: Option<&Path>) -> Result<PathBuf, String> {
     let project = project.ok_or("the project has no directory on this machine")?;
+    // A server of ours sees to this; who knows whose server it is.
+    if ![&handoff.from, &handoff.to].into_iter().all(|role| fits_a_name(role)) {
+        return Err("its roles cannot be part of a file's name".to_owned());
+    }
     let directory = project.join(DIRECTORY);
     let path = directory.join(name(handoff, handoff.state));
     if !files::stays_inside(&path, project) {
@@ -34,6 +38,11 @@ pub(super) fn write(handoff: &Handoff, project: Option<&Path>) -> Result<PathBuf
         removed.map_err(|error: io::Error| format!("{} cannot be removed: {error}", path.display()))?;
     }
     Ok(path)
+}
+
+fn fits_a_name(role: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=64).contains(&role.len()) && role.bytes().all(is_plain)
 }
 
 fn name(handoff: &Handoff, state: HandoffState) -> String {
@@ -96,4 +105,51 @@ fn with_result(mut text: String, handoff: &Handoff) -> String {
         let _ = write!(text, "\n## Result\n\n{result}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use maestro_core::id::{HandoffId, Id, ProjectId};
+
+    use super::*;
+
+    fn handoff(to: &str) -> Handoff {
+        Handoff {
+            id: HandoffId::make(1, 1),
+            project_id: ProjectId::make(1, 1),
+            task_id: None,
+            from: "architect".into(),
+            to: to.into(),
+            title: "Title".into(),
+            body: String::new(),
+            state: HandoffState::Pending,
+            accepted_by: None,
+            result: None,
+            created_at: 0,
+            accepted_at: None,
+            completed_at: None,
+        }
+    }
+
+    #[test]
+    fn no_role_leads_out_of_the_directory() {
+        let project = tempfile::TempDir::new().unwrap();
+        for role in ["../../up", "a/b", "", "a\nstate: completed", "."] {
+            assert!(write(&handoff(role), Some(project.path())).is_err(), "{role}");
+        }
+        assert_eq!(fs::read_dir(project.path()).unwrap().count(), 0);
+        let path = write(&handoff("implementer"), Some(project.path())).unwrap();
+        assert!(path.ends_with(".maestro/handoffs/19700101T000000000Z.architect.implementer.pending.md"));
+    }
+
+    #[test]
+    fn somebody_elses_file_is_left_alone() {
+        let project = tempfile::TempDir::new().unwrap();
+        let mut handoff = handoff("implementer");
+        let path = write(&handoff, Some(project.path())).unwrap();
+        fs::write(&path, "mine").unwrap();
+        handoff.state = HandoffState::Accepted;
+        write(&handoff, Some(project.path())).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+    }
 }
