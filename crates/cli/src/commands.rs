@@ -1,17 +1,30 @@
 //! Which command is it? One file for each.
 
+mod allowed;
 mod completions;
 mod config;
 mod doctor;
 mod events;
 mod help;
 mod home;
+mod info;
 mod init;
 mod plan;
+mod project;
 mod prompt;
+mod queue;
+mod report;
+mod say;
+mod session;
 mod skills;
+mod status;
+mod subtask;
+mod task;
 mod up;
 mod update;
+mod whoami;
+
+use maestro_core::report::ReportKind;
 
 use crate::args::{Cli, Command};
 use crate::error::CommandError;
@@ -29,6 +42,24 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Plan(args)) => plan::run(args, world),
         Some(Command::Up(args)) => up::run(args, world),
         Some(Command::Update(args)) => update::run(args, world),
+        Some(Command::Info) => info::run(world),
+        Some(Command::Complete(args)) => report::complete(args, world),
+        Some(Command::Blocked(args)) => report::blocked(args, world),
+        Some(Command::Subtask(args)) => subtask::run(args, world),
+        Some(Command::Report(args)) => report::run(args, world),
+        Some(Command::UpdateProgress(args)) => report::said(ReportKind::Progress, args, world),
+        Some(Command::UpdateComplete(args)) => report::said(ReportKind::Complete, args, world),
+        Some(Command::UpdateBlocked(args)) => report::said(ReportKind::Blocked, args, world),
+        Some(Command::UpdateError(args)) => report::said(ReportKind::Error, args, world),
+        Some(Command::UpdateNeedsInput(args)) => report::said(ReportKind::NeedsInput, args, world),
+        Some(Command::Task(args)) => task::run(args, world),
+        Some(Command::Session(args)) => session::run(args, world),
+        Some(Command::Say(args)) => say::run(args, world),
+        Some(Command::Project(args)) => project::run(args, world),
+        Some(Command::Queue(args)) => queue::run(args, world),
+        Some(Command::Status) => status::run(world),
+        Some(Command::Whoami) => whoami::run(world),
+        Some(Command::Commands(args)) => allowed::run(args, world),
         Some(Command::Events(args)) => events::run(args, world),
         Some(Command::Config(args)) => config::run(args, world),
         Some(Command::Completions(args)) => Ok(completions::run(args)),

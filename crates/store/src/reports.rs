@@ -64,7 +64,7 @@ struct Reporter {
     project: ProjectId,
     status: SessionStatus,
     end: Option<EndReason>,
-    asks: bool,
+    asks: Option<String>,
     waiting: i64,
 }
 
@@ -89,7 +89,7 @@ impl Change for Report {
             let mut session = sessions::by_id(tx, &id)?;
             session.status = reporter.status;
             sessions::become_status(tx, &mut session, status, None)?;
-        } else if status != reporter.status || (self.kind == ReportKind::NeedsInput) != reporter.asks {
+        } else if status != reporter.status || self.asks(&reporter) != reporter.asks.as_ref() {
             let session = sessions::by_id(tx, &id)?;
             sessions::note_change(tx, &session);
         }
@@ -131,9 +131,18 @@ impl Report {
         }
     }
 
+    /// What the session asks of a person from now on. A sign of life while it waits takes nothing back.
+    fn asks<'a>(&'a self, reporter: &'a Reporter) -> Option<&'a String> {
+        match (self.kind, &self.message) {
+            (ReportKind::NeedsInput, Some(message)) => Some(message),
+            (ReportKind::NeedsInput | ReportKind::Progress, None) => reporter.asks.as_ref(),
+            _ => None,
+        }
+    }
+
     fn touch(&self, tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<(), StoreError> {
-        let asks = self.message.as_ref().filter(|_| self.kind == ReportKind::NeedsInput);
-        if status == reporter.status && !reporter.asks && asks.is_none() {
+        let asks = self.asks(reporter);
+        if status == reporter.status && reporter.asks.as_ref() == asks {
             let sql = "UPDATE sessions SET last_activity = $1 WHERE id = $2";
             tx.execute(sql, &[tx.now.into(), (&reporter.id).into()])?;
             return Ok(());
@@ -228,7 +237,7 @@ fn reporter(tx: &mut Tx<'_>, id: &SessionId) -> Result<Reporter, StoreError> {
         project: row.parsed()?,
         status: row.parsed()?,
         end: row.maybe_parsed()?,
-        asks: row.maybe_text()?.is_some(),
+        asks: row.maybe_text()?,
         waiting: row.int()?,
     })
 }
