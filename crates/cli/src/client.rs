@@ -2,6 +2,7 @@
 //! process; the command cannot tell the difference.
 
 mod http;
+mod retry;
 
 use std::fmt::Write as _;
 
@@ -17,6 +18,7 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
 use self::http::Remote;
+use self::retry::Patience;
 use crate::error::CommandError;
 use crate::found::ServerFile;
 use crate::world::World;
@@ -31,11 +33,23 @@ pub(crate) struct Client {
     link: Link,
     token: Option<String>,
     session: Option<String>,
+    patience: Patience,
 }
 
 enum Link {
     Remote(Remote),
-    Local(Box<Router>),
+    Local { router: Box<Router>, database: String },
+}
+
+/// What may be done about a request that got no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// Ask again: twice is the same as once.
+    Safe,
+    /// Ask again with the same key, by which the server knows a request it has carried out.
+    ByKey,
+    /// Only if it certainly was not carried out.
+    Never,
 }
 
 impl Client {
@@ -44,33 +58,123 @@ impl Client {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))?;
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
+        let patience = Patience::of(world)?;
         let link = runtime.block_on(Link::find(world))?;
         let token = match token {
             Some(token) => Some(token.to_owned()),
             None => runtime.block_on(link.kept_token(world)),
         };
-        Ok(Self { runtime, link, token, session: world.variable("MAESTRO_SESSION_ID").map(str::to_owned) })
+        Ok(Self { runtime, link, token, session: world.variable("MAESTRO_SESSION_ID").map(str::to_owned), patience })
+    }
+
+    /// The same client, speaking for the user and not for a session.
+    pub(crate) fn as_person(mut self) -> Self {
+        self.session = None;
+        self
+    }
+
+    /// The same client, asking once and never again.
+    pub(crate) fn in_a_hurry(mut self) -> Self {
+        self.patience = Patience::NONE;
+        self
+    }
+
+    /// What is spoken to: a server's address, or a database.
+    pub(crate) fn target(&self) -> Target<'_> {
+        match &self.link {
+            Link::Remote(remote) => Target::Server(remote.url()),
+            Link::Local { database, .. } => Target::Database(database),
+        }
     }
 
     /// Asks for something.
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
-        self.call(Method::GET, path, None)
+        self.call(Method::GET, path, None, Again::Safe)
     }
 
-    /// Sends something.
+    /// Asks for a whole list, however many parts it comes in.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<Json>, CommandError> {
+        let mut items = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let part = cursor.as_ref().map_or_else(
+                || path.to_owned(),
+                |cursor| format!("{path}{}cursor={cursor}", if path.contains('?') { '&' } else { '?' }),
+            );
+            let (answer, next) = self.ask(&Method::GET, &part, None, Again::Safe)?;
+            items.append(&mut understood::<Vec<Json>>(&part, &answer)?);
+            match next {
+                Some(next) => cursor = Some(next),
+                None => return Ok(items),
+            }
+        }
+    }
+
+    /// Sends something; sent again, it is still carried out once.
     pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
-        self.call(Method::POST, path, Some(body))
+        self.call(Method::POST, path, Some(body), Again::ByKey)
     }
 
-    fn call<T: DeserializeOwned>(&self, method: Method, path: &str, body: Option<&Json>) -> Result<T, CommandError> {
-        let bytes = self.runtime.block_on(async {
-            let response = self.send(self.request(method, path, body)?).await?;
-            let response = succeeded(response).await?;
-            all(response).await
-        })?;
-        let text: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
-        serde_json::from_slice(text)
-            .map_err(|error| CommandError::server(format!("the answer to {path} cannot be understood: {error}")))
+    /// Takes a step that would be another step if it were taken twice.
+    pub(crate) fn step<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
+        self.call(Method::POST, path, Some(body), Again::Never)
+    }
+
+    /// Changes something.
+    pub(crate) fn patch<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
+        self.call(Method::PATCH, path, Some(body), Again::ByKey)
+    }
+
+    /// Removes something.
+    pub(crate) fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
+        self.call(Method::DELETE, path, None, Again::Safe)
+    }
+
+    fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Json>,
+        again: Again,
+    ) -> Result<T, CommandError> {
+        let (answer, _) = self.ask(&method, path, body, again)?;
+        understood(path, &answer)
+    }
+
+    /// Asks, and asks again as long as that is safe and there is hope.
+    fn ask(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Json>,
+        again: Again,
+    ) -> Result<(Vec<u8>, Option<String>), CommandError> {
+        let key = (again == Again::ByKey).then(|| uuid::Uuid::now_v7().to_string());
+        self.runtime.block_on(async {
+            let mut tries = self.patience.tries();
+            loop {
+                let mut request = self.request(method, path, body)?;
+                if let Some(key) = key.as_ref().and_then(|key| header::HeaderValue::from_str(key).ok()) {
+                    request.headers_mut().insert("idempotency-key", key);
+                }
+                let failed = match self.answer(request).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(failed) => failed,
+                };
+                let hopeful = matches!(self.link, Link::Remote(_)) && failed.may_pass();
+                let safe = again != Again::Never || failed.was_not_sent();
+                match tries.next().filter(|_| hopeful && safe) {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => return Err(failed),
+                }
+            }
+        })
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Result<(Vec<u8>, Option<String>), CommandError> {
+        let response = succeeded(self.send(request).await?).await?;
+        let next = response.headers().get("maestro-next-cursor").and_then(|next| next.to_str().ok()).map(str::to_owned);
+        Ok((all(response).await?, next))
     }
 
     /// Follows a stream line by line, until it ends or the reader has enough.
@@ -80,7 +184,7 @@ impl Client {
         mut line: impl FnMut(&str) -> std::io::Result<()>,
     ) -> Result<(), CommandError> {
         self.runtime.block_on(async {
-            let mut request = self.request(Method::GET, path, None)?;
+            let mut request = self.request(&Method::GET, path, None)?;
             request.headers_mut().insert(header::ACCEPT, header::HeaderValue::from_static("text/event-stream"));
             let response = succeeded(self.send(request).await?).await?;
             let mut body = response.into_body();
@@ -101,7 +205,7 @@ impl Client {
         })
     }
 
-    fn request(&self, method: Method, path: &str, body: Option<&Json>) -> Result<Request<Body>, CommandError> {
+    fn request(&self, method: &Method, path: &str, body: Option<&Json>) -> Result<Request<Body>, CommandError> {
         let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.link.host());
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
@@ -122,11 +226,52 @@ impl Client {
     async fn send(&self, request: Request<Body>) -> Result<Response<Body>, CommandError> {
         match &self.link {
             Link::Remote(remote) => remote.send(request).await,
-            Link::Local(router) => {
+            Link::Local { router, .. } => {
                 Ok(router.as_ref().clone().oneshot(request).await.unwrap_or_else(|never| match never {}))
             }
         }
     }
+}
+
+/// What a client speaks to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target<'a> {
+    /// The server at this address.
+    Server(&'a str),
+    /// This database, without a server.
+    Database(&'a str),
+}
+
+/// A value as it stands in an address.
+pub(crate) fn escaped(value: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    value.bytes().fold(String::new(), |mut text, byte| {
+        if keep(byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+/// A path with the questions that were asked.
+pub(crate) fn with_query(path: &str, questions: &[(&str, Option<&str>)]) -> String {
+    let mut whole = path.to_owned();
+    let mut mark = '?';
+    for (name, value) in questions {
+        if let Some(value) = value {
+            let _ = write!(whole, "{mark}{name}={}", escaped(value));
+            mark = '&';
+        }
+    }
+    whole
+}
+
+fn understood<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, CommandError> {
+    let text: &[u8] = if answer.is_empty() { b"null" } else { answer };
+    serde_json::from_slice(text)
+        .map_err(|error| CommandError::server(format!("the answer to {path} cannot be understood: {error}")))
 }
 
 impl Link {
@@ -135,7 +280,7 @@ impl Link {
         let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
         let named = world.aim.server.as_deref().or_else(|| variables.into_iter().find_map(|name| world.variable(name)));
         if let Some(url) = named {
-            return Ok(Self::Remote(Remote::connect(url).await?));
+            return Ok(Self::Remote(Remote::new(url)?));
         }
         if let Some(remote) = running(world).await {
             return Ok(Self::Remote(remote));
@@ -145,10 +290,13 @@ impl Link {
                 .hint("start it with `maestro up`; a session never opens the database itself"));
         }
         let settings = config::settings(world)?;
-        let store = database::open(database::place(world))?;
+        let place = database::place(world);
+        let database = database::shown(&place);
+        let store = database::open(place)?;
         store.set_rules(database::rules(&settings));
         expire(&store).await;
-        Ok(Self::Local(Box::new(router(App::new(local(store, database::retention(&settings)))))))
+        let app = App::new(local(store, database::retention(&settings)));
+        Ok(Self::Local { router: Box::new(router(app)), database })
     }
 
     /// The token that the server on this machine keeps for its user; nothing for any other server.
@@ -162,7 +310,7 @@ impl Link {
     fn host(&self) -> &str {
         match self {
             Self::Remote(remote) => remote.host(),
-            Self::Local(_) => "localhost",
+            Self::Local { .. } => "localhost",
         }
     }
 }
@@ -196,26 +344,13 @@ pub(crate) fn hostname() -> String {
     name.trim().to_owned()
 }
 
-/// A value as it stands in a path or a query.
-pub(crate) fn escaped(value: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    value.bytes().fold(String::new(), |mut text, byte| {
-        if keep(byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
-}
-
 /// The server that wrote itself down, if it is still that one.
 pub(crate) async fn running(world: &World) -> Option<Remote> {
     let file = ServerFile::read(&world.maestro_home)?;
     if file.database != database::shown(&database::place(world)) {
         return None;
     }
-    let remote = Remote::connect(&file.url).await.ok()?;
+    let remote = Remote::new(&file.url).ok()?;
     is_that(&remote, &file).await.then_some(remote)
 }
 

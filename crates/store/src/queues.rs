@@ -243,7 +243,11 @@ impl Change for QueuePush {
         if queue.items.iter().filter(waits).any(|item| item.task_id == self.task) {
             return Err(StoreError::Invalid(format!("Task {} is in the queue already", self.task)));
         }
-        let position = i64::try_from(queue.items.len()).unwrap_or(i64::MAX);
+        // Not their number: items of deleted tasks leave gaps.
+        let position = tx.number(
+            "SELECT CAST(coalesce(max(position), -1) + 1 AS BIGINT) FROM queue_items WHERE session_id = $1",
+            &[(&self.session).into()],
+        )?;
         push(tx, &self.session, &self.task, position)?;
         pairs::bind(tx, &task, &self.session)?;
         emit(tx, &session, &self.task, None, Event::QueueItemPushed);

@@ -64,7 +64,7 @@ struct Reporter {
     project: ProjectId,
     status: SessionStatus,
     end: Option<EndReason>,
-    asks: bool,
+    asks: Option<String>,
     waiting: i64,
 }
 
@@ -80,16 +80,15 @@ impl Change for Report {
         let status = self.new_status(&reporter);
         self.touch(tx, &reporter, status)?;
         self.write_lines(tx, &reporter, &subjects)?;
-        if status.is_over() && status == reporter.status {
-            // Somebody ended it; its words are kept, and change nothing.
-        } else if self.message.is_some() || self.kind != ReportKind::Progress || status != reporter.status {
+        let says = self.message.is_some() || self.kind != ReportKind::Progress || status != reporter.status;
+        if says && self.counts(&reporter, status) {
             self.set_pairs(tx, &reporter, &bound, &subjects)?;
         }
         if status != reporter.status && status.is_over() {
             let mut session = sessions::by_id(tx, &id)?;
             session.status = reporter.status;
             sessions::become_status(tx, &mut session, status, None)?;
-        } else if status != reporter.status || (self.kind == ReportKind::NeedsInput) != reporter.asks {
+        } else if status != reporter.status || self.asks(&reporter) != reporter.asks.as_ref() {
             let session = sessions::by_id(tx, &id)?;
             sessions::note_change(tx, &session);
         }
@@ -131,9 +130,25 @@ impl Report {
         }
     }
 
+    /// Whether it changes anything. The words of a session that somebody ended are kept, and that is all; one that said
+    /// it was done may still finish the subtasks it names.
+    fn counts(&self, reporter: &Reporter, status: SessionStatus) -> bool {
+        let had_ended = status.is_over() && status == reporter.status;
+        !had_ended || (status == SessionStatus::Completed && !self.tasks.is_empty())
+    }
+
+    /// What the session asks of a person from now on. A sign of life while it waits takes nothing back.
+    fn asks<'a>(&'a self, reporter: &'a Reporter) -> Option<&'a String> {
+        match (self.kind, &self.message) {
+            (ReportKind::NeedsInput, Some(message)) => Some(message),
+            (ReportKind::NeedsInput | ReportKind::Progress, None) => reporter.asks.as_ref(),
+            _ => None,
+        }
+    }
+
     fn touch(&self, tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<(), StoreError> {
-        let asks = self.message.as_ref().filter(|_| self.kind == ReportKind::NeedsInput);
-        if status == reporter.status && !reporter.asks && asks.is_none() {
+        let asks = self.asks(reporter);
+        if status == reporter.status && reporter.asks.as_ref() == asks {
             let sql = "UPDATE sessions SET last_activity = $1 WHERE id = $2";
             tx.execute(sql, &[tx.now.into(), (&reporter.id).into()])?;
             return Ok(());
@@ -228,7 +243,7 @@ fn reporter(tx: &mut Tx<'_>, id: &SessionId) -> Result<Reporter, StoreError> {
         project: row.parsed()?,
         status: row.parsed()?,
         end: row.maybe_parsed()?,
-        asks: row.maybe_text()?.is_some(),
+        asks: row.maybe_text()?,
         waiting: row.int()?,
     })
 }
@@ -247,13 +262,15 @@ fn news(tx: &mut Tx<'_>, reporter: &Reporter) -> Result<Notices, StoreError> {
     Ok(news)
 }
 
-/// The youngest living session at work on a task; one is begun if there is none.
+/// The youngest living session at work on a task; else one that fell silent and so lives again, or that was cancelled
+/// and must hear of it. One is begun if there is none.
 fn session_of(tx: &mut Tx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
     let task = tasks::by_id(tx, task)?;
     let found = tx.row(
         "SELECT sessions.id FROM sessions JOIN task_sessions ON task_sessions.session_id = sessions.id \
-         WHERE task_sessions.task_id = $1 AND sessions.status NOT IN ('completed', 'failed', 'stopped') \
-         ORDER BY sessions.ord DESC LIMIT 1",
+         WHERE task_sessions.task_id = $1 AND (sessions.status NOT IN ('completed', 'failed', 'stopped') \
+           OR sessions.end_reason = 'silence' OR (sessions.end_reason = 'cancelled' AND sessions.notices > 0)) \
+         ORDER BY CASE WHEN sessions.end_reason IS NULL THEN 0 ELSE 1 END, sessions.ord DESC LIMIT 1",
         &[(&task.id).into()],
     )?;
     if let Some(mut row) = found {

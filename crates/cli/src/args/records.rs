@@ -110,20 +110,6 @@ pub(crate) enum RolesCommand {
     },
 }
 
-/// Options of `maestro session`.
-#[derive(Debug, Args)]
-pub(crate) struct SessionArgs {
-    #[command(subcommand)]
-    pub(crate) command: SessionCommand,
-}
-
-/// What to do with sessions.
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionCommand {
-    /// Suggest names for a session that no living session has
-    SuggestName(SuggestNameArgs),
-}
-
 /// Options of `maestro session suggest-name`.
 #[derive(Debug, Args)]
 pub(crate) struct SuggestNameArgs {

@@ -10,11 +10,12 @@ use maestro_core::handoff::{Handoff, HandoffState};
 use serde_json::{Value as Json, json};
 
 use crate::args::{HandoffArgs, HandoffCommand, NewHandoffArgs};
-use crate::client::{Client, escaped};
+use crate::client::{Client, escaped, with_query};
+use crate::context;
 use crate::error::CommandError;
-use crate::project::{self, Project};
 use crate::reply::Reply;
 use crate::screen::{clean, clean_lines, clean_path, pad};
+use crate::wire::{self, Project};
 use crate::world::World;
 
 /// How much of a file is passed on.
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<Reply, CommandErr
 
 fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply, CommandError> {
     let body = body(args, world)?;
-    let project = project::meant(client, world)?;
+    let project = context::project(client, world)?;
     let request = json!({
         "projectId": project.id,
         "taskId": args.task,
@@ -48,7 +49,7 @@ fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply
         "body": body,
     });
     let handoff: Handoff = client.post("/api/handoffs", &request)?;
-    let written = file::write(&handoff, project.directory().as_deref());
+    let written = file::write(&handoff, directory(&project).as_deref());
     if world.json {
         return with_file(&handoff, &written);
     }
@@ -60,6 +61,12 @@ fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply
         clean(&handoff.title)
     );
     Ok(told(text, written, world))
+}
+
+/// The project's directory, if it is one on this machine.
+fn directory(project: &Project) -> Option<PathBuf> {
+    let path = Path::new(&project.working_dir);
+    (path.is_absolute() && path.is_dir()).then(|| path.to_owned())
 }
 
 /// What the other needs to know: typed, or from a file.
@@ -87,14 +94,10 @@ fn body(args: &NewHandoffArgs, world: &World) -> Result<String, CommandError> {
 }
 
 fn list(client: &Client, to: Option<&str>, state: Option<HandoffState>, world: &World) -> Result<Reply, CommandError> {
-    let project = project::meant(client, world)?;
-    let mut path = format!("/api/handoffs?projectId={}", escaped(&project.id));
-    for (name, value) in [("to", to), ("state", state.map(HandoffState::as_str))] {
-        if let Some(value) = value {
-            let _ = write!(path, "&{name}={}", escaped(value));
-        }
-    }
-    let handoffs: Vec<Handoff> = client.get(&path)?;
+    let project = context::project(client, world)?;
+    let state = state.map(HandoffState::as_str);
+    let path = with_query("/api/handoffs", &[("projectId", Some(&project.id)), ("to", to), ("state", state)]);
+    let handoffs: Vec<Handoff> = wire::read_all(&client.list(&path)?)?;
     if world.json {
         return Reply::json(&handoffs);
     }
@@ -120,7 +123,7 @@ fn step(
 ) -> Result<Reply, CommandError> {
     let handoff: Handoff = client.post(&format!("/api/handoffs/{}/{verb}", escaped(id)), body)?;
     let project: Option<Project> = client.get(&format!("/api/projects/{}", handoff.project_id)).ok();
-    let written = file::write(&handoff, project.and_then(|project| project.directory()).as_deref());
+    let written = file::write(&handoff, project.and_then(|project| directory(&project)).as_deref());
     if world.json {
         return with_file(&handoff, &written);
     }

@@ -12,9 +12,9 @@ use crate::args::InitArgs;
 use crate::client::Client;
 use crate::error::CommandError;
 use crate::packs::SyncState;
-use crate::project::Project;
 use crate::reply::Reply;
 use crate::screen::{self, clean_path};
+use crate::wire::{self, Project};
 use crate::world::World;
 use crate::{config, files, packs};
 
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
 fn register(world: &World) -> Result<Project, CommandError> {
     let directory = world.places.project.to_string_lossy();
     let client = Client::open(world)?;
-    let known: Vec<Project> = client.get("/api/projects")?;
+    let known: Vec<Project> = wire::read_all(&client.list("/api/projects")?)?;
     if let Some(project) = known.into_iter().find(|project| project.working_dir == directory) {
         return Ok(project);
     }

@@ -7,9 +7,9 @@ use serde_json::{Map, Value as Json, json};
 use crate::args::{GenerateArgs, ManifestArgs, ManifestCommand};
 use crate::client::{Client, escaped};
 use crate::error::CommandError;
-use crate::project::Project;
 use crate::reply::Reply;
 use crate::screen::{clean_path, count};
+use crate::wire::Project;
 use crate::world::World;
 use crate::{files, time};
 

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &TrackFileArgs, world: &World) -> Reply {
 
 fn note(file: &str, world: &World) -> Result<(), CommandError> {
     let speaker = Speaker::of(world)?;
-    let client = Client::open(world)?;
+    let client = Client::open(world)?.in_a_hurry();
     let Some(session) = session(&client, speaker)? else { return Ok(()) };
     let data = json!({ "file": file, "timestamp": time::iso(database::clock()()) });
     let body = json!({ "type": "file_modified", "data": data });

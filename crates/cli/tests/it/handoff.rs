@@ -90,8 +90,8 @@ fn a_hand_off_needs_a_project_and_roles_that_can_be_part_of_a_files_name() {
     assert_snapshot!(create(&sandbox), @"
     $ maestro handoff create --from architect --to implementer Build the parser --body Mind tabs.
     --- stderr
-    error: this directory belongs to no project
-    hint: `maestro init` makes it one; `--project ID` names another
+    error: [PROJECT] belongs to no project
+    hint: `maestro project create NAME` makes one of this directory; `maestro project list` shows those there are, and --project names one
     --- exit 1
     ");
     sandbox.maestro("init --yes");

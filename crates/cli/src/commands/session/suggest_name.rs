@@ -11,6 +11,7 @@ use crate::client::Client;
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::pad;
+use crate::wire;
 use crate::world::World;
 
 /// A session, as far as names are concerned.
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &SuggestNameArgs, world: &World) -> Result<Reply, Comman
 /// The words that the names of living sessions are made of, in small letters.
 fn living(world: &World) -> Result<HashSet<String>, CommandError> {
     let client = Client::open(world)?;
-    let sessions: Vec<Known> = client.get("/api/sessions?active=true&fields=summary")?;
+    let sessions: Vec<Known> = wire::read_all(&client.list("/api/sessions?active=true&fields=summary")?)?;
     // For callers of old, only `completed` is an end.
     let lives = |session: &&Known| !matches!(session.status.as_str(), "completed" | "failed" | "stopped");
     Ok(sessions.iter().filter(lives).flat_map(|session| words(&session.name)).collect())
