@@ -1,7 +1,9 @@
 //! What can be typed? The command line as data; nothing is carried out here.
 
+mod records;
 mod server;
 mod skills;
+mod work;
 
 use std::path::PathBuf;
 
@@ -10,9 +12,19 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::help;
 use crate::screen::ColorChoice;
 
+pub(crate) use records::{
+    DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
+    RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
+};
 pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
+};
+
+pub(crate) use work::{
+    BlockedArgs, CommandsArgs, CompleteArgs, ProjectArgs, ProjectCommand, QueueArgs, QueueCommand, ReportArgs,
+    SaidArgs, SayArgs, SessionArgs, SessionCommand, SubtaskArgs, SubtaskCommand, TaskCommand, TaskCreateArgs,
+    TaskGroup, TaskListArgs, TaskTreeArgs, TaskUpdateArgs,
 };
 
 /// Gives coding agents the right skills, and finds the next task of a plan.
@@ -68,8 +80,68 @@ pub(crate) enum Command {
     Up(UpArgs),
     /// Tell how the work goes, and hear what changed
     Update(UpdateArgs),
+    /// Show your tasks, their subtasks and what changed
+    Info,
+    /// Say that all your work is done
+    Complete(CompleteArgs),
+    /// Say that you cannot go on
+    Blocked(BlockedArgs),
+    /// List, finish and add subtasks of your task
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Subtask(SubtaskArgs),
+    /// Say how it goes, in one of five ways
+    Report(ReportArgs),
+    /// An old name of `report progress`
+    #[command(name = "update:progress", hide = true)]
+    UpdateProgress(SaidArgs),
+    /// An old name of `report complete`
+    #[command(name = "update:complete", hide = true)]
+    UpdateComplete(SaidArgs),
+    /// An old name of `report blocked`
+    #[command(name = "update:blocked", hide = true)]
+    UpdateBlocked(SaidArgs),
+    /// An old name of `report error`
+    #[command(name = "update:error", hide = true)]
+    UpdateError(SaidArgs),
+    /// An old name of `report needs-input`
+    #[command(name = "update:needs-input", hide = true)]
+    UpdateNeedsInput(SaidArgs),
+    /// List, make and change tasks
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Task(TaskGroup),
+    /// Show and steer the sessions of agents
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Session(SessionArgs),
+    /// Say something to an agent; it hears it with its next command
+    Say(SayArgs),
+    /// List, make and remove projects
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Project(ProjectArgs),
+    /// Take the tasks of your session one after the other
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Queue(QueueArgs),
+    /// Show how the project stands, in numbers
+    Status,
+    /// Show who you are here, and what you speak to
+    Whoami,
+    /// List the commands that you may use
+    Commands(CommandsArgs),
     /// Show what happened, or follow it live
     Events(EventsArgs),
+    /// List the roles, and see whether their skills are there
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Roles(RolesArgs),
+    /// Pass work from one role to another
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Handoff(HandoffArgs),
+    /// Write what a session starts with
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Manifest(ManifestArgs),
+    /// Note that a file was changed; for hooks, silent and never failing
+    TrackFile(TrackFileArgs),
+    /// Copy, bring back and check the database
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Db(DbArgs),
     /// Show the settings in force and where they come from
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Config(ConfigArgs),
@@ -85,6 +157,9 @@ pub(crate) struct InitArgs {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Also write the worker's skill to `.skills/maestro-worker`, for agents that Maestro does not start
+    #[arg(long)]
+    pub(crate) worker_skill: bool,
 }
 
 /// Options of `maestro plan`.

@@ -2,6 +2,9 @@
 //! process; the command cannot tell the difference.
 
 mod http;
+mod retry;
+
+use std::fmt::Write as _;
 
 use axum::Router;
 use axum::body::Body;
@@ -15,11 +18,12 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
 use self::http::Remote;
-use crate::database;
+use self::retry::Patience;
 use crate::error::CommandError;
 use crate::found::ServerFile;
 use crate::shelves;
 use crate::world::World;
+use crate::{config, database, token};
 
 /// How much of an answer is read.
 const LARGEST: usize = 256 * 1024 * 1024;
@@ -30,11 +34,23 @@ pub(crate) struct Client {
     link: Link,
     token: Option<String>,
     session: Option<String>,
+    patience: Patience,
 }
 
 enum Link {
     Remote(Remote),
-    Local(Box<Router>),
+    Local { router: Box<Router>, database: String },
+}
+
+/// What may be done about a request that got no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// Ask again: twice is the same as once.
+    Safe,
+    /// Ask again with the same key, by which the server knows a request it has carried out.
+    ByKey,
+    /// Only if it certainly was not carried out.
+    Never,
 }
 
 impl Client {
@@ -43,34 +59,123 @@ impl Client {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))?;
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
+        let patience = Patience::of(world)?;
         let link = runtime.block_on(Link::find(world))?;
-        Ok(Self {
-            runtime,
-            link,
-            token: token.map(str::to_owned),
-            session: world.variable("MAESTRO_SESSION_ID").map(str::to_owned),
-        })
+        let token = match token {
+            Some(token) => Some(token.to_owned()),
+            None => runtime.block_on(link.kept_token(world)),
+        };
+        Ok(Self { runtime, link, token, session: world.variable("MAESTRO_SESSION_ID").map(str::to_owned), patience })
+    }
+
+    /// The same client, speaking for the user and not for a session.
+    pub(crate) fn as_person(mut self) -> Self {
+        self.session = None;
+        self
+    }
+
+    /// The same client, asking once and never again.
+    pub(crate) fn in_a_hurry(mut self) -> Self {
+        self.patience = Patience::NONE;
+        self
+    }
+
+    /// What is spoken to: a server's address, or a database.
+    pub(crate) fn target(&self) -> Target<'_> {
+        match &self.link {
+            Link::Remote(remote) => Target::Server(remote.url()),
+            Link::Local { database, .. } => Target::Database(database),
+        }
     }
 
     /// Asks for something.
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
-        self.call(Method::GET, path, None)
+        self.call(Method::GET, path, None, Again::Safe)
     }
 
-    /// Sends something.
+    /// Asks for a whole list, however many parts it comes in.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<Json>, CommandError> {
+        let mut items = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let part = cursor.as_ref().map_or_else(
+                || path.to_owned(),
+                |cursor| format!("{path}{}cursor={cursor}", if path.contains('?') { '&' } else { '?' }),
+            );
+            let (answer, next) = self.ask(&Method::GET, &part, None, Again::Safe)?;
+            items.append(&mut understood::<Vec<Json>>(&part, &answer)?);
+            match next {
+                Some(next) => cursor = Some(next),
+                None => return Ok(items),
+            }
+        }
+    }
+
+    /// Sends something; sent again, it is still carried out once.
     pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
-        self.call(Method::POST, path, Some(body))
+        self.call(Method::POST, path, Some(body), Again::ByKey)
     }
 
-    fn call<T: DeserializeOwned>(&self, method: Method, path: &str, body: Option<&Json>) -> Result<T, CommandError> {
-        let bytes = self.runtime.block_on(async {
-            let response = self.send(self.request(method, path, body)?).await?;
-            let response = succeeded(response).await?;
-            all(response).await
-        })?;
-        let text: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
-        serde_json::from_slice(text)
-            .map_err(|error| CommandError::server(format!("the answer to {path} cannot be understood: {error}")))
+    /// Takes a step that would be another step if it were taken twice.
+    pub(crate) fn step<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
+        self.call(Method::POST, path, Some(body), Again::Never)
+    }
+
+    /// Changes something.
+    pub(crate) fn patch<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
+        self.call(Method::PATCH, path, Some(body), Again::ByKey)
+    }
+
+    /// Removes something.
+    pub(crate) fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
+        self.call(Method::DELETE, path, None, Again::Safe)
+    }
+
+    fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Json>,
+        again: Again,
+    ) -> Result<T, CommandError> {
+        let (answer, _) = self.ask(&method, path, body, again)?;
+        understood(path, &answer)
+    }
+
+    /// Asks, and asks again as long as that is safe and there is hope.
+    fn ask(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Json>,
+        again: Again,
+    ) -> Result<(Vec<u8>, Option<String>), CommandError> {
+        let key = (again == Again::ByKey).then(|| uuid::Uuid::now_v7().to_string());
+        self.runtime.block_on(async {
+            let mut tries = self.patience.tries();
+            loop {
+                let mut request = self.request(method, path, body)?;
+                if let Some(key) = key.as_ref().and_then(|key| header::HeaderValue::from_str(key).ok()) {
+                    request.headers_mut().insert("idempotency-key", key);
+                }
+                let failed = match self.answer(request).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(failed) => failed,
+                };
+                let hopeful = matches!(self.link, Link::Remote(_)) && failed.may_pass();
+                let safe = again != Again::Never || failed.was_not_sent();
+                match tries.next().filter(|_| hopeful && safe) {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => return Err(failed),
+                }
+            }
+        })
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Result<(Vec<u8>, Option<String>), CommandError> {
+        let response = succeeded(self.send(request).await?).await?;
+        let next = response.headers().get("maestro-next-cursor").and_then(|next| next.to_str().ok()).map(str::to_owned);
+        Ok((all(response).await?, next))
     }
 
     /// Follows a stream line by line, until it ends or the reader has enough.
@@ -80,7 +185,7 @@ impl Client {
         mut line: impl FnMut(&str) -> std::io::Result<()>,
     ) -> Result<(), CommandError> {
         self.runtime.block_on(async {
-            let mut request = self.request(Method::GET, path, None)?;
+            let mut request = self.request(&Method::GET, path, None)?;
             request.headers_mut().insert(header::ACCEPT, header::HeaderValue::from_static("text/event-stream"));
             let response = succeeded(self.send(request).await?).await?;
             let mut body = response.into_body();
@@ -101,11 +206,12 @@ impl Client {
         })
     }
 
-    fn request(&self, method: Method, path: &str, body: Option<&Json>) -> Result<Request<Body>, CommandError> {
+    fn request(&self, method: &Method, path: &str, body: Option<&Json>) -> Result<Request<Body>, CommandError> {
         let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.link.host());
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
-        } else if let Some(session) = &self.session {
+        }
+        if let Some(session) = &self.session {
             request = request.header("x-session-id", session);
         }
         let body = match body {
@@ -121,11 +227,52 @@ impl Client {
     async fn send(&self, request: Request<Body>) -> Result<Response<Body>, CommandError> {
         match &self.link {
             Link::Remote(remote) => remote.send(request).await,
-            Link::Local(router) => {
+            Link::Local { router, .. } => {
                 Ok(router.as_ref().clone().oneshot(request).await.unwrap_or_else(|never| match never {}))
             }
         }
     }
+}
+
+/// What a client speaks to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target<'a> {
+    /// The server at this address.
+    Server(&'a str),
+    /// This database, without a server.
+    Database(&'a str),
+}
+
+/// A value as it stands in an address.
+pub(crate) fn escaped(value: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    value.bytes().fold(String::new(), |mut text, byte| {
+        if keep(byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+/// A path with the questions that were asked.
+pub(crate) fn with_query(path: &str, questions: &[(&str, Option<&str>)]) -> String {
+    let mut whole = path.to_owned();
+    let mut mark = '?';
+    for (name, value) in questions {
+        if let Some(value) = value {
+            let _ = write!(whole, "{mark}{name}={}", escaped(value));
+            mark = '&';
+        }
+    }
+    whole
+}
+
+fn understood<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, CommandError> {
+    let text: &[u8] = if answer.is_empty() { b"null" } else { answer };
+    serde_json::from_slice(text)
+        .map_err(|error| CommandError::server(format!("the answer to {path} cannot be understood: {error}")))
 }
 
 impl Link {
@@ -134,7 +281,7 @@ impl Link {
         let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
         let named = world.aim.server.as_deref().or_else(|| variables.into_iter().find_map(|name| world.variable(name)));
         if let Some(url) = named {
-            return Ok(Self::Remote(Remote::connect(url).await?));
+            return Ok(Self::Remote(Remote::new(url)?));
         }
         if let Some(remote) = running(world).await {
             return Ok(Self::Remote(remote));
@@ -143,21 +290,34 @@ impl Link {
             return Err(CommandError::network("the server of this session does not answer")
                 .hint("start it with `maestro up`; a session never opens the database itself"));
         }
-        let store = database::open(database::place(world))?;
+        let settings = config::settings(world)?;
+        let place = database::place(world);
+        let database = database::shown(&place);
+        let store = database::open(place)?;
+        store.set_rules(database::rules(&settings));
         expire(&store).await;
-        Ok(Self::Local(Box::new(router(App::new(local(store, world))))))
+        let app = App::new(local(store, database::retention(&settings), world));
+        Ok(Self::Local { router: Box::new(router(app)), database })
+    }
+
+    /// The token that the server on this machine keeps for its user; nothing for any other server.
+    async fn kept_token(&self, world: &World) -> Option<String> {
+        let Self::Remote(remote) = self else { return None };
+        let file = ServerFile::read(&world.maestro_home).filter(|file| file.kept_token)?;
+        let token = token::kept(&world.maestro_home)?;
+        is_that(remote, &file).await.then_some(token)
     }
 
     fn host(&self) -> &str {
         match self {
             Self::Remote(remote) => remote.host(),
-            Self::Local(_) => "localhost",
+            Self::Local { .. } => "localhost",
         }
     }
 }
 
 /// What the router needs when no server runs.
-fn local(store: Store, world: &World) -> Options {
+fn local(store: Store, retention: i64, world: &World) -> Options {
     Options {
         store,
         access: Access::Local,
@@ -166,7 +326,7 @@ fn local(store: Store, world: &World) -> Options {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: hostname(),
         clock: database::clock(),
-        retention: i64::MAX,
+        retention,
         shelves: shelves::once(world),
     }
 }
@@ -187,15 +347,23 @@ pub(crate) fn hostname() -> String {
 }
 
 /// The server that wrote itself down, if it is still that one.
-async fn running(world: &World) -> Option<Remote> {
+pub(crate) async fn running(world: &World) -> Option<Remote> {
     let file = ServerFile::read(&world.maestro_home)?;
     if file.database != database::shown(&database::place(world)) {
         return None;
     }
-    let remote = Remote::connect(&file.url).await.ok()?;
-    let request = Request::get("/health").header(header::HOST, remote.host()).body(Body::empty()).ok()?;
-    let health: Json = serde_json::from_slice(&all(remote.send(request).await.ok()?).await.ok()?).ok()?;
-    (health["instance"] == file.instance.as_str()).then_some(remote)
+    let remote = Remote::new(&file.url).ok()?;
+    is_that(&remote, &file).await.then_some(remote)
+}
+
+/// Whether the server at the other end is the one that wrote this down.
+async fn is_that(remote: &Remote, file: &ServerFile) -> bool {
+    let ask = async || {
+        let request = Request::get("/health").header(header::HOST, remote.host()).body(Body::empty()).ok()?;
+        let answer = all(remote.send(request).await.ok()?).await.ok()?;
+        serde_json::from_slice::<Json>(&answer).ok()
+    };
+    ask().await.is_some_and(|health| health["instance"] == file.instance.as_str())
 }
 
 async fn all(response: Response<Body>) -> Result<Vec<u8>, CommandError> {
@@ -214,7 +382,9 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
     let message = body["message"].as_str().map_or_else(|| format!("the server answered {status}"), str::to_owned);
     Err(match status {
         StatusCode::NOT_FOUND => CommandError::not_found(message),
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CommandError::forbidden(message)
+        StatusCode::UNAUTHORIZED => CommandError::forbidden(message)
+            .hint("set MAESTRO_AUTH_TOKEN to the server's token, or MAESTRO_SESSION_TOKEN to this session's"),
+        StatusCode::FORBIDDEN => CommandError::forbidden(message)
             .hint("`maestro whoami` shows who you are here, and `maestro commands` what you may do"),
         status if status.is_server_error() => {
             CommandError::server(message).hint("`maestro doctor` shows what is wrong here")

@@ -1,17 +1,35 @@
 //! Which command is it? One file for each.
 
+mod allowed;
 mod completions;
 mod config;
+mod db;
 mod doctor;
 mod events;
+mod handoff;
 mod help;
 mod home;
+mod info;
 mod init;
+mod manifest;
 mod plan;
+mod project;
 mod prompt;
+mod queue;
+mod report;
+mod roles;
+mod say;
+mod session;
 mod skills;
+mod status;
+mod subtask;
+mod task;
+mod track_file;
 mod up;
 mod update;
+mod whoami;
+
+use maestro_core::report::ReportKind;
 
 use crate::args::{Cli, Command};
 use crate::error::CommandError;
@@ -29,7 +47,30 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Plan(args)) => plan::run(args, world),
         Some(Command::Up(args)) => up::run(args, world),
         Some(Command::Update(args)) => update::run(args, world),
+        Some(Command::Info) => info::run(world),
+        Some(Command::Complete(args)) => report::complete(args, world),
+        Some(Command::Blocked(args)) => report::blocked(args, world),
+        Some(Command::Subtask(args)) => subtask::run(args, world),
+        Some(Command::Report(args)) => report::run(args, world),
+        Some(Command::UpdateProgress(args)) => report::said(ReportKind::Progress, args, world),
+        Some(Command::UpdateComplete(args)) => report::said(ReportKind::Complete, args, world),
+        Some(Command::UpdateBlocked(args)) => report::said(ReportKind::Blocked, args, world),
+        Some(Command::UpdateError(args)) => report::said(ReportKind::Error, args, world),
+        Some(Command::UpdateNeedsInput(args)) => report::said(ReportKind::NeedsInput, args, world),
+        Some(Command::Task(args)) => task::run(args, world),
+        Some(Command::Session(args)) => session::run(args, world),
+        Some(Command::Say(args)) => say::run(args, world),
+        Some(Command::Project(args)) => project::run(args, world),
+        Some(Command::Queue(args)) => queue::run(args, world),
+        Some(Command::Status) => status::run(world),
+        Some(Command::Whoami) => whoami::run(world),
+        Some(Command::Commands(args)) => allowed::run(args, world),
         Some(Command::Events(args)) => events::run(args, world),
+        Some(Command::Roles(args)) => roles::run(args, world),
+        Some(Command::Handoff(args)) => handoff::run(args, world),
+        Some(Command::Manifest(args)) => manifest::run(args, world),
+        Some(Command::TrackFile(args)) => Ok(track_file::run(args, world)),
+        Some(Command::Db(args)) => db::run(args, world),
         Some(Command::Config(args)) => config::run(args, world),
         Some(Command::Completions(args)) => Ok(completions::run(args)),
         Some(Command::Help(args)) => help::run(args),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use maestro_store::{Clock, Place, Store, StoreError};
+use maestro_core::Settings;
+use maestro_store::{Clock, Place, Rules, Store, StoreError};
 
 use crate::error::CommandError;
 use crate::files;
@@ -55,6 +56,19 @@ pub(crate) fn open(place: Place) -> Result<Store, CommandError> {
         })?;
     }
     Store::open(place, &clock()).map_err(|error| failed(&error))
+}
+
+/// What the settings decide about what is stored.
+pub(crate) fn rules(settings: &Settings) -> Rules {
+    const MINUTE: i64 = 60 * 1000;
+    let silence = i64::from(settings.session_silence_minutes.value) * MINUTE;
+    Rules { when_done: settings.task_when_done.value, silence }
+}
+
+/// For how many milliseconds events of finished things are kept.
+pub(crate) fn retention(settings: &Settings) -> i64 {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    i64::from(settings.event_retention_days.value) * DAY
 }
 
 /// The time, as everything stored has it.

@@ -47,7 +47,9 @@ pub(crate) enum Kind {
     Config,
     /// The file system refused.
     Io,
-    /// There is no server, or the connection broke.
+    /// There is no server.
+    Unreachable,
+    /// The connection broke.
     Network,
     /// The caller may not do it.
     Forbidden,
@@ -66,7 +68,7 @@ impl Kind {
             Self::NotFound => "resource_not_found",
             Self::Config => "invalid_config",
             Self::Io => "io_error",
-            Self::Network => "network_error",
+            Self::Unreachable | Self::Network => "network_error",
             Self::Forbidden => "permission_denied",
             Self::NoContext => "no_context",
             Self::Server => "server_error",
@@ -103,6 +105,11 @@ impl CommandError {
 
     pub(crate) fn network(message: impl Into<String>) -> Self {
         Self::new(Kind::Network, message)
+    }
+
+    /// Nobody was there to hear the request.
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unreachable, message)
     }
 
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
@@ -173,10 +180,25 @@ impl CommandError {
         &self.message
     }
 
+    /// Whether it may go well the next time, with nothing changed.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self.kind, Kind::Unreachable | Kind::Network | Kind::Server)
+    }
+
+    /// Whether certainly nothing was carried out.
+    pub(crate) fn was_not_sent(&self) -> bool {
+        self.kind == Kind::Unreachable
+    }
+
+    /// Whether what was named does not exist.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.kind == Kind::NotFound
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self.kind {
             Kind::NotFound => Exit::NotFound,
-            Kind::Network => Exit::Network,
+            Kind::Unreachable | Kind::Network => Exit::Network,
             Kind::Forbidden => Exit::Forbidden,
             Kind::Invalid | Kind::Config | Kind::Io | Kind::NoContext | Kind::Server | Kind::Internal => Exit::Failed,
         }

@@ -92,6 +92,20 @@ pub(crate) fn sync(plan: &SyncPlan) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes a new directory in one step. One that is there already is left alone, and that is an error.
+pub(crate) fn create_directory(path: &Path, contents: &[Edit]) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(parent)?;
+    let fresh = tempfile::Builder::new().prefix(".new-").tempdir_in(parent)?;
+    for edit in contents {
+        write_file(fresh.path(), edit)?;
+    }
+    allow_reading(fresh.path())?;
+    fs::rename(fresh.path(), path)?;
+    drop(fresh.keep());
+    Ok(())
+}
+
 fn write_file(dir: &Path, edit: &Edit) -> io::Result<()> {
     let path: PathBuf = dir.join(&edit.path);
     if let Some(parent) = path.parent() {

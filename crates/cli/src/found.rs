@@ -19,6 +19,9 @@ pub(crate) struct ServerFile {
     pub(crate) database: String,
     /// Which Maestro it is.
     pub(crate) version: String,
+    /// Whether it asks for the token that is kept beside this file.
+    #[serde(default)]
+    pub(crate) kept_token: bool,
 }
 
 fn path(home: &Path) -> PathBuf {

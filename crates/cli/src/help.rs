@@ -5,10 +5,26 @@ use std::fmt::Write as _;
 /// The groups of the overview. A test sees to it that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["init", "up", "doctor"]),
-    ("Skills", &["skills"]),
-    ("Work", &["plan", "prompt", "update"]),
-    ("Watch and steer", &["events"]),
-    ("More", &["config", "completions", "help"]),
+    ("Skills", &["skills", "roles"]),
+    ("Work", &["project", "task", "plan", "prompt"]),
+    ("Watch and steer", &["status", "session", "say", "handoff", "events"]),
+    ("More", &["db", "config", "completions", "help"]),
+];
+
+/// What only agents call; `maestro help agent` tells of it, the overview does not.
+#[cfg(test)]
+const FOR_AGENTS: &[&str] = &[
+    "info",
+    "update",
+    "complete",
+    "blocked",
+    "subtask",
+    "report",
+    "queue",
+    "whoami",
+    "commands",
+    "manifest",
+    "track-file",
 ];
 
 /// The overview that `maestro --help` prints.
@@ -42,6 +58,32 @@ pub(crate) fn overview(grammar: &clap::Command) -> String {
 pub(crate) const AGENT: &str = "\
 What agents and programs call. Each prints data to standard output and takes --json.
 
+Your work. MAESTRO_SESSION_ID or MAESTRO_TASK_ID says who you are. Lines that begin with `!` say what changed meanwhile.
+
+  maestro info                     {session, tasks, notices, changes}: your tasks with their subtasks
+  maestro update [MESSAGE]         what you do or found out; without words, a sign of life
+  maestro subtask list             the subtasks of your task
+  maestro subtask complete ID      a subtask is done; `fail ID REASON` when it could not be
+  maestro subtask create TITLE     one more subtask, with -d in full
+  maestro complete [MESSAGE]       all your work is done
+  maestro blocked REASON           you cannot go on
+  maestro report KIND MESSAGE      progress, complete, blocked, error, needs-input; --task ID,ID about some tasks only
+                                   {success, sessionId, sessionStatus, sessionCompleted, taskIds, notices, changes}
+  maestro queue start              begin the next task of your queue; then `complete`, `fail` or `skip` it
+  maestro whoami                   {role, sessionId, projectId, taskIds, strategy, server, database, commands}
+  maestro commands --check COMMAND whether you may use it; exit code 4 if not
+
+Everybody's work. What is printed with --json is what the server answered.
+
+  maestro task list|get|create|children|update|start|complete|block|delete|tree
+  maestro session info|get|list|register|complete|needs-input|resume-working|pause|resume|cancel|rename
+  maestro project list|get|create|delete
+  maestro say ID TEXT              {id, state, how}: words for an agent
+  maestro status                   {project, tasks, activeSessions}: a project in numbers
+  maestro events --follow          what happens, a line each
+
+Skills, plans and settings.
+
   maestro skills list --json       {skills, problems, shadowed}: every skill on this machine
   maestro skills read NAME[,NAME]  a skill's full text, between `Reading:` and `Skill read:`
   maestro skills show NAME --json  everything known about one skill
@@ -55,10 +97,16 @@ What agents and programs call. Each prints data to standard output and takes --j
   maestro prompt PLAN.md|TASK      what an agent is told: {text, tokens, events, cut, left_out}
   maestro plan list PLAN.md --json {tasks, problems, done, total}
   maestro config show --json       every setting with its origin
+  maestro roles check --json       {ok, roles}: whether each role has the skills it needs
+  maestro handoff list --json      what was passed from role to role; create, accept and complete answer the record
+  maestro session suggest-name ROLE --json [{name, person, background}]
+  maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
+  maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
+  maestro db check --json          {ok, database, findings}
   maestro doctor --json            {ok, problems, roots, agents, settings}
 
 With --json an error is one object on standard output: {success, error, message, details, suggestion}.
-Exit codes: 0 ok, 1 failed or wrongly called, 2 not found.
+Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed.
 ";
 
 #[cfg(test)]
@@ -69,10 +117,19 @@ mod tests {
     #[test]
     fn every_command_is_in_one_group_of_the_help() {
         let grammar = Cli::grammar();
-        let mut typed: Vec<&str> = grammar.get_subcommands().map(clap::Command::get_name).collect();
+        let shown = grammar.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut typed: Vec<&str> = shown.map(clap::Command::get_name).collect();
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, commands)| *commands).copied().collect();
+        grouped.extend(FOR_AGENTS);
         typed.sort_unstable();
         grouped.sort_unstable();
         assert_eq!(typed, grouped);
+    }
+
+    #[test]
+    fn agents_are_told_of_all_that_is_for_them() {
+        for command in FOR_AGENTS {
+            assert!(AGENT.contains(&format!("  maestro {command}")), "{command} is missing");
+        }
     }
 }

@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 
+use maestro_core::notice::{self, Notice};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::client::Client;
+use crate::client::{Client, escaped};
+use crate::context;
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::clean;
+use crate::wire;
 use crate::world::World;
 
 /// What a report is answered with.
@@ -16,8 +19,21 @@ use crate::world::World;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Answer {
     pub(crate) session_id: String,
+    pub(crate) session_status: String,
+    pub(crate) notices: Vec<Json>,
     pub(crate) changes: Vec<String>,
     pub(crate) notice_cursor: i64,
+}
+
+impl Answer {
+    /// The same without what is said about a task that the session itself has just made.
+    pub(crate) fn without(mut self, task: &str) -> Self {
+        self.notices.retain(|notice| notice["task"] != task);
+        if let Ok(notices) = self.notices.iter().map(Notice::deserialize).collect::<Result<Vec<_>, _>>() {
+            self.changes = notice::in_words(&notices);
+        }
+        self
+    }
 }
 
 /// A session, or the task it is known by.
@@ -29,23 +45,38 @@ pub(crate) enum Speaker {
 impl Speaker {
     /// Who speaks, by the environment: a session, or at least a task.
     pub(crate) fn of(world: &World) -> Result<Self, CommandError> {
-        if let Some(session) = world.variable("MAESTRO_SESSION_ID") {
-            return Ok(Self::Session(session.to_owned()));
-        }
-        let first = world.variable("MAESTRO_TASK_IDS").and_then(|ids| ids.split(',').next());
-        match world.variable("MAESTRO_TASK_ID").or(first) {
-            Some(task) => Ok(Self::Task(task.to_owned())),
-            None => Err(CommandError::no_context("nothing says which session or task this is about")
-                .hint("set MAESTRO_SESSION_ID or MAESTRO_TASK_ID; sessions that Maestro starts have both")),
+        Self::maybe(world).ok_or_else(|| {
+            CommandError::no_context("nothing says which session or task this is about")
+                .hint("set MAESTRO_SESSION_ID or MAESTRO_TASK_ID; sessions that Maestro starts have both")
+        })
+    }
+
+    /// The same, or nobody: then a person is speaking.
+    pub(crate) fn maybe(world: &World) -> Option<Self> {
+        match context::session(world) {
+            Some(session) => Some(Self::Session(session.to_owned())),
+            None => context::tasks(world).into_iter().next().map(Self::Task),
         }
     }
 
     /// Where its reports go.
-    pub(crate) fn reports(&self) -> String {
+    fn reports(&self) -> String {
         match self {
-            Self::Session(id) => format!("/api/sessions/{id}/reports"),
-            Self::Task(id) => format!("/api/tasks/{id}/reports"),
+            Self::Session(id) => format!("/api/sessions/{}/reports", escaped(id)),
+            Self::Task(id) => format!("/api/tasks/{}/reports", escaped(id)),
         }
+    }
+
+    /// Says something; the answer as it came, and taken apart.
+    pub(crate) fn say(&self, client: &Client, body: &Json) -> Result<(Json, Answer), CommandError> {
+        let whole: Json = client.post(&self.reports(), body)?;
+        let answer = wire::read(&whole)?;
+        Ok((whole, answer))
+    }
+
+    /// Gives a sign of life, and so finds out which session it is and what it has not heard.
+    pub(crate) fn beat(&self, client: &Client) -> Result<Answer, CommandError> {
+        Ok(self.say(client, &json!({ "kind": "progress" }))?.1)
     }
 }
 
@@ -57,27 +88,36 @@ pub(crate) fn report(
     said: &str,
     world: &World,
 ) -> Result<Reply, CommandError> {
-    let whole: Json = client.post(&speaker.reports(), body)?;
-    let answer: Answer = serde_json::from_value(whole.clone())
-        .map_err(|error| CommandError::server(format!("the answer cannot be understood: {error}")))?;
-    let mut text = String::new();
+    let (whole, answer) = speaker.say(&client, body)?;
     if world.json {
-        let _ = writeln!(text, "{whole}");
-    } else {
-        let _ = writeln!(text, "{said}");
-        for change in &answer.changes {
-            let _ = writeln!(text, "{} {}", world.paint.warning("!"), clean(change));
-        }
+        return Ok(confirmed(client, &answer, format!("{whole}\n")));
     }
-    Ok(heard(client, &answer, text))
+    Ok(told(client, &answer, format!("{said}\n"), world))
+}
+
+/// The text, then what the session has not heard; heard, once it is printed.
+pub(crate) fn told(client: Client, answer: &Answer, mut text: String, world: &World) -> Reply {
+    for change in &answer.changes {
+        let _ = writeln!(text, "{} {}", world.paint.warning("!"), clean(change));
+    }
+    confirmed(client, answer, text)
+}
+
+/// The text of any command; if a session gave it, also what the session has not heard.
+pub(crate) fn with_news(client: Client, text: String, world: &World) -> Reply {
+    // The command itself went well, so what goes wrong here must not spoil it; the news stay for the next one.
+    match context::session(world).map(|id| Speaker::Session(id.to_owned()).beat(&client)) {
+        Some(Ok(answer)) => told(client, &answer, text, world),
+        _ => Reply::text(text),
+    }
 }
 
 /// Prints first and confirms then, so that nothing counts as heard that was not.
-fn heard(client: Client, answer: &Answer, text: String) -> Reply {
+pub(crate) fn confirmed(client: Client, answer: &Answer, text: String) -> Reply {
     if answer.notice_cursor == 0 {
         return Reply::text(text);
     }
-    let path = format!("/api/sessions/{}/notices/confirm", answer.session_id);
+    let path = format!("/api/sessions/{}/notices/confirm", escaped(&answer.session_id));
     let body = json!({ "noticeCursor": answer.notice_cursor, "how": "reply to a command" });
     Reply::stream(move |out| {
         out.write_all(text.as_bytes())?;

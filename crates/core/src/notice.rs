@@ -91,6 +91,8 @@ fn other_words(notice: &Notice) -> Option<String> {
         Notice::Paused => "paused: stop after what you are doing, and wait".to_owned(),
         Notice::Resumed => "resumed: go on".to_owned(),
         Notice::Cancelled => "cancelled: stop now".to_owned(),
+        // The user's own messages are signed `you`, which an agent would take for itself.
+        Notice::Message { from, text, .. } if from == "you" => format!("the user says: {text}"),
         Notice::Message { from, text, .. } => format!("{from} says: {text}"),
     })
 }

@@ -11,16 +11,20 @@
 //! 7. Nobody said anything: the subtasks decide. All closed and one of them completed: done; one in progress: in
 //!    progress. Everybody left it, or has not come to it yet: it is open again.
 
+use serde::Serialize;
+
 use crate::session::PairStatus;
 use crate::task::TaskStatus;
 
 /// What a task becomes when its work is done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub enum WhenDone {
     /// It is completed.
     #[default]
+    #[serde(rename = "completed")]
     Complete,
     /// Somebody looks at it first.
+    #[serde(rename = "in_review")]
     Review,
 }
 

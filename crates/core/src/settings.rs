@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::problem::{Code, Problem, Severity};
+use crate::rollup::WhenDone;
 
 pub use key::Key;
 pub use layer::{ConfigText, Layer};
@@ -24,6 +25,12 @@ const MOST_BODY_CHARS: i64 = 10_000_000;
 
 /// The most tokens that a table of skills may be allowed.
 const MOST_BUDGET_TOKENS: i64 = 1_000_000;
+
+/// The most minutes that a session may be silent: a week.
+const MOST_SILENCE_MINUTES: i64 = 7 * 24 * 60;
+
+/// The most days that events may be kept: a century.
+const MOST_RETENTION_DAYS: i64 = 36_500;
 
 /// The directories that relative settings are resolved against.
 #[derive(Debug, Clone)]
@@ -97,6 +104,16 @@ pub enum Validation {
     Strict,
 }
 
+/// Who may call a server without showing a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Auth {
+    /// The local user.
+    Local,
+    /// Nobody.
+    Required,
+}
+
 /// Every setting with its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -128,6 +145,14 @@ pub struct Settings {
     pub skills_max_body_chars: Setting<usize>,
     /// See [`Key::SkillsBudgetTokens`].
     pub skills_budget_tokens: Setting<usize>,
+    /// See [`Key::SessionSilenceMinutes`].
+    pub session_silence_minutes: Setting<u32>,
+    /// See [`Key::TaskWhenDone`].
+    pub task_when_done: Setting<WhenDone>,
+    /// See [`Key::EventRetentionDays`].
+    pub event_retention_days: Setting<u32>,
+    /// See [`Key::Auth`].
+    pub auth: Setting<Auth>,
 }
 
 const DIRS: [&str; 4] = [".agent/skills", "~/.agent/skills", ".claude/skills", "~/.claude/skills"];
@@ -169,6 +194,10 @@ impl Settings {
             skills_load_references: default(false),
             skills_max_body_chars: default(20_000),
             skills_budget_tokens: default(4_000),
+            session_silence_minutes: default(15),
+            task_when_done: default(WhenDone::Complete),
+            event_retention_days: default(30),
+            auth: default(Auth::Local),
         }
     }
 
@@ -209,6 +238,14 @@ impl Settings {
                 format!("it must be {}", misfit.expected),
             )
         };
+        if layer.comes_with_project() && matches!(entry.key, Key::Auth | Key::EventRetentionDays) {
+            return Err(entry.place.problem(
+                Code::ConfigInvalid,
+                Severity::Error,
+                format!("a project may not set `{}`", entry.key.as_str()),
+                "set it in your own config.toml: it holds for everything that is stored, of all projects",
+            ));
+        }
         let path = || raw.path(&places.home, layer::base(layer, &places.project, &places.working_dir));
         macro_rules! set {
             ($field:ident, $value:expr) => {
@@ -237,13 +274,23 @@ impl Settings {
                 }
             }
             Key::SkillsSyncOnStart => set!(skills_sync_on_start, raw.flag()),
-            Key::SkillsValidation => set!(skills_validation, raw.validation()),
+            Key::SkillsValidation => {
+                let words = [("lenient", Validation::Lenient), ("strict", Validation::Strict)];
+                set!(skills_validation, raw.choice(&words));
+            }
             Key::SkillsIndex => set!(skills_index, raw.flag()),
             Key::SkillsMaxSelectedImpl => set!(skills_max_selected_impl, raw.count(255)),
             Key::SkillsMaxSelectedReview => set!(skills_max_selected_review, raw.count(255)),
             Key::SkillsLoadReferences => set!(skills_load_references, raw.flag()),
             Key::SkillsMaxBodyChars => set!(skills_max_body_chars, raw.count(MOST_BODY_CHARS)),
             Key::SkillsBudgetTokens => set!(skills_budget_tokens, raw.count(MOST_BUDGET_TOKENS)),
+            Key::SessionSilenceMinutes => set!(session_silence_minutes, raw.number(1..=MOST_SILENCE_MINUTES)),
+            Key::TaskWhenDone => {
+                let words = [("completed", WhenDone::Complete), ("in_review", WhenDone::Review)];
+                set!(task_when_done, raw.choice(&words));
+            }
+            Key::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
+            Key::Auth => set!(auth, raw.choice(&[("local", Auth::Local), ("required", Auth::Required)])),
         }
         Ok(())
     }
@@ -276,6 +323,10 @@ impl Settings {
             Key::SkillsLoadReferences => plain(&self.skills_load_references),
             Key::SkillsMaxBodyChars => plain(&self.skills_max_body_chars),
             Key::SkillsBudgetTokens => plain(&self.skills_budget_tokens),
+            Key::SessionSilenceMinutes => plain(&self.session_silence_minutes),
+            Key::TaskWhenDone => plain(&self.task_when_done),
+            Key::EventRetentionDays => plain(&self.event_retention_days),
+            Key::Auth => plain(&self.auth),
         }
     }
 }

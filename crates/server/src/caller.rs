@@ -38,11 +38,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 /// Makes out who calls: the server's token, a session's token, the name of a session that has none, or nobody special.
 pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     if let Some(token) = bearer(headers)? {
-        return of_token(app, token).await;
+        let caller = of_token(app, token).await?;
+        // Whoever holds the server's token may still say on whose behalf a command runs.
+        return if caller.0 == Actor::Person { named(app, headers).await } else { Ok(caller) };
     }
     if matches!(app.facts.access, Access::Token(_)) {
         return Err(ApiError::unauthorized("a token is needed: Authorization: Bearer …"));
     }
+    named(app, headers).await
+}
+
+/// The session that is named, or nobody special.
+async fn named(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     match headers.get(SESSION).map(|value| value.to_str().unwrap_or_default()) {
         None => Ok(Caller(Actor::Person)),
         Some(name) => of_name(app, name).await,

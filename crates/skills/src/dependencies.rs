@@ -21,9 +21,9 @@ pub struct Resolved<'a> {
 }
 
 /// The skill that every session has.
-const BASE_SKILL: &str = "maestro-cli";
+pub(crate) const BASE_SKILL: &str = "maestro-cli";
 
-fn role_skill(role: Role) -> &'static str {
+pub(crate) fn role_skill(role: Role) -> &'static str {
     match role {
         Role::Worker => "maestro-worker",
         Role::Orchestrator => "maestro-orchestrator",

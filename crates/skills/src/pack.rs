@@ -153,6 +153,12 @@ impl Pack {
         Self { name, digest, files, left_out }
     }
 
+    /// The files of one of its skills, relative to that skill's folder.
+    pub fn skill_files(&self, name: &str) -> Vec<Edit> {
+        let of_skill = |edit: &Edit| Some(Edit { path: edit.path.strip_prefix(name).ok()?.to_owned(), ..edit.clone() });
+        self.files.iter().filter_map(of_skill).collect()
+    }
+
     /// The directories of its skills, without looking at the disk.
     pub fn skill_names(&self) -> Vec<&str> {
         let is_lead = |file: &&Edit| {

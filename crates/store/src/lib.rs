@@ -55,7 +55,7 @@ pub use tasks::{CreateTask, DeleteTask, Subtasks, TaskById, TaskFilter, TaskPatc
 pub use timeline::{NewEntry, Part, SessionEvents, Timeline};
 pub use tokens::{IssueToken, NeedsToken, TokenHolder, hash};
 pub use tx::{Rules, Scope, Tx};
-pub use upkeep::{Check, Finding, Retain, Retained, backup, restore};
+pub use upkeep::{Check, Finding, Retain, Retained, backup, backup_file, restore};
 
 /// A part of a list: at most `limit` things after `after`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

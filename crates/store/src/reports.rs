@@ -81,9 +81,8 @@ impl Change for Report {
         let asks = self.asks(&reporter, status);
         touch(tx, &reporter, status, asks.as_deref())?;
         self.write_lines(tx, &reporter, &subjects)?;
-        if status.is_over() && status == reporter.status {
-            // Somebody ended it; its words are kept, and change nothing.
-        } else if !self.is_heartbeat() || status != reporter.status {
+        let says = !self.is_heartbeat() || status != reporter.status;
+        if says && self.counts(&reporter, status) {
             self.set_pairs(tx, &reporter, &bound, &subjects)?;
         }
         if status != reporter.status && status.is_over() {
@@ -147,6 +146,13 @@ impl Report {
             SessionStatus::Paused => SessionStatus::Paused,
             _ => SessionStatus::Working,
         }
+    }
+
+    /// Whether it changes anything. The words of a session that somebody ended are kept, and that is all; one that said
+    /// it was done may still finish the subtasks it names.
+    fn counts(&self, reporter: &Reporter, status: SessionStatus) -> bool {
+        let had_ended = status.is_over() && status == reporter.status;
+        !had_ended || (status == SessionStatus::Completed && !self.tasks.is_empty())
     }
 
     /// What the session asks of a person from now on; a sign of life answers nothing.
@@ -290,13 +296,17 @@ fn news(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<N
     Ok(news)
 }
 
-/// The youngest living session at work on a task; one is begun if there is none.
+/// The youngest living session at work on a task; else one that fell silent and so lives again, or that was cancelled
+/// and must hear of it. One is begun if there is none.
 fn session_of(tx: &mut Tx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
     let task = tasks::by_id(tx, task)?;
     let found = tx.row(
         "SELECT sessions.id FROM sessions JOIN task_sessions ON task_sessions.session_id = sessions.id \
-         WHERE task_sessions.task_id = $1 AND sessions.status NOT IN ('completed', 'failed', 'stopped') \
-         ORDER BY sessions.ord DESC LIMIT 1",
+         WHERE task_sessions.task_id = $1 AND (sessions.status NOT IN ('completed', 'failed', 'stopped') \
+           OR sessions.end_reason = 'silence' \
+           OR (sessions.end_reason = 'cancelled' \
+             AND EXISTS (SELECT 1 FROM notices WHERE notices.session_id = sessions.id))) \
+         ORDER BY CASE WHEN sessions.end_reason IS NULL THEN 0 ELSE 1 END, sessions.ord DESC LIMIT 1",
         &[(&task.id).into()],
     )?;
     if let Some(mut row) = found {

@@ -161,6 +161,11 @@ pub fn backup(store: &Store, to: &Path) -> Result<(), StoreError> {
             return Err(StoreError::Invalid("a PostgreSQL database is backed up with pg_dump".to_owned()));
         }
     };
+    backup_file(from, to)
+}
+
+/// Writes a copy of a SQLite file; only it is opened, and only while this takes.
+pub fn backup_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     if to.exists() {
         return Err(StoreError::File { path: to.to_owned(), cause: "it exists already".to_owned() });
     }
@@ -191,6 +196,21 @@ pub fn restore(copy: &Path, to: &Path) -> Result<(), StoreError> {
         return Err(refused("it is no copy of a Maestro database".to_owned()));
     }
     let mut target = sqlite::open(to, Options::default())?;
+    // Leaving the write-ahead log needs the file for oneself, so this finds out whether anybody else has it open.
+    alone(&target)?;
     Backup::new(&source, &mut target)?.run_to_completion(1000, Duration::ZERO, None)?;
     Ok(())
+}
+
+/// Waits a while for others to close the file.
+fn alone(connection: &rusqlite::Connection) -> Result<(), StoreError> {
+    const TRIES: u32 = 50;
+    const PAUSE: Duration = Duration::from_millis(100);
+    for _ in 0..TRIES {
+        match connection.pragma_update(None, "journal_mode", "DELETE").map_err(StoreError::from) {
+            Err(StoreError::Busy) => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    Err(StoreError::Busy)
 }

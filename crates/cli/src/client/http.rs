@@ -15,16 +15,23 @@ use crate::error::CommandError;
 /// How long a server has to accept a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection to a server.
+/// How long a server has to begin its answer.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A server, and the connection to it while there is one.
 pub(crate) struct Remote {
+    url: String,
+    host: String,
+    port: u16,
     authority: String,
     /// A path that a proxy put before ours.
     prefix: String,
-    connection: Mutex<SendRequest<Body>>,
+    connection: Mutex<Option<SendRequest<Body>>>,
 }
 
 impl Remote {
-    pub(crate) async fn connect(url: &str) -> Result<Self, CommandError> {
+    /// The server at an address; nothing is sent yet.
+    pub(crate) fn new(url: &str) -> Result<Self, CommandError> {
         let bad = |why: &str| {
             CommandError::invalid(format!("`{url}` is no address of a server: {why}"))
                 .hint("an address looks like http://127.0.0.1:3000")
@@ -36,27 +43,41 @@ impl Remote {
             _ => return Err(bad("it must begin with http://")),
         }
         let authority = uri.authority().ok_or_else(|| bad("it names no host"))?;
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-        let port = authority.port_u16().unwrap_or(80);
-        let refused = |cause: &dyn std::error::Error| {
-            CommandError::network(format!("nothing answers at {url}"))
-                .because(cause)
-                .hint("start a server with `maestro up`, or unset MAESTRO_API_URL and --server to work without one")
-        };
-        let stream = timeout(PATIENCE, TcpStream::connect((host, port))).await.map_err(|late| refused(&late))?;
-        let stream = stream.map_err(|error| refused(&error))?;
-        // Small requests should not wait for more.
-        let _ = stream.set_nodelay(true);
-        let (connection, driver) = handshake(TokioIo::new(stream)).await.map_err(|error| refused(&error))?;
-        tokio::spawn(driver);
-        let prefix = uri.path().trim_end_matches('/').to_owned();
-        Ok(Self { authority: authority.to_string(), prefix, connection: Mutex::new(connection) })
+        Ok(Self {
+            url: url.to_owned(),
+            host: authority.host().trim_start_matches('[').trim_end_matches(']').to_owned(),
+            port: authority.port_u16().unwrap_or(80),
+            authority: authority.to_string(),
+            prefix: uri.path().trim_end_matches('/').to_owned(),
+            connection: Mutex::new(None),
+        })
+    }
+
+    /// Where it answers.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     pub(crate) fn host(&self) -> &str {
         &self.authority
     }
 
+    async fn connect(&self) -> Result<SendRequest<Body>, CommandError> {
+        let refused = |cause: &dyn std::error::Error| {
+            CommandError::unreachable(format!("nothing answers at {}", self.url))
+                .because(cause)
+                .hint("start a server with `maestro up`, or unset MAESTRO_API_URL and --server to work without one")
+        };
+        let stream = timeout(PATIENCE, TcpStream::connect((self.host.as_str(), self.port))).await;
+        let stream = stream.map_err(|late| refused(&late))?.map_err(|error| refused(&error))?;
+        // Small requests should not wait for more.
+        let _ = stream.set_nodelay(true);
+        let (connection, driver) = handshake(TokioIo::new(stream)).await.map_err(|error| refused(&error))?;
+        tokio::spawn(driver);
+        Ok(connection)
+    }
+
+    /// Sends a request; a connection that broke is not used again.
     pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, CommandError> {
         let broken = |error: &dyn std::error::Error| {
             CommandError::network(format!("the connection to {} broke", self.authority)).because(error)
@@ -65,9 +86,15 @@ impl Remote {
             let path = format!("{}{}", self.prefix, request.uri());
             *request.uri_mut() = path.parse().map_err(|error| broken(&error))?;
         }
-        let mut connection = self.connection.lock().await;
+        let mut slot = self.connection.lock().await;
+        let mut connection = match slot.take().filter(|connection| !connection.is_closed()) {
+            Some(connection) => connection,
+            None => self.connect().await?,
+        };
         connection.ready().await.map_err(|error| broken(&error))?;
-        let response = connection.send_request(request).await.map_err(|error| broken(&error))?;
+        let answered = timeout(LONGEST, connection.send_request(request)).await;
+        let response = answered.map_err(|late| broken(&late))?.map_err(|error| broken(&error))?;
+        *slot = Some(connection);
         Ok(response.map(Body::new))
     }
 }

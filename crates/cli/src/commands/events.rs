@@ -6,7 +6,7 @@ use std::io;
 use serde_json::Value as Json;
 
 use crate::args::EventsArgs;
-use crate::client::Client;
+use crate::client::{Client, with_query};
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::clean;
@@ -38,31 +38,16 @@ pub(crate) fn run(args: &EventsArgs, world: &World) -> Result<Reply, CommandErro
 }
 
 fn path(args: &EventsArgs, world: &World) -> String {
-    let mut path = "/api/events?".to_owned();
-    let mut add = |name: &str, value: Option<&str>| {
-        if let Some(value) = value {
-            let _ = write!(path, "{name}={}&", escaped(value));
-        }
-    };
-    add("since", args.since.map(|since| since.to_string()).as_deref());
-    add("projectId", world.aim.project.as_deref());
-    add("taskId", args.task.as_deref());
-    add("sessionId", args.session.as_deref());
-    path.pop();
-    path
-}
-
-/// A value as it stands in a query.
-fn escaped(value: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    value.bytes().fold(String::new(), |mut text, byte| {
-        if keep(byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
+    let since = args.since.map(|since| since.to_string());
+    with_query(
+        "/api/events",
+        &[
+            ("since", since.as_deref()),
+            ("projectId", world.aim.project.as_deref()),
+            ("taskId", args.task.as_deref()),
+            ("sessionId", args.session.as_deref()),
+        ],
+    )
 }
 
 /// An event for a person: number, kind, and the words that say most.

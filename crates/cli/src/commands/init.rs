@@ -2,17 +2,24 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 
 use maestro_core::Problem;
+use maestro_skills::Pack;
 use serde_json::json;
 
 use crate::args::InitArgs;
+use crate::client::Client;
 use crate::error::CommandError;
 use crate::packs::SyncState;
 use crate::reply::Reply;
 use crate::screen::{self, clean_path};
+use crate::wire::{self, Project};
 use crate::world::World;
 use crate::{config, files, packs};
+
+/// The skill of those who work on tasks.
+const WORKER: &str = "maestro-worker";
 
 /// What a fresh project's file says.
 const CONFIG: &str = "\
@@ -51,10 +58,15 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
         pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
     }
+    let worker_skill = if args.worker_skill { Some(write_worker_skill(world)?) } else { None };
+    let registered = register(world);
     if world.json {
         return Reply::json(&json!({
             "config": path.to_string_lossy(),
             "written": !exists,
+            "project": registered.as_ref().ok().map(|registered| &registered.id),
+            "projectProblem": registered.as_ref().err().map(CommandError::message),
+            "workerSkill": worker_skill.as_ref().map(|written| written.path.to_string_lossy()),
             "pack": pack.as_ref().map(|pack| pack.directory.to_string_lossy()),
             "problems": problems,
         }));
@@ -67,9 +79,56 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
             SyncState::Current => writeln!(text, "The copy of the skill pack {from} in {copy} is up to date."),
         };
     }
+    if let Some(written) = worker_skill {
+        let shown = world.short(&written.path);
+        let _ = if written.is_new {
+            writeln!(text, "Wrote {}: how an agent reports to Maestro.", clean_path(&shown))
+        } else {
+            writeln!(text, "{} is there already and stays as it is.", clean_path(&shown))
+        };
+    }
     text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
-    let notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
+    let mut notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
+    if let Err(error) = registered {
+        let why = clean_path(error.message());
+        let _ = writeln!(notes, "{} the project was not registered: {why}", world.note_paint.warning("warning:"));
+        let _ = writeln!(notes, "{} `maestro init` tries again", world.note_paint.help("hint:"));
+    }
     Ok(Reply::text(text).with_notes(notes))
+}
+
+/// Makes the project known to the store, unless it is.
+fn register(world: &World) -> Result<Project, CommandError> {
+    let directory = world.places.project.to_string_lossy();
+    let client = Client::open(world)?;
+    let known: Vec<Project> = wire::read_all(&client.list("/api/projects")?)?;
+    if let Some(project) = known.into_iter().find(|project| project.working_dir == directory) {
+        return Ok(project);
+    }
+    let name = world.places.project.file_name().map_or_else(|| directory.clone(), |name| name.to_string_lossy());
+    client.post("/api/projects", &json!({ "name": name, "workingDir": directory }))
+}
+
+/// A skill folder in the project.
+struct Written {
+    path: PathBuf,
+    is_new: bool,
+}
+
+fn write_worker_skill(world: &World) -> Result<Written, CommandError> {
+    let path = world.places.project.join(".skills").join(WORKER);
+    if path.symlink_metadata().is_ok() {
+        return Ok(Written { path, is_new: false });
+    }
+    if !files::stays_inside(&path, &world.places.project) {
+        return Err(CommandError::invalid(format!("{} leads out of the project", world.short(&path)))
+            .hint("remove the link in its path; Maestro does not write through it"));
+    }
+    files::create_directory(&path, &Pack::builtin().skill_files(WORKER)).map_err(|error| {
+        CommandError::io(format!("{} cannot be written", world.short(&path)), &error)
+            .hint("check that you may write to the project's directory")
+    })?;
+    Ok(Written { path, is_new: true })
 }
 
 fn agreed(world: &World, shown: &str) -> Result<bool, CommandError> {

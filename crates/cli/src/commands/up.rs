@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
+use maestro_core::settings::Auth;
 use maestro_server::{Access, App, Options, serve};
-use maestro_store::Store;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -13,23 +13,25 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::UpArgs;
 use crate::client::hostname;
-use crate::database;
 use crate::error::CommandError;
 use crate::found::ServerFile;
 use crate::reply::Reply;
+use crate::screen::clean_path;
 use crate::shelves;
 use crate::world::World;
+use crate::{config, database, token};
 
 /// Where the server listens when nobody says.
 const PORT: u16 = 3000;
 /// How many ports are tried when the usual one is taken.
 const TRIES: u16 = 100;
-/// For how long events of finished things are kept: thirty days.
-const RETENTION: i64 = 30 * 24 * 60 * 60 * 1000;
 
 pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
+    let settings = config::settings(world)?;
     let host = args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    if !host.is_loopback() && args.token.is_none() {
+    let given = args.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    let keeps_token = given.is_none() && settings.auth.value == Auth::Required;
+    if !host.is_loopback() && given.is_none() && !keeps_token {
         return Err(CommandError::invalid(format!("listening on {host} needs a token"))
             .hint("give one with --token or MAESTRO_AUTH_TOKEN; without --host only this machine reaches the server"));
     }
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     let place = database::place(world);
     let database = database::shown(&place);
     let store = database::open(place)?;
+    store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::failed(&error))?;
     let listeners = runtime.block_on(listen(args, host))?;
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
@@ -48,25 +51,23 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         instance: uuid::Uuid::now_v7().to_string(),
         database,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        kept_token: keeps_token,
     };
-    let app = app(args, host, &file, store, world);
-    let server = Server { runtime, listeners, app, file, home: world.maestro_home.clone() };
-    let json = world.json;
-    Ok(Reply::stream(move |out| server.run(out, json)))
-}
-
-fn app(args: &UpArgs, host: IpAddr, file: &ServerFile, store: Store, world: &World) -> App {
-    App::new(Options {
+    let token = if keeps_token { Some(token::make(&world.maestro_home)?) } else { given.map(str::to_owned) };
+    let app = App::new(Options {
         store,
-        access: args.token.clone().map_or(Access::Local, Access::Token),
+        access: token.map_or(Access::Local, Access::Token),
         hosts: vec![host.to_string(), hostname()],
         instance: file.instance.clone(),
         version: file.version.clone(),
         hostname: hostname(),
         clock: database::clock(),
-        retention: RETENTION,
+        retention: database::retention(&settings),
         shelves: shelves::kept(world),
-    })
+    });
+    let server = Server { runtime, listeners, app, file, home: world.maestro_home.clone() };
+    let json = world.json;
+    Ok(Reply::stream(move |out| server.run(out, json)))
 }
 
 /// A server that is about to run.
@@ -86,6 +87,13 @@ impl Server {
             writeln!(out, "{}", json!(self.file))?;
         } else {
             writeln!(out, "Maestro answers at {}\nEverything is stored in {}", self.file.url, self.file.database)?;
+            if self.file.kept_token {
+                writeln!(
+                    out,
+                    "Callers must show the token in {}",
+                    clean_path(&token::path(&self.home).to_string_lossy())
+                )?;
+            }
         }
         out.flush()?;
         let served = self.runtime.block_on(async {

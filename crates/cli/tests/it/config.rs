@@ -22,6 +22,10 @@ fn every_setting_is_shown_with_its_default() {
     skills_load_references     = false
     skills_max_body_chars      = 20000
     skills_budget_tokens       = 4000
+    session_silence_minutes    = 15
+    task_when_done             = "completed"
+    event_retention_days       = 30
+    auth                       = "local"
     "#);
 }
 
@@ -133,10 +137,19 @@ fn origin_says_where_each_value_comes_from() {
                                  --set
     skills_budget_tokens       = 4000
                                  default
+    session_silence_minutes    = 15
+                                 default
+    task_when_done             = "completed"
+                                 default
+    event_retention_days       = 30
+                                 default
+    auth                       = "local"
+                                 default
     "#);
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it is one snapshot of every setting")]
 fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
     let sandbox = Sandbox::new();
     sandbox.write(".maestro/config.toml", "skills_enabled = true\n");
@@ -215,6 +228,22 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "skills_budget_tokens": {
           "value": 4000,
+          "origin": "default"
+        },
+        "session_silence_minutes": {
+          "value": 15,
+          "origin": "default"
+        },
+        "task_when_done": {
+          "value": "completed",
+          "origin": "default"
+        },
+        "event_retention_days": {
+          "value": 30,
+          "origin": "default"
+        },
+        "auth": {
+          "value": "local",
           "origin": "default"
         }
       },

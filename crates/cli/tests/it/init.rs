@@ -5,6 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 
 use crate::sandbox::Sandbox;
+use crate::served::Server;
 
 /// The directory that the workspace's pack was copied to.
 fn copy_of_pack(sandbox: &Sandbox) -> std::path::PathBuf {
@@ -51,9 +52,15 @@ fn a_second_init_changes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.skill("skills", "house-style", "How we write.");
     sandbox.maestro("init --yes");
-    let before = sandbox.tree();
+    // Asking the database whether the project is known leaves its traces there.
+    let tree = || {
+        let mut tree = sandbox.tree();
+        tree.retain(|path, _| !path.to_string_lossy().contains("/.maestro/maestro.db"));
+        tree
+    };
+    let before = tree();
     assert_eq!(sandbox.maestro("init --yes").code, 0);
-    assert_eq!(sandbox.tree(), before);
+    assert_eq!(tree(), before);
 }
 
 #[test]
@@ -229,6 +236,9 @@ fn programs_are_told_what_was_written() {
     {
       "config": "[PROJECT]/.maestro/config.toml",
       "written": true,
+      "project": "[proj]",
+      "projectProblem": null,
+      "workerSkill": null,
       "pack": "[HOME]/.local/share/maestro/skills/workspace-[DIGEST]",
       "problems": []
     }
@@ -249,4 +259,68 @@ fn init_does_not_write_through_a_link_out_of_the_project() {
     --- exit 1
     ");
     assert!(!sandbox.path("~/.cargo/config.toml").exists());
+}
+
+#[test]
+fn init_registers_the_project_once() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.maestro("init --yes --json").json()["project"].clone();
+    assert!(first.as_str().unwrap().starts_with("proj_"));
+    assert_eq!(sandbox.maestro("init --yes --json").json()["project"], first);
+    let server = Server::start(&sandbox, &[]);
+    assert_eq!(sandbox.maestro("init --yes --json").json()["project"], first, "also through a server");
+    let projects = server.ask("GET", "/api/projects", None, None).1;
+    assert_eq!(projects.as_array().unwrap().len(), 1);
+    assert_eq!(projects[0]["name"], "project");
+    assert_eq!(projects[0]["workingDir"], sandbox.project().to_str().unwrap());
+}
+
+#[test]
+fn a_database_that_cannot_be_opened_is_a_warning() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.maestro/maestro.db", "this is no database, whatever its name says".repeat(100));
+    let output = sandbox.maestro("init --yes");
+    assert_eq!(output.code, 0);
+    assert!(sandbox.path(".maestro/config.toml").is_file());
+    assert_snapshot!(output, @"
+    $ maestro init --yes
+    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    --- stderr
+    warning: the project was not registered: the database holds something unexpected: file is not a database
+    hint: `maestro init` tries again
+    ");
+}
+
+#[test]
+fn init_writes_the_workers_skill_when_asked_and_once() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(sandbox.maestro("init --yes --worker-skill"), @"
+    $ maestro init --yes --worker-skill
+    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Wrote .skills/maestro-worker: how an agent reports to Maestro.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    ");
+    for file in ["manifest.json", "skill.md", "skill.json"] {
+        let builtin = format!("{}/../../skills/maestro-worker/{file}", env!("CARGO_MANIFEST_DIR"));
+        let written = fs::read(sandbox.path(&format!(".skills/maestro-worker/{file}"))).unwrap();
+        assert_eq!(written, fs::read(builtin).unwrap(), "{file}");
+    }
+    sandbox.write(".skills/maestro-worker/skill.md", "# Ours\n");
+    assert_snapshot!(sandbox.maestro("init --yes --worker-skill"), @"
+    $ maestro init --yes --worker-skill
+    .maestro/config.toml is there already and stays as it is.
+    .skills/maestro-worker is there already and stays as it is.
+    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    ");
+    assert_eq!(fs::read(sandbox.path(".skills/maestro-worker/skill.md")).unwrap(), b"# Ours\n");
+}
+
+#[test]
+fn the_workers_skill_is_not_written_through_a_link_out_of_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/skills/keep", "");
+    std::os::unix::fs::symlink(sandbox.path("~/skills"), sandbox.path(".skills")).unwrap();
+    assert_eq!(sandbox.maestro("init --yes --worker-skill").code, 1);
+    assert!(!sandbox.path("~/skills/maestro-worker").exists());
 }

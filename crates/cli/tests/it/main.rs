@@ -3,20 +3,29 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod sandbox;
+mod served;
 
+mod builtin_skills;
+mod builtin_skills_commands;
 mod completions;
 mod config;
+mod db;
 mod doctor;
 mod errors;
 mod examples;
+mod handoff;
 mod help;
 mod home;
 mod init;
 mod kill;
+mod manifest;
 mod plan;
 mod prompt;
 mod reference;
+mod roles;
 mod seeds;
+mod server_token;
+mod session_names;
 mod skills_index;
 mod skills_list;
 mod skills_prompt;
@@ -26,4 +35,5 @@ mod skills_select;
 mod skills_show;
 mod skills_sync;
 mod skills_validate;
+mod track_file;
 mod workspace;

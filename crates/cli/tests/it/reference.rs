@@ -59,6 +59,14 @@ fn the_command_reference_is_the_whole_help_tree() {
     let mut page = String::from("# Commands\n\nWhat `maestro help` says about each command.\n");
     explain(&sandbox, &[], &mut page);
     let agent = sandbox.maestro("help agent").stdout();
+    for line in agent.lines() {
+        let Some(command) = line.strip_prefix("  maestro ").and_then(|rest| rest.split_whitespace().next()) else {
+            continue;
+        };
+        if !page.contains(&format!("\n## `maestro {command}`\n")) {
+            explain(&sandbox, &[command.to_owned()], &mut page);
+        }
+    }
     let _ = write!(page, "\n## `maestro help agent`\n\n```text\n{}\n```\n", agent.trim_end());
     check("cli.md", &page);
 }

@@ -195,8 +195,29 @@ impl Output {
         for (name, mark) in [("Maestro ", ""), ("maestro ", ""), ("{\"version\":\"", "\"")] {
             text = text.replace(&format!("{name}{VERSION}{mark}"), &format!("{name}[VERSION]{mark}"));
         }
-        without_digest(&text, "workspace-", 12)
+        without_ids(&without_digest(&text, "workspace-", 12))
     }
+}
+
+/// The text with every id of a stored thing replaced, `proj_1738713600000_x7k9m2p4q` by `[proj]`.
+fn without_ids(text: &str) -> String {
+    let is_id_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut normal = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(is_id_part) {
+        let (before, from) = rest.split_at(start);
+        let (word, after) = from.split_at(from.find(|c| !is_id_part(c)).unwrap_or(from.len()));
+        let parts: Vec<&str> = word.split('_').collect();
+        normal.push_str(before);
+        match parts.as_slice() {
+            [prefix, time, tail] if time.len() == 13 && time.parse::<u64>().is_ok() && tail.len() == 9 => {
+                normal.extend(["[", *prefix, "]"]);
+            }
+            _ => normal.push_str(word),
+        }
+        rest = after;
+    }
+    normal + rest
 }
 
 /// The text with the digest after each `prefix` replaced.

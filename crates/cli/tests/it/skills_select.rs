@@ -63,6 +63,10 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     Chosen
       pdf-forms                     17.8  pdf 7.7, merge 5.8, forms 4.3
 
+    Not chosen
+      maestro-orchestrator           2.5  merge 2.5  below 10.7
+      maestro-worker                 1.5  signed 1.5  below 10.7
+
     5 skills considered
 
     Without Maestro
@@ -77,8 +81,8 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
 
     Not chosen
       kubernetes                     8.7  deployment 4.5, write 4.2  below 10.7
-      maestro-worker                 3.1  note 3.1  below 10.7
-      maestro-orchestrator           2.1  write 2.1  below 10.7
+      maestro-worker                 3.3  write 2.2, deployment 1.1  below 10.7
+      maestro-orchestrator           1.1  write 1.1  below 10.7
 
     5 skills considered
     ");

@@ -137,6 +137,40 @@ fn a_project_cannot_send_writes_outside_itself() {
 }
 
 #[test]
+fn a_project_cannot_decide_who_is_let_in_or_what_is_forgotten() {
+    for text in ["auth = \"local\"", "event_retention_days = 1"] {
+        let (settings, problems) = Settings::layered(&places(), &[user("auth = \"required\""), project(text)]);
+        assert_eq!(problems.len(), 1, "{text}");
+        assert!(problems[0].message.starts_with("a project may not set"), "{problems:?}");
+        assert_eq!(settings.auth.value, Auth::Required);
+    }
+    let (_, problems) = Settings::layered(&places(), &[loop_config("auth=local")]);
+    assert_eq!(problems.len(), 1);
+}
+
+#[test]
+fn what_the_server_goes_by_is_set_like_everything_else() {
+    let text = "session_silence_minutes = 5\ntask_when_done = \"in_review\"\n";
+    let own = flags(&["event_retention_days=7", "auth=required"]);
+    let (settings, problems) = Settings::layered(&places(), &[project(text), own]);
+    assert_eq!(problems, []);
+    assert_eq!(settings.session_silence_minutes.value, 5);
+    assert_eq!(settings.task_when_done.value, WhenDone::Review);
+    assert_eq!((settings.event_retention_days.value, settings.auth.value), (7, Auth::Required));
+    let (_, problems) =
+        Settings::layered(&places(), &[flags(&["session_silence_minutes=0", "task_when_done=done", "auth=off"])]);
+    let helps: Vec<_> = problems.iter().map(|problem| problem.help.as_str()).collect();
+    assert_eq!(
+        helps,
+        [
+            "it must be a whole number from 1 to 10080",
+            "it must be \"completed\" or \"in_review\"",
+            "it must be \"local\" or \"required\""
+        ]
+    );
+}
+
+#[test]
 fn a_loop_config_is_read_with_its_words_lists_and_warnings() {
     let text = "# loop\nskills_enabled=on\nskills_dirs=\".skills ~/.skills\"\nmodel=opus\nbanana=1\nnonsense\n";
     let (settings, problems) = Settings::layered(&places(), &[loop_config(text)]);

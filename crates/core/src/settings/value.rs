@@ -1,8 +1,7 @@
 //! How does what somebody wrote become a value of the right kind?
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-
-use super::Validation;
 
 /// A value as a layer gives it, before the key says what kind it must be.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,15 +55,19 @@ impl Raw {
     }
 
     pub(super) fn count<N: TryFrom<i64>>(&self, most: i64) -> Result<N, Misfit> {
+        self.number(0..=most)
+    }
+
+    pub(super) fn number<N: TryFrom<i64>>(&self, range: RangeInclusive<i64>) -> Result<N, Misfit> {
         let number = match self {
             Self::Int(number) => Some(*number),
             Self::Word(word, _) => word.trim().parse().ok(),
             _ => None,
         };
         number
-            .filter(|number| (0..=most).contains(number))
+            .filter(|number| range.contains(number))
             .and_then(|number| N::try_from(number).ok())
-            .ok_or_else(|| self.misfit(format!("a whole number from 0 to {most}")))
+            .ok_or_else(|| self.misfit(format!("a whole number from {} to {}", range.start(), range.end())))
     }
 
     pub(super) fn path(&self, home: &Path, base: &Path) -> Result<PathBuf, Misfit> {
@@ -86,12 +89,16 @@ impl Raw {
         Ok(items.into_iter().filter(|item| !item.trim().is_empty()).collect())
     }
 
-    pub(super) fn validation(&self) -> Result<Validation, Misfit> {
-        match self {
-            Self::Text(text) | Self::Word(text, _) if text == "lenient" => Ok(Validation::Lenient),
-            Self::Text(text) | Self::Word(text, _) if text == "strict" => Ok(Validation::Strict),
-            _ => Err(self.misfit("\"lenient\" or \"strict\"")),
-        }
+    /// What one of these words stands for.
+    pub(super) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Misfit> {
+        let chosen = match self {
+            Self::Text(text) | Self::Word(text, _) => words.iter().find(|(word, _)| word == text),
+            _ => None,
+        };
+        chosen.map(|(_, value)| *value).ok_or_else(|| {
+            let quoted: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            self.misfit(quoted.join(" or "))
+        })
     }
 }
 

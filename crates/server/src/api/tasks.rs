@@ -66,6 +66,7 @@ async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Re
         project: word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
         status: word::<TaskStatus>("status", wanted.status.as_deref())?,
         parent,
+        below: None,
         session: word::<SessionId>("sessionId", wanted.session_id.as_deref())?,
     };
     let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
@@ -246,12 +247,28 @@ async fn delete(
     Ok(Json(Deleted::of(&id)))
 }
 
+/// How deep to look.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Depth {
+    /// `true` for all subtasks, `false` for those one level down.
+    recursive: Option<bool>,
+}
+
 /// The subtasks of a task
-#[utoipa::path(get, path = "/api/tasks/{id}/children", tag = "tasks", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/tasks/{id}/children", tag = "tasks", params(("id" = String, Path), Depth),
     responses((status = 200, body = [TaskJson]), Failures))]
-async fn children(State(app): State<App>, OneId(id): OneId<TaskId>) -> Result<Response, ApiError> {
+async fn children(
+    State(app): State<App>,
+    OneId(id): OneId<TaskId>,
+    Asked(depth): Asked<Depth>,
+) -> Result<Response, ApiError> {
     app.store.read(TaskById(id.clone())).await?;
-    let filter = TaskFilter { parent: Some(Some(id)), ..TaskFilter::default() };
+    let filter = if depth.recursive.unwrap_or_default() {
+        TaskFilter { below: Some(id), ..TaskFilter::default() }
+    } else {
+        TaskFilter { parent: Some(Some(id)), ..TaskFilter::default() }
+    };
     let found = app.store.read(Tasks { filter, ..Tasks::default() }).await?;
     Ok(listed::<Task, TaskJson>(found))
 }

@@ -36,9 +36,16 @@ pub struct TaskFilter {
     pub status: Option<TaskStatus>,
     /// Only the subtasks of this one; with nothing inside, only those that are no subtask.
     pub parent: Option<Option<TaskId>>,
+    /// Only those below this one, however deep.
+    pub below: Option<TaskId>,
     /// Only those a session is bound to.
     pub session: Option<SessionId>,
 }
+
+/// Every task below one. `UNION`, so that even a circle would end.
+const BELOW: &str = "id IN (WITH RECURSIVE down (id) AS ( \
+      SELECT id FROM tasks WHERE parent_id = ? \
+      UNION SELECT tasks.id FROM tasks JOIN down ON tasks.parent_id = down.id ) SELECT id FROM down)";
 
 /// Tasks, oldest first.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +65,7 @@ impl Read for Tasks {
             .only("project_id = ?", filter.project.as_ref())
             .only("status = ?", filter.status.map(TaskStatus::as_str))
             .only("parent_id = ?", filter.parent.as_ref().and_then(Option::as_ref))
+            .only(BELOW, filter.below.as_ref())
             .only("id IN (SELECT task_id FROM task_sessions WHERE session_id = ?)", filter.session.as_ref());
         let query = if filter.parent == Some(None) { query.and("parent_id IS NULL") } else { query };
         let rows = query.page(db, self.page)?;

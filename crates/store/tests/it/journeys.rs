@@ -1,5 +1,6 @@
 //! The main journey: a task, a session that reports, and what follows.
 
+use maestro_core::notice::Notice;
 use maestro_core::report::ReportKind;
 use maestro_core::session::SessionStatus;
 use maestro_core::task::TaskStatus;
@@ -46,5 +47,68 @@ both! {
 
         assert_eq!(first.session, second.session, "the second report finds who made the first");
         assert_eq!(world.status(&task).await, TaskStatus::InProgress);
+    }
+
+    async fn a_sign_of_life_takes_no_question_back(world) {
+        let task = world.task("Fix the login").await;
+        let session = world.session(&[&task]).await;
+        let asks = async || world.store.read(SessionById(session.id.clone())).await.unwrap().needs_input;
+
+        world.store.write(says(&session.id, ReportKind::NeedsInput, "Which colour?")).await.unwrap();
+        let beat = Report { message: None, ..says(&session.id, ReportKind::Progress, "") };
+        world.store.write(beat).await.unwrap();
+        assert_eq!(asks().await.as_deref(), Some("Which colour?"));
+        world.store.write(says(&session.id, ReportKind::Progress, "blue it is")).await.unwrap();
+        assert_eq!(asks().await, None);
+    }
+
+    async fn a_task_finds_the_session_that_must_hear_of_its_end(world) {
+        let task = world.task("Fix the login").await;
+        let session = world.session(&[&task]).await;
+        let speak = || Report {
+            who: Who::Task(task.id.clone()),
+            actor: Actor::Person,
+            ..says(&session.id, ReportKind::Progress, "going on")
+        };
+
+        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        world.store.write(cancel).await.unwrap();
+        let heard = world.store.write(speak()).await.unwrap();
+        assert_eq!((&heard.session, heard.status), (&session.id, SessionStatus::Stopped));
+        assert_eq!(heard.news.notices, [Notice::Cancelled]);
+        let confirm = Confirm {
+            session: session.id.clone(),
+            cursor: heard.news.cursor,
+            how: "reply".into(),
+            actor: Actor::Person,
+        };
+        world.store.write(confirm).await.unwrap();
+        assert_ne!(world.store.write(speak()).await.unwrap().session, session.id);
+    }
+
+    async fn a_session_that_is_done_may_still_finish_a_subtask_it_names(world) {
+        let task = world.task("Fix the login").await;
+        let session = world.session(&[&task]).await;
+        let part = world.subtask(&task, "Test it").await;
+
+        world.store.write(says(&session.id, ReportKind::Complete, "done")).await.unwrap();
+        assert_eq!(world.status(&task).await, TaskStatus::InProgress);
+        let report = Report { tasks: vec![part.id.clone()], ..says(&session.id, ReportKind::Complete, "tested") };
+        assert_eq!(world.store.write(report).await.unwrap().status, SessionStatus::Completed);
+        assert_eq!(world.status(&part).await, TaskStatus::Completed);
+        assert_eq!(world.status(&task).await, TaskStatus::Completed);
+    }
+
+    async fn everything_below_a_task_is_found_at_once(world) {
+        let top = world.task("Fix the login").await;
+        let other = world.task("Write the docs").await;
+        let part = world.subtask(&top, "Test it").await;
+        let deep = world.subtask(&part, "By hand").await;
+        world.subtask(&other, "Elsewhere").await;
+
+        let filter = TaskFilter { below: Some(top.id.clone()), ..TaskFilter::default() };
+        let found = world.store.read(Tasks { filter, page: Page::default() }).await.unwrap().items;
+        let ids: Vec<_> = found.into_iter().map(|task| task.id).collect();
+        assert_eq!(ids, [part.id, deep.id]);
     }
 }

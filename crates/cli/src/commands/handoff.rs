@@ -1,0 +1,160 @@
+//! `maestro handoff`: work passed from one role to another, as a record and as a file in the project.
+
+mod file;
+
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use maestro_core::handoff::{Handoff, HandoffState};
+use serde_json::{Value as Json, json};
+
+use crate::args::{HandoffArgs, HandoffCommand, NewHandoffArgs};
+use crate::client::{Client, escaped, with_query};
+use crate::context;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, clean_lines, clean_path, pad};
+use crate::wire::{self, Project};
+use crate::world::World;
+
+/// How much of a file is passed on.
+const LARGEST: u64 = 512 * 1024;
+
+pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    match &args.command {
+        HandoffCommand::Create(args) => create(&client, args, world),
+        HandoffCommand::List { to, state } => list(&client, to.as_deref(), *state, world),
+        HandoffCommand::Accept { id } => {
+            let said = |handoff: &Handoff| format!("You took {} from {}.\n", handoff.id, handoff.from);
+            step(&client, id, "accept", &json!({}), &said, world)
+        }
+        HandoffCommand::Complete { id, result } => {
+            let said = |handoff: &Handoff| format!("{} is completed.\n", handoff.id);
+            step(&client, id, "complete", &json!({ "result": result }), &said, world)
+        }
+    }
+}
+
+fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply, CommandError> {
+    let body = body(args, world)?;
+    let project = context::project(client, world)?;
+    let request = json!({
+        "projectId": project.id,
+        "taskId": args.task,
+        "from": args.from,
+        "to": args.to,
+        "title": args.title,
+        "body": body,
+    });
+    let handoff: Handoff = client.post("/api/handoffs", &request)?;
+    let written = file::write(&handoff, directory(&project).as_deref());
+    if world.json {
+        return with_file(&handoff, &written);
+    }
+    let text = format!(
+        "{} passes {} to {}: {}\n",
+        clean(&handoff.from),
+        handoff.id,
+        clean(&handoff.to),
+        clean(&handoff.title)
+    );
+    Ok(told(text, written, world))
+}
+
+/// The project's directory, if it is one on this machine.
+fn directory(project: &Project) -> Option<PathBuf> {
+    let path = Path::new(&project.working_dir);
+    (path.is_absolute() && path.is_dir()).then(|| path.to_owned())
+}
+
+/// What the other needs to know: typed, or from a file.
+fn body(args: &NewHandoffArgs, world: &World) -> Result<String, CommandError> {
+    let Some(file) = &args.file else { return Ok(args.body.clone().unwrap_or_default()) };
+    let unreadable = |error: &dyn std::error::Error| {
+        CommandError::io(format!("{} cannot be read", file.display()), error)
+            .hint("name a text file of at most 512 KiB, or `-` for standard input")
+    };
+    let (bytes, cut) = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+        let cut = bytes.len() as u64 > LARGEST;
+        (bytes, cut)
+    } else {
+        let path = world.places.working_dir.join(file);
+        let contents = maestro_skills::read_bounded(&path, LARGEST).map_err(|error| unreadable(&error))?;
+        (contents.bytes, contents.cut)
+    };
+    if cut {
+        return Err(CommandError::invalid(format!("{} is larger than 512 KiB", file.display()))
+            .hint("pass on what the other needs to know, and name the file in it"));
+    }
+    String::from_utf8(bytes).map_err(|error| unreadable(&error))
+}
+
+fn list(client: &Client, to: Option<&str>, state: Option<HandoffState>, world: &World) -> Result<Reply, CommandError> {
+    let project = context::project(client, world)?;
+    let state = state.map(HandoffState::as_str);
+    let path = with_query("/api/handoffs", &[("projectId", Some(&project.id)), ("to", to), ("state", state)]);
+    let handoffs: Vec<Handoff> = wire::read_all(&client.list(&path)?)?;
+    if world.json {
+        return Reply::json(&handoffs);
+    }
+    if handoffs.is_empty() {
+        return Ok(Reply::text("Nothing was passed on.\n"));
+    }
+    let mut text = String::new();
+    for handoff in &handoffs {
+        let state = pad(handoff.state.as_str(), 9);
+        let roles = format!("{} → {}", handoff.from, handoff.to);
+        let _ = writeln!(text, "{}  {state}  {}  {}", handoff.id, clean(&roles), clean(&handoff.title));
+    }
+    Ok(Reply::text(text))
+}
+
+fn step(
+    client: &Client,
+    id: &str,
+    verb: &str,
+    body: &Json,
+    said: &dyn Fn(&Handoff) -> String,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let handoff: Handoff = client.post(&format!("/api/handoffs/{}/{verb}", escaped(id)), body)?;
+    let project: Option<Project> = client.get(&format!("/api/projects/{}", handoff.project_id)).ok();
+    let written = file::write(&handoff, project.and_then(|project| directory(&project)).as_deref());
+    if world.json {
+        return with_file(&handoff, &written);
+    }
+    let mut text = said(&handoff);
+    if handoff.state == HandoffState::Accepted {
+        let _ = writeln!(text, "\n{}\n", world.paint.strong(&clean(&handoff.title)));
+        if !handoff.body.trim().is_empty() {
+            let _ = writeln!(text, "{}\n", clean_lines(handoff.body.trim()));
+        }
+        let _ = writeln!(text, "When it is done: maestro handoff complete {} --result \"…\"", handoff.id);
+    }
+    Ok(told(text, written, world))
+}
+
+/// The record for programs, with the file that stands for it.
+fn with_file(handoff: &Handoff, written: &Result<PathBuf, String>) -> Result<Reply, CommandError> {
+    let mut record = json!(handoff);
+    record["file"] = written.as_ref().map_or(Json::Null, |path| json!(path.to_string_lossy()));
+    if let Err(why) = written {
+        record["fileProblem"] = json!(why);
+    }
+    Reply::json(&record)
+}
+
+/// The record counts; a file that could not be written is only told of.
+fn told(mut text: String, written: Result<PathBuf, String>, world: &World) -> Reply {
+    match written {
+        Ok(path) => {
+            let _ = writeln!(text, "File: {}", clean_path(&world.short(&path)));
+            Reply::text(text)
+        }
+        Err(why) => Reply::text(text).with_notes(format!("No file was written: {}\n", clean_path(&why))),
+    }
+}

@@ -1,0 +1,87 @@
+//! `maestro project`: the directories in which work is done.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::args::{ProjectArgs, ProjectCommand};
+use crate::client::{Client, escaped};
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, clean_lines, clean_path, count, pad};
+use crate::wire::{self, Project};
+use crate::world::World;
+
+pub(crate) fn run(args: &ProjectArgs, world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    match &args.command {
+        ProjectCommand::List => list(&client, world),
+        ProjectCommand::Get { id } => get(id, &client, world),
+        ProjectCommand::Create { name, dir, desc } => create(name, dir.as_deref(), desc.as_deref(), &client, world),
+        ProjectCommand::Delete { id } => delete(id, &client, world),
+    }
+}
+
+fn list(client: &Client, world: &World) -> Result<Reply, CommandError> {
+    let found = client.list("/api/projects")?;
+    if world.json {
+        return Reply::json(&found);
+    }
+    let projects: Vec<Project> = wire::read_all(&found)?;
+    let width = projects.iter().map(|project| project.id.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for project in &projects {
+        let id = world.paint.dim(&pad(&clean(&project.id), width));
+        let dir = world.paint.dim(&clean_path(&world.short(Path::new(&project.working_dir))));
+        let _ = writeln!(text, "{id}  {}  {dir}", clean(&project.name));
+    }
+    text.push_str(&match projects.len() {
+        0 => "No projects; `maestro project create NAME` makes one of this directory\n".to_owned(),
+        many => format!("{}\n", count(many, "project", "projects")),
+    });
+    Ok(Reply::text(text))
+}
+
+fn get(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
+    shown(&client.get(&format!("/api/projects/{}", escaped(id)))?, world)
+}
+
+fn shown(whole: &Json, world: &World) -> Result<Reply, CommandError> {
+    if world.json {
+        return Reply::json(whole);
+    }
+    let project: Project = wire::read(whole)?;
+    let mut text = format!("{}  {}\n", world.paint.dim(&clean(&project.id)), world.paint.strong(&clean(&project.name)));
+    if !project.working_dir.is_empty() {
+        let _ = writeln!(text, "  in {}", clean_path(&project.working_dir));
+    }
+    for line in clean_lines(project.description.trim_end()).lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    Ok(Reply::text(text))
+}
+
+fn create(
+    name: &str,
+    dir: Option<&Path>,
+    desc: Option<&str>,
+    client: &Client,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let dir = dir.map_or_else(|| world.places.project.clone(), |dir| world.places.working_dir.join(dir));
+    // One that is not here may be on the server's machine.
+    let dir = dir.canonicalize().unwrap_or(dir);
+    let dir = dir.to_str().ok_or_else(|| {
+        CommandError::invalid(format!("{} is no text", dir.display())).hint("a project's directory must be UTF-8")
+    })?;
+    shown(&client.post("/api/projects", &json!({ "name": name, "workingDir": dir, "description": desc }))?, world)
+}
+
+fn delete(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
+    let gone: Json = client.delete(&format!("/api/projects/{}", escaped(id)))?;
+    if world.json {
+        return Reply::json(&gone);
+    }
+    Ok(Reply::text("Deleted.\n"))
+}

@@ -1,0 +1,129 @@
+//! `maestro queue`: a session's tasks, one after the other.
+
+use std::fmt::Write as _;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::args::{QueueArgs, QueueCommand};
+use crate::client::{Client, escaped};
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::clean;
+use crate::tree::details;
+use crate::wire::Task;
+use crate::worker::{self, Speaker};
+use crate::world::World;
+
+pub(crate) fn run(args: &QueueArgs, world: &World) -> Result<Reply, CommandError> {
+    if let QueueCommand::Push { task, session: Some(session) } = &args.command {
+        return push(task, session, Client::open(world)?, world);
+    }
+    let speaker = Speaker::of(world)?;
+    let client = Client::open(world)?;
+    let session = match &speaker {
+        Speaker::Session(id) => id.clone(),
+        Speaker::Task(_) => speaker.beat(&client)?.session_id,
+    };
+    let at = |what: &str| format!("{}{what}", path(&session));
+    match &args.command {
+        QueueCommand::Top => item(client.get(&at("/top"))?, "item", client, world),
+        QueueCommand::Start { poll_interval, poll_timeout } => {
+            let patience = Duration::from_secs(poll_timeout.saturating_mul(60));
+            let started = start(&client, &speaker, &at("/start"), Duration::from_secs(*poll_interval), patience)?;
+            item(started, "item", client, world)
+        }
+        QueueCommand::Complete => item(client.step(&at("/complete"), &json!({}))?, "nextItem", client, world),
+        QueueCommand::Fail { reason } => {
+            item(client.step(&at("/fail"), &json!({ "reason": reason }))?, "nextItem", client, world)
+        }
+        QueueCommand::Skip => item(client.step(&at("/skip"), &json!({}))?, "nextItem", client, world),
+        QueueCommand::List => list(&client.get(&at("/items"))?, client, world),
+        QueueCommand::Status => status(&client.get(&at(""))?, client, world),
+        QueueCommand::Push { task, .. } => push(task, &session, client, world),
+    }
+}
+
+fn path(session: &str) -> String {
+    format!("/api/sessions/{}/queue", escaped(session))
+}
+
+/// Begins the next item; where there is none, looks again until there is one, time is up or the session is told to end.
+fn start(
+    client: &Client,
+    speaker: &Speaker,
+    path: &str,
+    interval: Duration,
+    patience: Duration,
+) -> Result<Json, CommandError> {
+    let began = Instant::now();
+    loop {
+        let answer: Json = client.step(path, &json!({}))?;
+        let left = patience.saturating_sub(began.elapsed());
+        if !answer["item"].is_null() || left.is_zero() {
+            return Ok(answer);
+        }
+        thread::sleep(interval.min(left));
+        // A sign of life while it waits.
+        if matches!(speaker.beat(client)?.session_status.as_str(), "stopped" | "failed" | "completed" | "paused") {
+            return Ok(answer);
+        }
+    }
+}
+
+/// What came of a step, and the task it leads to.
+fn item(answer: Json, key: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
+    if world.json {
+        return Reply::json(&answer);
+    }
+    let mut text = String::new();
+    if let Some(message) = answer["message"].as_str() {
+        let _ = writeln!(text, "{}", clean(message));
+    }
+    if let Some(id) = answer[key]["taskId"].as_str() {
+        let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
+        if key == "nextItem" {
+            text.push_str("Next (`maestro queue start` begins it):\n");
+        }
+        text.push_str(&details(&task, &[], world));
+    } else if key == "nextItem" {
+        text.push_str("Nothing is left in the queue.\n");
+    }
+    Ok(worker::with_news(client, text, world))
+}
+
+fn list(answer: &Json, client: Client, world: &World) -> Result<Reply, CommandError> {
+    if world.json {
+        return Reply::json(answer);
+    }
+    let mut text = String::new();
+    for item in answer["items"].as_array().into_iter().flatten() {
+        let word = |key: &str| clean(item[key].as_str().unwrap_or_default()).into_owned();
+        let why = item["failReason"].as_str().map(|why| format!("  {}", clean(why))).unwrap_or_default();
+        let _ = writeln!(text, "{:<10}  {}{why}", word("status"), word("taskId"));
+    }
+    let _ = writeln!(text, "{}", counts(&answer["stats"]));
+    Ok(worker::with_news(client, text, world))
+}
+
+fn status(answer: &Json, client: Client, world: &World) -> Result<Reply, CommandError> {
+    if world.json {
+        return Reply::json(answer);
+    }
+    Ok(worker::with_news(client, format!("{}\n", counts(&answer["stats"])), world))
+}
+
+fn counts(stats: &Json) -> String {
+    let number = |key: &str| stats[key].as_u64().unwrap_or_default();
+    let parts = ["queued", "processing", "completed", "failed", "skipped"].map(|key| format!("{} {key}", number(key)));
+    format!("{} in all: {}", number("total"), parts.join(", "))
+}
+
+fn push(task: &str, session: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
+    let answer: Json = client.post(&format!("{}/push", path(session)), &json!({ "taskId": task }))?;
+    if world.json {
+        return Reply::json(&answer);
+    }
+    Ok(worker::with_news(client, format!("{} waits in the queue of {}.\n", clean(task), clean(session)), world))
+}

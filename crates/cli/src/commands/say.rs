@@ -1,0 +1,30 @@
+//! `maestro say`: words for an agent, which it hears with its next command.
+
+use serde_json::{Value as Json, json};
+
+use crate::args::SayArgs;
+use crate::client::{Client, escaped};
+use crate::error::{CommandError, Exit};
+use crate::reply::Reply;
+use crate::screen::clean;
+use crate::wire::{self, Message};
+use crate::world::World;
+
+pub(crate) fn run(args: &SayArgs, world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    let path = format!("/api/sessions/{}/messages", escaped(&args.id));
+    let whole: Json = client.post(&path, &json!({ "text": args.text }))?;
+    let message: Message = wire::read(&whole)?;
+    let refused = message.state == "refused";
+    if world.json {
+        let reply = Reply::json(&whole)?;
+        return Ok(if refused { reply.ending(Exit::Failed) } else { reply });
+    }
+    if refused {
+        let why = message.how.unwrap_or_else(|| "it hears nobody".to_owned());
+        return Err(CommandError::invalid(format!("session `{}` was not told: {why}", args.id))
+            .hint("`maestro session list` shows the sessions that have not ended"));
+    }
+    let text = format!("{}: {} hears it with its next command.\n", clean(&message.state), clean(&args.id));
+    Ok(Reply::text(text))
+}

@@ -1,0 +1,85 @@
+//! `maestro subtask`: the parts of a worker's own task.
+
+use serde_json::{Value as Json, json};
+
+use crate::args::{SubtaskArgs, SubtaskCommand};
+use crate::client::{Client, escaped};
+use crate::commands::info::own_tasks;
+use crate::context;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, count};
+use crate::tree::{self, Tree};
+use crate::wire::{self, Task};
+use crate::worker::{self, Speaker};
+use crate::world::World;
+
+pub(crate) fn run(args: &SubtaskArgs, world: &World) -> Result<Reply, CommandError> {
+    let speaker = Speaker::of(world)?;
+    let client = Client::open(world)?;
+    match &args.command {
+        SubtaskCommand::List => list(client, &speaker, world),
+        SubtaskCommand::Complete { id } => {
+            let subtask = open_subtask(&client, id)?;
+            let said = format!("Completed: {}", clean(&subtask.title));
+            worker::report(client, &speaker, &json!({ "kind": "complete", "taskIds": [id] }), &said, world)
+        }
+        SubtaskCommand::Fail { id, reason } => {
+            let subtask = open_subtask(&client, id)?;
+            let said = format!("Failed: {}", clean(&subtask.title));
+            let body = json!({ "kind": "error", "message": reason, "taskIds": [id] });
+            worker::report(client, &speaker, &body, &said, world)
+        }
+        SubtaskCommand::Create { title, desc } => create(client, &speaker, title, desc.as_deref(), world),
+    }
+}
+
+fn list(client: Client, speaker: &Speaker, world: &World) -> Result<Reply, CommandError> {
+    let answer = speaker.beat(&client)?;
+    let below: Vec<Json> = own_tasks(&client, &answer.session_id)?.into_iter().flat_map(|(_, below)| below).collect();
+    if world.json {
+        // Not confirmed: what is not shown was not heard.
+        return Reply::json(&below);
+    }
+    let tree = Tree::of(wire::read_all(&below)?);
+    let subtasks = tree.below(None);
+    let closed = subtasks.iter().filter(|(_, task)| task.is_closed()).count();
+    let mut text = tree::lines(&subtasks, 0, world);
+    text.push_str(&match subtasks.len() {
+        0 => "No subtasks.\n".to_owned(),
+        many => format!("{}, {closed} closed\n", count(many, "subtask", "subtasks")),
+    });
+    Ok(worker::told(client, &answer, text, world))
+}
+
+/// The subtask of this id, if something can still become of it.
+fn open_subtask(client: &Client, id: &str) -> Result<Task, CommandError> {
+    let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
+    if task.parent_id.is_none() {
+        return Err(CommandError::invalid(format!("task `{id}` is no subtask"))
+            .hint("`maestro complete` and `maestro blocked` are about your own task"));
+    }
+    if matches!(task.status.as_str(), "cancelled" | "archived") {
+        return Err(CommandError::invalid(format!("subtask `{id}` is {}", task.status))
+            .hint(format!("leave it, or open it again with `maestro task update {id} --status todo`")));
+    }
+    Ok(task)
+}
+
+fn create(
+    client: Client,
+    speaker: &Speaker,
+    title: &str,
+    desc: Option<&str>,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let parent = context::task(None, &client, world)?;
+    let made: Json = client.post("/api/tasks", &json!({ "parentId": parent, "title": title, "description": desc }))?;
+    if world.json {
+        return Reply::json(&made);
+    }
+    let task: Task = wire::read(&made)?;
+    let text = format!("{}  {}\n", clean(&task.id), clean(&task.title));
+    let answer = speaker.beat(&client)?.without(&task.id);
+    Ok(worker::told(client, &answer, text, world))
+}

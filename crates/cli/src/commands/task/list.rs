@@ -1,0 +1,65 @@
+//! `maestro task list` and `task children`: many tasks, a line each.
+
+use serde_json::Value as Json;
+
+use super::path;
+use crate::args::TaskListArgs;
+use crate::client::{Client, with_query};
+use crate::context;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::count;
+use crate::tree::{Tree, lines};
+use crate::wire::{self, Task};
+use crate::worker;
+use crate::world::World;
+
+pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
+    let all = match &args.id {
+        Some(id) => client.list(&format!("{}/children?recursive=true", path(id)))?,
+        None => {
+            let project = context::project(&client, world)?;
+            client.list(&with_query("/api/tasks", &[("projectId", Some(&project.id))]))?
+        }
+    };
+    let mut shown = Vec::new();
+    let mut closed = 0;
+    for whole in all {
+        let task: Task = wire::read(&whole)?;
+        if args.status.is_some_and(|status| task.status != status.as_str())
+            || args.priority.is_some_and(|priority| task.priority != priority.as_str())
+        {
+            continue;
+        }
+        if task.is_closed() && !args.all && args.status.is_none() {
+            closed += 1;
+        } else {
+            shown.push((whole, task));
+        }
+    }
+    if world.json {
+        return Reply::json(&shown.into_iter().map(|(whole, _)| whole).collect::<Vec<Json>>());
+    }
+    let tasks: Vec<(usize, &Task)> = shown.iter().map(|(_, task)| (0, task)).collect();
+    let mut text = lines(&tasks, 0, world);
+    text.push_str(&match tasks.len() {
+        0 => "No tasks".to_owned(),
+        many => count(many, "task", "tasks"),
+    });
+    if closed > 0 {
+        text.push_str(&format!(", {} not shown (--all)", count(closed, "closed one", "closed ones")));
+    }
+    text.push('\n');
+    Ok(worker::with_news(client, text, world))
+}
+
+pub(super) fn children(id: &str, recursive: bool, client: Client, world: &World) -> Result<Reply, CommandError> {
+    let query = if recursive { "?recursive=true" } else { "" };
+    let found = client.list(&format!("{}/children{query}", path(id)))?;
+    if world.json {
+        return Reply::json(&found);
+    }
+    let tree = Tree::of(wire::read_all(&found)?);
+    let text = if found.is_empty() { "No subtasks.\n".to_owned() } else { lines(&tree.below(None), 0, world) };
+    Ok(worker::with_news(client, text, world))
+}

@@ -1,0 +1,48 @@
+//! `maestro track-file`: a hook notes that an agent changed a file. It must never be in the agent's way: it prints
+//! nothing, and ends well whatever happens.
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::args::TrackFileArgs;
+use crate::client::{Client, escaped};
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::worker::Speaker;
+use crate::world::World;
+use crate::{database, time};
+
+pub(crate) fn run(args: &TrackFileArgs, world: &World) -> Reply {
+    // Whoever wants to know why nothing is noted asks `maestro doctor`.
+    let _ = note(&args.path, world);
+    Reply::text("")
+}
+
+fn note(file: &str, world: &World) -> Result<(), CommandError> {
+    let speaker = Speaker::of(world)?;
+    let client = Client::open(world)?.in_a_hurry();
+    let Some(session) = session(&client, speaker)? else { return Ok(()) };
+    let data = json!({ "file": file, "timestamp": time::iso(database::clock()()) });
+    let body = json!({ "type": "file_modified", "data": data });
+    client.post::<Json>(&format!("/api/sessions/{}/events", escaped(&session)), &body)?;
+    Ok(())
+}
+
+/// A session, as far as it must be told from others.
+#[derive(Deserialize)]
+struct Known {
+    id: String,
+    status: String,
+}
+
+/// The session that speaks; one that is known only by its task is the last that lives.
+fn session(client: &Client, speaker: Speaker) -> Result<Option<String>, CommandError> {
+    let task = match speaker {
+        Speaker::Session(id) => return Ok(Some(id)),
+        Speaker::Task(id) => id,
+    };
+    let path = format!("/api/sessions?active=true&fields=summary&taskId={}", escaped(&task));
+    let sessions: Vec<Known> = client.get(&path)?;
+    let lives = |session: &Known| !matches!(session.status.as_str(), "completed" | "failed" | "stopped");
+    Ok(sessions.into_iter().rfind(lives).map(|session| session.id))
+}

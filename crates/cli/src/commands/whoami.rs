@@ -1,0 +1,101 @@
+//! `maestro whoami`: who is speaking, about what, and to whom.
+
+use std::fmt::Write as _;
+
+use maestro_core::Role;
+use serde_json::{Value as Json, json};
+
+use crate::client::{Client, Target, escaped};
+use crate::context;
+use crate::error::CommandError;
+use crate::permissions::{RULES, Right};
+use crate::reply::Reply;
+use crate::screen::{clean, clean_path, pad};
+use crate::wire::Session;
+use crate::world::World;
+
+/// Who speaks.
+pub(crate) struct Me {
+    /// The own session, if there is one.
+    pub(crate) session: Option<Session>,
+    /// What the session may do; a person may do everything.
+    pub(crate) role: Option<Role>,
+}
+
+impl Me {
+    pub(crate) fn of(client: &Client, world: &World) -> Result<Self, CommandError> {
+        let session: Option<Session> =
+            context::session(world).map(|id| client.get(&format!("/api/sessions/{}", escaped(id)))).transpose()?;
+        let role = session.as_ref().map(|session| session.role.parse().unwrap_or(Role::Worker));
+        Ok(Self { session, role })
+    }
+
+    pub(crate) fn has_queue(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.strategy == "queue")
+    }
+
+    /// The word for the role.
+    pub(crate) fn word(&self) -> &'static str {
+        self.role.map_or("person", Role::as_str)
+    }
+
+    /// The commands that may be used, each with the bounds of its use.
+    pub(crate) fn allowed(&self) -> Vec<(&'static str, Right)> {
+        let rights = RULES.iter().map(|rule| (rule.command, rule.right(self.role, self.has_queue())));
+        rights.filter(|(_, right)| *right != Right::No).collect()
+    }
+}
+
+pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    let me = Me::of(&client, world)?;
+    let project = match &me.session {
+        Some(session) => Some(session.project_id.clone()),
+        // Nowhere is a place too: who asks may be about to make the first project.
+        None => context::project(&client, world).ok().map(|project| project.id),
+    };
+    let tasks = match &me.session {
+        Some(session) => session.task_ids.clone(),
+        None => context::tasks(world),
+    };
+    if world.json {
+        return Reply::json(&as_json(&me, project.as_deref(), &tasks, client.target()));
+    }
+    let mut text = String::new();
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(text, "{} {value}", world.paint.dim(&pad(name, 9)));
+    };
+    row("role", me.word());
+    if let Some(session) = &me.session {
+        row("session", &format!("{}  {}, {}", clean(&session.id), clean(&session.status), clean(&session.name)));
+        row("strategy", &clean(&session.strategy));
+    }
+    row("project", &project.map_or("none here".to_owned(), |project| clean(&project).into_owned()));
+    row("tasks", &if tasks.is_empty() { "none".to_owned() } else { clean(&tasks.join(", ")).into_owned() });
+    match client.target() {
+        Target::Server(url) => row("server", &clean_path(url)),
+        Target::Database(place) => row("database", &format!("{} (no server)", clean_path(place))),
+    }
+    let names: Vec<&str> = me.allowed().into_iter().map(|(command, _)| command).collect();
+    row("commands", &names.join(", "));
+    Ok(Reply::text(text))
+}
+
+fn as_json(me: &Me, project: Option<&str>, tasks: &[String], target: Target<'_>) -> Json {
+    let (server, database) = match target {
+        Target::Server(url) => (Some(url), None),
+        Target::Database(place) => (None, Some(place)),
+    };
+    let session = me.session.as_ref();
+    json!({
+        "role": me.word(),
+        "sessionId": session.map(|session| &session.id),
+        "sessionStatus": session.map(|session| &session.status),
+        "strategy": session.map(|session| &session.strategy),
+        "projectId": project,
+        "taskIds": tasks,
+        "server": server,
+        "database": database,
+        "commands": me.allowed().into_iter().map(|(command, _)| command).collect::<Vec<_>>(),
+    })
+}

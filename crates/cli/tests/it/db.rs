@@ -1,0 +1,130 @@
+//! `maestro db`: copies, what is brought back, and what is found.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+use crate::served::Server;
+
+#[test]
+fn a_copy_brings_back_what_was_there() {
+    let sandbox = Sandbox::new();
+    sandbox.maestro("init --yes");
+    assert_snapshot!(sandbox.maestro("db backup copy.db"), @"
+    $ maestro db backup copy.db
+    Copied ~/.maestro/maestro.db to copy.db.
+    ");
+    assert_eq!(sandbox.path("copy.db").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let server = Server::start(&sandbox, &[]);
+    server.make("/api/projects", &json!({ "name": "later", "workingDir": "/srv/later" }));
+    assert_snapshot!(sandbox.maestro("db restore copy.db"), @"
+    $ maestro db restore copy.db
+    --- stderr
+    error: a server works with this database
+    hint: end it first: Ctrl-C where `maestro up` runs
+    --- exit 1
+    ");
+    drop(server);
+    let restored = sandbox.maestro("db restore copy.db --json");
+    assert_eq!(restored.code, 0, "{restored}");
+    let kept = restored.json()["kept"].as_str().unwrap().to_owned();
+    let server = Server::start(&sandbox, &[]);
+    let projects = server.ask("GET", "/api/projects", None, None).1;
+    assert_eq!(projects.as_array().unwrap().len(), 1, "what came later is gone");
+    drop(server);
+    assert_eq!(sandbox.maestro_with(&["db", "restore", &kept]).code, 0);
+    let server = Server::start(&sandbox, &[]);
+    assert_eq!(server.ask("GET", "/api/projects", None, None).1.as_array().unwrap().len(), 2, "and can be had back");
+}
+
+#[test]
+fn a_copy_never_replaces_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.maestro("init --yes");
+    sandbox.write("notes.txt", "mine");
+    assert_snapshot!(sandbox.maestro("db backup notes.txt"), @"
+    $ maestro db backup notes.txt
+    --- stderr
+    error: [PROJECT]/notes.txt cannot be written
+      because entity already exists
+    hint: name a file that does not exist, in a directory you may write to
+    --- exit 1
+    ");
+    assert_eq!(fs::read(sandbox.path("notes.txt")).unwrap(), b"mine");
+    let unnamed = sandbox.maestro("db backup --json").json();
+    assert!(unnamed["file"].as_str().unwrap().contains("/.maestro/backups/maestro-"));
+}
+
+#[test]
+fn a_sound_database_is_said_to_be_sound() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(sandbox.maestro("db check"), @"
+    $ maestro db check
+    --- stderr
+    error: there is no database at [HOME]/.maestro/maestro.db
+    hint: name another with --database, or start with `maestro init`
+    --- exit 2
+    ");
+    sandbox.maestro("init --yes");
+    assert_snapshot!(sandbox.maestro("db check"), @"
+    $ maestro db check
+    ~/.maestro/maestro.db: nothing is wrong.
+    ");
+    assert_snapshot!(sandbox.maestro("--database other.db db check"), @"
+    $ maestro --database other.db db check
+    --- stderr
+    error: there is no database at [PROJECT]/other.db
+    hint: name another with --database, or start with `maestro init`
+    --- exit 2
+    ");
+}
+
+#[test]
+fn a_damaged_database_is_an_error_and_a_copy_still_replaces_it() {
+    let sandbox = Sandbox::new();
+    sandbox.maestro("init --yes");
+    sandbox.maestro("db backup copy.db");
+    for part in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(sandbox.path(&format!("~/.maestro/maestro.db{part}")));
+    }
+    sandbox.write("~/.maestro/maestro.db", "this is no database, whatever its name says".repeat(100));
+    let found = sandbox.maestro("db check");
+    assert_eq!(found.code, 1, "{found}");
+    let restored = sandbox.maestro("db restore copy.db --json");
+    assert_eq!(restored.code, 0, "{restored}");
+    assert!(fs::metadata(restored.json()["kept"].as_str().unwrap()).is_ok());
+    assert_eq!(sandbox.maestro("db check").code, 0);
+}
+
+#[test]
+fn what_is_no_copy_is_refused_and_changes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.maestro("init --yes");
+    sandbox.write("notes.db", "mine");
+    for (file, code) in [("notes.db", 1), ("absent.db", 2)] {
+        assert_eq!(sandbox.maestro_with(&["db", "restore", file]).code, code, "{file}");
+    }
+    let own = sandbox.path("~/.maestro/maestro.db");
+    assert_eq!(sandbox.maestro_with(&["db", "restore", own.to_str().unwrap()]).code, 1);
+    assert_eq!(sandbox.maestro("db check").code, 0);
+}
+
+#[test]
+fn postgresql_has_its_own_tools() {
+    assert_snapshot!(Sandbox::new().maestro("--database postgres://ada:secret@db/maestro db backup"), @"
+    $ maestro --database postgres://ada:secret@db/maestro db backup
+    --- stderr
+    error: a PostgreSQL database has its own tools for this
+    hint: use `pg_dump --format=custom --file=FILE ADDRESS`, with the address given with --database
+    --- exit 1
+    ");
+}
+
+#[test]
+fn a_session_may_not_touch_the_database() {
+    let sandbox = Sandbox::new().with_variable("MAESTRO_SESSION_TOKEN", "x");
+    assert_eq!(sandbox.maestro("db check").code, 4);
+}
