@@ -20,7 +20,7 @@ use tower::ServiceExt as _;
 use self::http::Remote;
 use self::retry::Patience;
 use crate::database;
-use crate::error::CommandError;
+use crate::error::{CommandError, Exit};
 use crate::found::ServerFile;
 use crate::world::World;
 
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// The same client, speaking for the user and not for a session.
-    pub(crate) fn as_person(mut self) -> Self {
+    pub(crate) fn for_person(mut self) -> Self {
         self.session = None;
         self
     }
@@ -85,7 +85,7 @@ impl Client {
 
     /// Asks for something.
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
-        self.call(Method::GET, path, None, Again::Safe)
+        self.call(&Method::GET, path, None, Again::Safe)
     }
 
     /// Asks for a whole list, however many parts it comes in.
@@ -108,32 +108,32 @@ impl Client {
 
     /// Sends something; sent again, it is still carried out once.
     pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
-        self.call(Method::POST, path, Some(body), Again::ByKey)
+        self.call(&Method::POST, path, Some(body), Again::ByKey)
     }
 
     /// Takes a step that would be another step if it were taken twice.
     pub(crate) fn step<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
-        self.call(Method::POST, path, Some(body), Again::Never)
+        self.call(&Method::POST, path, Some(body), Again::Never)
     }
 
     /// Changes something.
     pub(crate) fn patch<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
-        self.call(Method::PATCH, path, Some(body), Again::ByKey)
+        self.call(&Method::PATCH, path, Some(body), Again::ByKey)
     }
 
     /// Removes something.
     pub(crate) fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
-        self.call(Method::DELETE, path, None, Again::Safe)
+        self.call(&Method::DELETE, path, None, Again::Safe)
     }
 
     fn call<T: DeserializeOwned>(
         &self,
-        method: Method,
+        method: &Method,
         path: &str,
         body: Option<&Json>,
         again: Again,
     ) -> Result<T, CommandError> {
-        let (answer, _) = self.ask(&method, path, body, again)?;
+        let (answer, _) = self.ask(method, path, body, again)?;
         understood(path, &answer)
     }
 
@@ -168,7 +168,11 @@ impl Client {
     }
 
     async fn answer(&self, request: Request<Body>) -> Result<(Vec<u8>, Option<String>), CommandError> {
-        let response = succeeded(self.send(request).await?).await?;
+        let asked = *request.method() == Method::GET;
+        let response = succeeded(self.send(request).await?).await.map_err(|error| match error.exit() {
+            Exit::Failed if !asked && !error.may_pass() => error.hint("nothing was changed"),
+            _ => error,
+        })?;
         let next = response.headers().get("maestro-next-cursor").and_then(|next| next.to_str().ok()).map(str::to_owned);
         Ok((all(response).await?, next))
     }
@@ -293,7 +297,7 @@ impl Link {
 
     fn host(&self) -> &str {
         match self {
-            Self::Remote(remote) => remote.host(),
+            Self::Remote(remote) => remote.authority(),
             Self::Local { .. } => "localhost",
         }
     }
@@ -335,7 +339,7 @@ async fn running(world: &World) -> Option<Remote> {
         return None;
     }
     let remote = Remote::new(&file.url).ok()?;
-    let request = Request::get("/health").header(header::HOST, remote.host()).body(Body::empty()).ok()?;
+    let request = Request::get("/health").header(header::HOST, remote.authority()).body(Body::empty()).ok()?;
     let health: Json = serde_json::from_slice(&all(remote.send(request).await.ok()?).await.ok()?).ok()?;
     (health["instance"] == file.instance.as_str()).then_some(remote)
 }
@@ -355,7 +359,10 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
     let body: Json = serde_json::from_slice(&all(response).await?).unwrap_or_default();
     let message = body["message"].as_str().map_or_else(|| format!("the server answered {status}"), str::to_owned);
     Err(match status {
-        StatusCode::NOT_FOUND => CommandError::not_found(message),
+        StatusCode::NOT_FOUND => {
+            let hint = where_to_look(&message);
+            CommandError::not_found(message).hint(hint)
+        }
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CommandError::forbidden(message)
             .hint("`maestro whoami` shows who you are here, and `maestro commands` what you may do"),
         status if status.is_server_error() => {
@@ -363,4 +370,14 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
         }
         _ => CommandError::invalid(message),
     })
+}
+
+/// Where to find what there is, by what there is not.
+fn where_to_look(message: &str) -> &'static str {
+    match message.split_whitespace().next() {
+        Some("Task" | "Parent") => "`maestro task list --all` shows the tasks of a project",
+        Some("Session") => "`maestro session list --all` shows the sessions of a project",
+        Some("Project") => "`maestro project list` shows all projects",
+        _ => "check the id, and with `maestro whoami` whom you speak to",
+    }
 }

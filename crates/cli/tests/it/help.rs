@@ -26,11 +26,15 @@ fn the_overview_groups_the_commands() {
       skills       List, read and explain skills
 
     Work
+      project      List, make and remove projects
+      task         List, make and change tasks
       plan         Find the next task of a Markdown plan
       prompt       Print exactly what an agent would be told about a task
-      update       Tell how the work goes, and hear what changed
 
     Watch and steer
+      status       Show how the project stands, in numbers
+      session      Show and steer the sessions of agents
+      say          Say something to an agent; it hears it with its next command
       events       Show what happened, or follow it live
 
     More
@@ -57,6 +61,32 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
     $ maestro help agent
     What agents and programs call. Each prints data to standard output and takes --json.
 
+    Your work. MAESTRO_SESSION_ID or MAESTRO_TASK_ID says who you are. Lines that begin with `!` say what changed meanwhile.
+
+      maestro info                     {session, tasks, notices, changes}: your tasks with their subtasks
+      maestro update [MESSAGE]         what you do or found out; without words, a sign of life
+      maestro subtask list             the subtasks of your task
+      maestro subtask complete ID      a subtask is done; `fail ID REASON` when it could not be
+      maestro subtask create TITLE     one more subtask, with -d in full
+      maestro complete [MESSAGE]       all your work is done
+      maestro blocked REASON           you cannot go on
+      maestro report KIND MESSAGE      progress, complete, blocked, error, needs-input; --task ID,ID about some tasks only
+                                       {success, sessionId, sessionStatus, sessionCompleted, taskIds, notices, changes}
+      maestro queue start              begin the next task of your queue; then `complete`, `fail` or `skip` it
+      maestro whoami                   {role, sessionId, projectId, taskIds, strategy, server, database, commands}
+      maestro commands --check COMMAND whether you may use it; exit code 4 if not
+
+    Everybody's work. What is printed with --json is what the server answered.
+
+      maestro task list|get|create|children|update|start|complete|block|delete|tree
+      maestro session info|get|list|register|complete|needs-input|resume-working|pause|resume|cancel|rename
+      maestro project list|get|create|delete
+      maestro say ID TEXT              {id, state, how}: words for an agent
+      maestro status                   {project, tasks, activeSessions}: a project in numbers
+      maestro events --follow          what happens, a line each
+
+    Skills, plans and settings.
+
       maestro skills list --json       {skills, problems, shadowed}: every skill on this machine
       maestro skills read NAME[,NAME]  a skill's full text, between `Reading:` and `Skill read:`
       maestro skills show NAME --json  everything known about one skill
@@ -73,7 +103,7 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro doctor --json            {ok, problems, roots, agents, settings}
 
     With --json an error is one object on standard output: {success, error, message, details, suggestion}.
-    Exit codes: 0 ok, 1 failed or wrongly called, 2 not found.
+    Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed.
     ");
 }
 

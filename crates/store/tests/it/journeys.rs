@@ -99,7 +99,7 @@ both! {
         world.wait(14 * 60 * 1000);
         assert_eq!(world.store.write(ExpireSilent).await.unwrap(), []);
         world.wait(2 * 60 * 1000);
-        assert_eq!(world.store.write(ExpireSilent).await.unwrap(), [session.id.clone()]);
+        assert_eq!(world.store.write(ExpireSilent).await.unwrap(), std::slice::from_ref(&session.id));
         assert_eq!(status(world, &task).await, TaskStatus::Todo);
 
         let reported = world.store.write(says(&session.id, ReportKind::Progress, "back again")).await.unwrap();
