@@ -59,7 +59,7 @@ impl Client {
         let runtime = runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))?;
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
         let patience = Patience::of(world)?;
-        let link = runtime.block_on(Link::find(world))?;
+        let link = Link::find(world, &runtime)?;
         Ok(Self {
             runtime,
             link,
@@ -275,13 +275,13 @@ fn understood<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, Comma
 
 impl Link {
     /// The server that was named; else the one that runs on the same database; else none.
-    async fn find(world: &World) -> Result<Self, CommandError> {
+    fn find(world: &World, runtime: &Runtime) -> Result<Self, CommandError> {
         let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
         let named = world.aim.server.as_deref().or_else(|| variables.into_iter().find_map(|name| world.variable(name)));
         if let Some(url) = named {
             return Ok(Self::Remote(Remote::new(url)?));
         }
-        if let Some(remote) = running(world).await {
+        if let Some(remote) = runtime.block_on(running(world)) {
             return Ok(Self::Remote(remote));
         }
         if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
@@ -290,8 +290,9 @@ impl Link {
         }
         let place = database::place(world);
         let database = database::shown(&place);
+        // Outside of the runtime, because opening a database waits for it.
         let store = database::open(place)?;
-        expire(&store).await;
+        runtime.block_on(expire(&store));
         Ok(Self::Local { router: Box::new(router(App::new(local(store)))), database })
     }
 

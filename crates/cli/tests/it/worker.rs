@@ -187,6 +187,16 @@ fn the_same_commands_say_the_same_to_a_server() {
 }
 
 #[test]
+fn the_same_commands_say_the_same_over_postgresql() {
+    let Ok(database) = std::env::var("MAESTRO_TEST_POSTGRES") else {
+        eprintln!("skipped: MAESTRO_TEST_POSTGRES is not set");
+        return;
+    };
+    let desk = Desk::in_sandbox(Sandbox::new().with_variable("MAESTRO_DATABASE", &database));
+    assert_eq!(minute_by_minute(&desk), minute_by_minute(&Desk::new()));
+}
+
+#[test]
 fn a_server_sees_what_was_done_without_it() {
     let desk = Desk::new();
     desk.begin();
