@@ -19,7 +19,7 @@ use tower::ServiceExt as _;
 
 use self::http::Remote;
 use self::retry::Patience;
-use crate::error::CommandError;
+use crate::error::{CommandError, Exit};
 use crate::found::ServerFile;
 use crate::shelves;
 use crate::world::World;
@@ -60,7 +60,7 @@ impl Client {
         let runtime = runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))?;
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
         let patience = Patience::of(world)?;
-        let link = runtime.block_on(Link::find(world))?;
+        let link = Link::find(world, &runtime)?;
         let token = match token {
             Some(token) => Some(token.to_owned()),
             None => runtime.block_on(link.kept_token(world)),
@@ -69,7 +69,7 @@ impl Client {
     }
 
     /// The same client, speaking for the user and not for a session.
-    pub(crate) fn as_person(mut self) -> Self {
+    pub(crate) fn for_person(mut self) -> Self {
         self.session = None;
         self
     }
@@ -90,7 +90,7 @@ impl Client {
 
     /// Asks for something.
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
-        self.call(Method::GET, path, None, Again::Safe)
+        self.call(&Method::GET, path, None, Again::Safe)
     }
 
     /// Asks for a whole list, however many parts it comes in.
@@ -113,32 +113,32 @@ impl Client {
 
     /// Sends something; sent again, it is still carried out once.
     pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
-        self.call(Method::POST, path, Some(body), Again::ByKey)
+        self.call(&Method::POST, path, Some(body), Again::ByKey)
     }
 
     /// Takes a step that would be another step if it were taken twice.
     pub(crate) fn step<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
-        self.call(Method::POST, path, Some(body), Again::Never)
+        self.call(&Method::POST, path, Some(body), Again::Never)
     }
 
     /// Changes something.
     pub(crate) fn patch<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
-        self.call(Method::PATCH, path, Some(body), Again::ByKey)
+        self.call(&Method::PATCH, path, Some(body), Again::ByKey)
     }
 
     /// Removes something.
     pub(crate) fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
-        self.call(Method::DELETE, path, None, Again::Safe)
+        self.call(&Method::DELETE, path, None, Again::Safe)
     }
 
     fn call<T: DeserializeOwned>(
         &self,
-        method: Method,
+        method: &Method,
         path: &str,
         body: Option<&Json>,
         again: Again,
     ) -> Result<T, CommandError> {
-        let (answer, _) = self.ask(&method, path, body, again)?;
+        let (answer, _) = self.ask(method, path, body, again)?;
         understood(path, &answer)
     }
 
@@ -173,7 +173,11 @@ impl Client {
     }
 
     async fn answer(&self, request: Request<Body>) -> Result<(Vec<u8>, Option<String>), CommandError> {
-        let response = succeeded(self.send(request).await?).await?;
+        let asked = *request.method() == Method::GET;
+        let response = succeeded(self.send(request).await?).await.map_err(|error| match error.exit() {
+            Exit::Failed if !asked && !error.may_pass() => error.hint("nothing was changed"),
+            _ => error,
+        })?;
         let next = response.headers().get("maestro-next-cursor").and_then(|next| next.to_str().ok()).map(str::to_owned);
         Ok((all(response).await?, next))
     }
@@ -277,13 +281,13 @@ fn understood<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, Comma
 
 impl Link {
     /// The server that was named; else the one that runs on the same database; else none.
-    async fn find(world: &World) -> Result<Self, CommandError> {
+    fn find(world: &World, runtime: &Runtime) -> Result<Self, CommandError> {
         let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
         let named = world.aim.server.as_deref().or_else(|| variables.into_iter().find_map(|name| world.variable(name)));
         if let Some(url) = named {
             return Ok(Self::Remote(Remote::new(url)?));
         }
-        if let Some(remote) = running(world).await {
+        if let Some(remote) = runtime.block_on(running(world)) {
             return Ok(Self::Remote(remote));
         }
         if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
@@ -293,9 +297,10 @@ impl Link {
         let settings = config::settings(world)?;
         let place = database::place(world);
         let database = database::shown(&place);
+        // Outside of the runtime, because opening a database waits for it.
         let store = database::open(place)?;
         store.set_rules(database::rules(&settings));
-        expire(&store).await;
+        runtime.block_on(expire(&store));
         let app = App::new(local(store, database::retention(&settings), world));
         Ok(Self::Local { router: Box::new(router(app)), database })
     }
@@ -310,7 +315,7 @@ impl Link {
 
     fn host(&self) -> &str {
         match self {
-            Self::Remote(remote) => remote.host(),
+            Self::Remote(remote) => remote.authority(),
             Self::Local { .. } => "localhost",
         }
     }
@@ -359,7 +364,7 @@ pub(crate) async fn running(world: &World) -> Option<Remote> {
 /// Whether the server at the other end is the one that wrote this down.
 async fn is_that(remote: &Remote, file: &ServerFile) -> bool {
     let ask = async || {
-        let request = Request::get("/health").header(header::HOST, remote.host()).body(Body::empty()).ok()?;
+        let request = Request::get("/health").header(header::HOST, remote.authority()).body(Body::empty()).ok()?;
         let answer = all(remote.send(request).await.ok()?).await.ok()?;
         serde_json::from_slice::<Json>(&answer).ok()
     };
@@ -381,7 +386,10 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
     let body: Json = serde_json::from_slice(&all(response).await?).unwrap_or_default();
     let message = body["message"].as_str().map_or_else(|| format!("the server answered {status}"), str::to_owned);
     Err(match status {
-        StatusCode::NOT_FOUND => CommandError::not_found(message),
+        StatusCode::NOT_FOUND => {
+            let hint = where_to_look(&message);
+            CommandError::not_found(message).hint(hint)
+        }
         StatusCode::UNAUTHORIZED => CommandError::forbidden(message)
             .hint("set MAESTRO_AUTH_TOKEN to the server's token, or MAESTRO_SESSION_TOKEN to this session's"),
         StatusCode::FORBIDDEN => CommandError::forbidden(message)
@@ -391,4 +399,14 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
         }
         _ => CommandError::invalid(message),
     })
+}
+
+/// Where to find what there is, by what there is not.
+fn where_to_look(message: &str) -> &'static str {
+    match message.split_whitespace().next() {
+        Some("Task" | "Parent") => "`maestro task list --all` shows the tasks of a project",
+        Some("Session") => "`maestro session list --all` shows the sessions of a project",
+        Some("Project") => "`maestro project list` shows all projects",
+        _ => "check the id, and with `maestro whoami` whom you speak to",
+    }
 }

@@ -80,7 +80,7 @@ pub(crate) fn details(task: &Task, below: &[(usize, &Task)], world: &World) -> S
     let mut text = format!("{} {}\n", world.paint.dim(&clean(&task.id)), world.paint.strong(&clean(&task.title)));
     let _ = writeln!(text, "  {}, {} priority", clean(&task.status), clean(&task.priority));
     for line in clean_lines(task.description.trim_end()).lines() {
-        let _ = writeln!(text, "  {}", world.paint.dim("|").to_owned() + " " + line);
+        let _ = writeln!(text, "{}", format!("  {} {line}", world.paint.dim("|")).trim_end());
     }
     if !below.is_empty() {
         let done = below.iter().filter(|(_, task)| task.is_closed()).count();

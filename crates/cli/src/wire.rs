@@ -1,5 +1,6 @@
 //! What does the server answer? Its things, as far as they are shown to people; programs get them whole.
 
+use maestro_core::task::TaskStatus;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -38,6 +39,11 @@ impl Task {
     /// Whether nobody needs to do anything about it any more.
     pub(crate) fn is_closed(&self) -> bool {
         matches!(self.status.as_str(), "completed" | "cancelled" | "archived")
+    }
+
+    /// Whether it may become that; a status of a newer server is left for the server to judge.
+    pub(crate) fn may_become(&self, status: TaskStatus) -> bool {
+        self.status.parse::<TaskStatus>().is_ok_and(|own| own.may_become(status))
     }
 
     /// A mark for lists, as plans have them.

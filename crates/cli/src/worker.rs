@@ -26,6 +26,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// What to say of a report: of a cancelled session's, that it came too late. Any other session works again by it.
+    pub(crate) fn unless_ended<'a>(&self, said: &'a str) -> &'a str {
+        if self.session_status == "stopped" { "Noted. Your session has ended, so nothing changes." } else { said }
+    }
+
     /// The same without what is said about a task that the session itself has just made.
     pub(crate) fn without(mut self, task: &str) -> Self {
         self.notices.retain(|notice| notice["task"] != task);
@@ -92,6 +97,7 @@ pub(crate) fn report(
     if world.json {
         return Ok(confirmed(client, &answer, format!("{whole}\n")));
     }
+    let said = answer.unless_ended(said);
     Ok(told(client, &answer, format!("{said}\n"), world))
 }
 

@@ -16,7 +16,7 @@ use crate::error::CommandError;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a server has to begin its answer.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// A server, and the connection to it while there is one.
 pub(crate) struct Remote {
@@ -58,7 +58,7 @@ impl Remote {
         &self.url
     }
 
-    pub(crate) fn host(&self) -> &str {
+    pub(crate) fn authority(&self) -> &str {
         &self.authority
     }
 

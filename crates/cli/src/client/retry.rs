@@ -10,7 +10,7 @@ const RETRIES: u32 = 3;
 /// After how many milliseconds, the first time.
 const DELAY: u64 = 1000;
 /// The longest pause there is.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// How much a command puts up with.
 #[derive(Debug, Clone, Copy)]

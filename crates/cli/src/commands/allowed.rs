@@ -35,7 +35,7 @@ pub(crate) fn run(args: &CommandsArgs, world: &World) -> Result<Reply, CommandEr
 
 /// What the use of a command is bound to.
 fn only(right: Right) -> Option<&'static str> {
-    Some(right.note()).filter(|note| !note.is_empty())
+    Some(right.note()).filter(|note| !note.is_empty() && right != Right::No)
 }
 
 fn check(command: &str, me: &Me, world: &World) -> Result<Reply, CommandError> {

@@ -36,10 +36,11 @@ fn list(client: &Client, world: &World) -> Result<Reply, CommandError> {
         let dir = world.paint.dim(&clean_path(&world.short(Path::new(&project.working_dir))));
         let _ = writeln!(text, "{id}  {}  {dir}", clean(&project.name));
     }
-    text.push_str(&match projects.len() {
-        0 => "No projects; `maestro project create NAME` makes one of this directory\n".to_owned(),
-        many => format!("{}\n", count(many, "project", "projects")),
-    });
+    let sum = match projects.len() {
+        0 => "No projects; `maestro project create NAME` makes one of this directory".to_owned(),
+        many => count(many, "project", "projects"),
+    };
+    let _ = writeln!(text, "{sum}");
     Ok(Reply::text(text))
 }
 

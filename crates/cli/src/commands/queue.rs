@@ -26,22 +26,37 @@ pub(crate) fn run(args: &QueueArgs, world: &World) -> Result<Reply, CommandError
         Speaker::Session(id) => id.clone(),
         Speaker::Task(_) => speaker.beat(&client)?.session_id,
     };
-    let at = |what: &str| format!("{}{what}", path(&session));
-    match &args.command {
-        QueueCommand::Top => item(client.get(&at("/top"))?, "item", client, world),
+    take(&args.command, &speaker, &session, client, world).map_err(|error| match error.message() {
+        message if message.ends_with("does not use queue strategy") => {
+            error.hint("`maestro info` shows the tasks of your session; it takes them all at once")
+        }
+        _ => error,
+    })
+}
+
+fn take(
+    command: &QueueCommand,
+    speaker: &Speaker,
+    session: &str,
+    client: Client,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let at = |what: &str| format!("{}{what}", path(session));
+    match command {
+        QueueCommand::Top => item(&client.get(&at("/top"))?, "item", client, world),
         QueueCommand::Start { poll_interval, poll_timeout } => {
             let patience = Duration::from_secs(poll_timeout.saturating_mul(60));
-            let started = start(&client, &speaker, &at("/start"), Duration::from_secs(*poll_interval), patience)?;
-            item(started, "item", client, world)
+            let started = start(&client, speaker, &at("/start"), Duration::from_secs(*poll_interval), patience)?;
+            item(&started, "item", client, world)
         }
-        QueueCommand::Complete => item(client.step(&at("/complete"), &json!({}))?, "nextItem", client, world),
+        QueueCommand::Complete => item(&client.step(&at("/complete"), &json!({}))?, "nextItem", client, world),
         QueueCommand::Fail { reason } => {
-            item(client.step(&at("/fail"), &json!({ "reason": reason }))?, "nextItem", client, world)
+            item(&client.step(&at("/fail"), &json!({ "reason": reason }))?, "nextItem", client, world)
         }
-        QueueCommand::Skip => item(client.step(&at("/skip"), &json!({}))?, "nextItem", client, world),
+        QueueCommand::Skip => item(&client.step(&at("/skip"), &json!({}))?, "nextItem", client, world),
         QueueCommand::List => list(&client.get(&at("/items"))?, client, world),
         QueueCommand::Status => status(&client.get(&at(""))?, client, world),
-        QueueCommand::Push { task, .. } => push(task, &session, client, world),
+        QueueCommand::Push { task, .. } => push(task, session, client, world),
     }
 }
 
@@ -73,9 +88,9 @@ fn start(
 }
 
 /// What came of a step, and the task it leads to.
-fn item(answer: Json, key: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn item(answer: &Json, key: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
     if world.json {
-        return Reply::json(&answer);
+        return Reply::json(answer);
     }
     let mut text = String::new();
     if let Some(message) = answer["message"].as_str() {
@@ -99,9 +114,9 @@ fn list(answer: &Json, client: Client, world: &World) -> Result<Reply, CommandEr
     }
     let mut text = String::new();
     for item in answer["items"].as_array().into_iter().flatten() {
-        let word = |key: &str| clean(item[key].as_str().unwrap_or_default()).into_owned();
+        let said = |key: &str| clean(item[key].as_str().unwrap_or_default()).into_owned();
         let why = item["failReason"].as_str().map(|why| format!("  {}", clean(why))).unwrap_or_default();
-        let _ = writeln!(text, "{:<10}  {}{why}", word("status"), word("taskId"));
+        let _ = writeln!(text, "{:<10}  {}{why}", said("status"), said("taskId"));
     }
     let _ = writeln!(text, "{}", counts(&answer["stats"]));
     Ok(worker::with_news(client, text, world))

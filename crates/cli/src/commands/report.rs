@@ -1,12 +1,18 @@
 //! `maestro report`, `complete`, `blocked` and the old `update:…`: what a session says of its work.
 
+use std::fmt::Write as _;
+
 use maestro_core::report::ReportKind;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::args::{BlockedArgs, CompleteArgs, ReportArgs, SaidArgs};
 use crate::client::Client;
+use crate::commands::info::own_tasks;
 use crate::error::CommandError;
 use crate::reply::Reply;
+use crate::screen::count;
+use crate::tree::lines;
+use crate::wire::{self, Task};
 use crate::worker::{self, Speaker};
 use crate::world::World;
 
@@ -20,7 +26,23 @@ pub(crate) fn said(kind: ReportKind, args: &SaidArgs, world: &World) -> Result<R
 }
 
 pub(crate) fn complete(args: &CompleteArgs, world: &World) -> Result<Reply, CommandError> {
-    send(ReportKind::Complete, args.message.as_deref(), &[], world)
+    if world.json {
+        return send(ReportKind::Complete, args.message.as_deref(), &[], world);
+    }
+    let speaker = Speaker::of(world)?;
+    let client = Client::open(world)?;
+    let body = json!({ "kind": ReportKind::Complete, "message": args.message });
+    let (_, answer) = speaker.say(&client, &body)?;
+    let mut text = format!("{}\n", answer.unless_ended(reported(ReportKind::Complete)));
+    let below: Vec<Json> = own_tasks(&client, &answer.session_id)?.into_iter().flat_map(|(_, below)| below).collect();
+    let open: Vec<Task> = wire::read_all(&below)?;
+    let open: Vec<(usize, &Task)> = open.iter().filter(|task| !task.is_closed()).map(|task| (0, task)).collect();
+    if !open.is_empty() {
+        let noun = count(open.len(), "subtask is open", "subtasks are open");
+        let _ = writeln!(text, "{} {noun}, so your task is not done yet:", world.paint.warning("!"));
+        text.push_str(&lines(&open, 2, world));
+    }
+    Ok(worker::told(client, &answer, text, world))
 }
 
 pub(crate) fn blocked(args: &BlockedArgs, world: &World) -> Result<Reply, CommandError> {

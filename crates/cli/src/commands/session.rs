@@ -80,7 +80,7 @@ fn details(session: &Session, messages: &[Message], world: &World) -> String {
     }
     for message in messages.iter().skip(messages.len().saturating_sub(LAST)) {
         let how = message.how.as_ref().map(|how| format!(", {}", clean(how))).unwrap_or_default();
-        let _ = writeln!(text, "  {} says: {} ({}{how})", clean(&message.from), clean(&message.text), message.state);
+        let _ = writeln!(text, "  {}: {} ({}{how})", clean(&message.from), clean(&message.text), message.state);
     }
     text
 }
@@ -110,7 +110,7 @@ fn list(task: Option<&str>, all: bool, client: Client, world: &World) -> Result<
         0 => "No sessions".to_owned(),
         many => count(many, "session", "sessions"),
     });
-    text.push_str(if all { "\n" } else { " that have not ended (--all shows the others)\n" });
+    text.push_str(if all { "\n" } else { " (--all shows also those that have ended)\n" });
     Ok(worker::with_news(client, text, world))
 }
 
@@ -127,7 +127,10 @@ pub(crate) fn rows(sessions: &[Session], world: &World) -> String {
 
 fn steer(id: &str, order: &str, said: &str, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
-    let whole: Json = client.step(&format!("{}/{order}", path(id)), &json!({}))?;
+    let whole: Json = client.step(&format!("{}/{order}", path(id)), &json!({})).map_err(|error| match order {
+        "resume" => error.hint("only a session that was paused can go on"),
+        _ => error,
+    })?;
     if world.json {
         return Reply::json(&whole);
     }

@@ -1,5 +1,6 @@
 //! `maestro subtask`: the parts of a worker's own task.
 
+use maestro_core::task::TaskStatus;
 use serde_json::{Value as Json, json};
 
 use crate::args::{SubtaskArgs, SubtaskCommand};
@@ -20,12 +21,12 @@ pub(crate) fn run(args: &SubtaskArgs, world: &World) -> Result<Reply, CommandErr
     match &args.command {
         SubtaskCommand::List => list(client, &speaker, world),
         SubtaskCommand::Complete { id } => {
-            let subtask = open_subtask(&client, id)?;
+            let subtask = open_subtask(&client, id, TaskStatus::Completed)?;
             let said = format!("Completed: {}", clean(&subtask.title));
             worker::report(client, &speaker, &json!({ "kind": "complete", "taskIds": [id] }), &said, world)
         }
         SubtaskCommand::Fail { id, reason } => {
-            let subtask = open_subtask(&client, id)?;
+            let subtask = open_subtask(&client, id, TaskStatus::Blocked)?;
             let said = format!("Failed: {}", clean(&subtask.title));
             let body = json!({ "kind": "error", "message": reason, "taskIds": [id] });
             worker::report(client, &speaker, &body, &said, world)
@@ -45,22 +46,24 @@ fn list(client: Client, speaker: &Speaker, world: &World) -> Result<Reply, Comma
     let subtasks = tree.below(None);
     let closed = subtasks.iter().filter(|(_, task)| task.is_closed()).count();
     let mut text = tree::lines(&subtasks, 0, world);
-    text.push_str(&match subtasks.len() {
-        0 => "No subtasks.\n".to_owned(),
-        many => format!("{}, {closed} closed\n", count(many, "subtask", "subtasks")),
-    });
+    let sum = match subtasks.len() {
+        0 => "No subtasks.".to_owned(),
+        many => format!("{}, {closed} closed", count(many, "subtask", "subtasks")),
+    };
+    text.push_str(&sum);
+    text.push('\n');
     Ok(worker::told(client, &answer, text, world))
 }
 
-/// The subtask of this id, if something can still become of it.
-fn open_subtask(client: &Client, id: &str) -> Result<Task, CommandError> {
+/// The subtask of this id, if it can become that.
+fn open_subtask(client: &Client, id: &str, status: TaskStatus) -> Result<Task, CommandError> {
     let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
     if task.parent_id.is_none() {
         return Err(CommandError::invalid(format!("task `{id}` is no subtask"))
             .hint("`maestro complete` and `maestro blocked` are about your own task"));
     }
-    if matches!(task.status.as_str(), "cancelled" | "archived") {
-        return Err(CommandError::invalid(format!("subtask `{id}` is {}", task.status))
+    if !task.may_become(status) {
+        return Err(CommandError::invalid(format!("subtask `{id}` is {} and cannot become {status}", task.status))
             .hint(format!("leave it, or open it again with `maestro task update {id} --status todo`")));
     }
     Ok(task)

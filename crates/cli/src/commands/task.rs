@@ -4,6 +4,8 @@ mod change;
 mod list;
 mod tree;
 
+use std::fmt::Write as _;
+
 use serde_json::{Value as Json, json};
 
 use crate::args::{TaskCommand, TaskCreateArgs, TaskGroup};
@@ -48,10 +50,10 @@ fn get(id: Option<&str>, client: Client, world: &World) -> Result<Reply, Command
     let task: Task = wire::read(&whole)?;
     let mut text = details(&task, &below.below(None), world);
     if let Some(parent) = &task.parent_id {
-        text.push_str(&format!("  part of {}\n", clean(parent)));
+        let _ = writeln!(text, "  part of {}", clean(parent));
     }
     if !task.session_ids.is_empty() {
-        text.push_str(&format!("  worked on by {}\n", clean(&task.session_ids.join(", "))));
+        let _ = writeln!(text, "  worked on by {}", clean(&task.session_ids.join(", ")));
     }
     Ok(worker::with_news(client, text, world))
 }

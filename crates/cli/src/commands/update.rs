@@ -12,7 +12,8 @@ use crate::world::World;
 pub(crate) fn run(args: &UpdateArgs, world: &World) -> Result<Reply, CommandError> {
     let speaker = Speaker::of(world)?;
     let client = Client::open(world)?;
-    let body = json!({ "kind": "progress", "message": args.message, "taskIds": args.task });
-    let said = if args.message.is_some() { "Reported." } else { "Still here." };
+    let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
+    let body = json!({ "kind": "progress", "message": message, "taskIds": args.task });
+    let said = if message.is_some() { "Reported." } else { "Still here." };
     worker::report(client, &speaker, &body, said, world)
 }

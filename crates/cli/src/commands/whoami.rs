@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use maestro_core::Role;
 use serde_json::{Value as Json, json};
 
-use crate::client::{Client, Target, escaped};
+use crate::client::{Client, Target, escaped, with_query};
 use crate::context;
 use crate::error::CommandError;
 use crate::permissions::{RULES, Right};
@@ -24,10 +24,17 @@ pub(crate) struct Me {
 
 impl Me {
     pub(crate) fn of(client: &Client, world: &World) -> Result<Self, CommandError> {
+        let id = match (context::session(world), context::tasks(world).first()) {
+            (Some(id), _) => Some(id.to_owned()),
+            (None, Some(task)) => at_work_on(task, client)?,
+            (None, None) => return Ok(Self { session: None, role: None }),
+        };
         let session: Option<Session> =
-            context::session(world).map(|id| client.get(&format!("/api/sessions/{}", escaped(id)))).transpose()?;
-        let role = session.as_ref().map(|session| session.role.parse().unwrap_or(Role::Worker));
-        Ok(Self { session, role })
+            id.map(|id| client.get(&format!("/api/sessions/{}", escaped(&id)))).transpose()?;
+        let named = session.as_ref().map(|session| session.role.as_str()).or_else(|| world.variable("MAESTRO_ROLE"));
+        // Whoever has a task works on it.
+        let role = named.and_then(|role| role.parse().ok()).unwrap_or(Role::Worker);
+        Ok(Self { session, role: Some(role) })
     }
 
     pub(crate) fn has_queue(&self) -> bool {
@@ -44,6 +51,14 @@ impl Me {
         let rights = RULES.iter().map(|rule| (rule.command, rule.right(self.role, self.has_queue())));
         rights.filter(|(_, right)| *right != Right::No).collect()
     }
+}
+
+/// The youngest session at work on a task.
+fn at_work_on(task: &str, client: &Client) -> Result<Option<String>, CommandError> {
+    client.get::<Json>(&format!("/api/tasks/{}", escaped(task)))?;
+    let questions = [("taskId", Some(task)), ("active", Some("alive")), ("fields", Some("summary"))];
+    let sessions = client.list(&with_query("/api/sessions", &questions))?;
+    Ok(sessions.last().and_then(|session| session["id"].as_str()).map(str::to_owned))
 }
 
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {

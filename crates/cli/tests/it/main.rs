@@ -3,7 +3,6 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod sandbox;
-mod served;
 
 mod builtin_skills;
 mod builtin_skills_commands;
@@ -16,16 +15,23 @@ mod examples;
 mod handoff;
 mod help;
 mod home;
+mod hooks;
 mod init;
 mod kill;
 mod manifest;
+mod network;
 mod plan;
+mod projects;
 mod prompt;
+mod queue;
 mod reference;
+mod rights;
 mod roles;
 mod seeds;
+mod served;
 mod server_token;
 mod session_names;
+mod sessions;
 mod skills_index;
 mod skills_list;
 mod skills_prompt;
@@ -35,5 +41,7 @@ mod skills_select;
 mod skills_show;
 mod skills_sync;
 mod skills_validate;
+mod tasks;
 mod track_file;
+mod worker;
 mod workspace;

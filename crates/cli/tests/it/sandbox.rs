@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 
 use serde_json::Value as Json;
 use tempfile::TempDir;
@@ -15,12 +17,14 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) struct Sandbox {
     root: TempDir,
     variables: BTreeMap<String, String>,
+    /// Every id that was ever printed, in that order.
+    ids: Mutex<Vec<String>>,
 }
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
         let root = TempDir::new().unwrap();
-        let sandbox = Self { root, variables: BTreeMap::new() };
+        let sandbox = Self { root, variables: BTreeMap::new(), ids: Mutex::default() };
         for dir in [sandbox.home(), sandbox.project(), sandbox.temporary(), sandbox.home().join("bin")] {
             fs::create_dir(dir).unwrap();
         }
@@ -97,14 +101,44 @@ impl Sandbox {
 
     /// Runs `maestro` in a directory below the project.
     pub(crate) fn maestro_in(&self, dir: &str, args: &[&str]) -> Output {
-        let output = self.command().current_dir(self.path(dir)).args(args).output().unwrap();
-        Output {
-            command: format!("maestro {}", args.join(" ")).trim_end().to_owned(),
+        self.run(dir, &[], args, &args.join(" "))
+    }
+
+    /// Runs `maestro` in the project with further variables.
+    pub(crate) fn maestro_as(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
+        let words: Vec<String> = args.iter().map(|arg| quoted(arg)).collect();
+        self.run("", variables, args, &words.join(" "))
+    }
+
+    fn run(&self, dir: &str, variables: &[(&str, &str)], args: &[&str], words: &str) -> Output {
+        let mut command = self.command();
+        let output = command.current_dir(self.path(dir)).envs(variables.iter().copied()).args(args).output().unwrap();
+        let set: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+        let set = set.concat();
+        let mut output = Output {
+            command: format!("{set}maestro {words}").trim_end().to_owned(),
             code: output.status.code().expect("ended by a signal"),
             stdout: output.stdout,
             stderr: output.stderr,
             places: vec![(self.project(), "[PROJECT]"), (self.home(), "[HOME]")],
+            ids: Vec::new(),
+        };
+        let mut ids = self.ids.lock().unwrap();
+        note_ids(&output.command, &mut ids);
+        for bytes in [&output.stdout, &output.stderr] {
+            note_ids(&String::from_utf8_lossy(bytes), &mut ids);
         }
+        output.ids = numbered(&ids);
+        output
+    }
+
+    /// Starts a server on this sandbox's database. Commands find it by themselves.
+    pub(crate) fn serve(&self) -> Server {
+        let mut child = self.command().args(["up", "--port", "0", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let told: Json = serde_json::from_str(&line).unwrap_or_else(|_| panic!("the server said {line:?}"));
+        Server { child, url: told["url"].as_str().unwrap().to_owned() }
     }
 
     /// The program, ready to be started in the project.
@@ -136,6 +170,86 @@ impl Sandbox {
     }
 }
 
+/// A server of a sandbox, which ends with this value.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) url: String,
+}
+
+impl Server {
+    /// Ends the server as a crash would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An argument as it would be typed.
+fn quoted(arg: &str) -> String {
+    if arg.is_empty() || arg.contains(char::is_whitespace) { format!("{arg:?}") } else { arg.to_owned() }
+}
+
+/// The prefixes of ids, and what they are called in outputs.
+const IDS: [(&str, &str); 5] =
+    [("task_", "TASK"), ("sess_", "SESSION"), ("proj_", "PROJECT"), ("evt_", "LINE"), ("msg_", "MESSAGE")];
+
+/// Adds the ids of a text to those known.
+fn note_ids(text: &str, known: &mut Vec<String>) {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    for word in words.filter(|word| IDS.iter().any(|(prefix, _)| word.starts_with(prefix))) {
+        let parts: Vec<&str> = word.split('_').collect();
+        let is_id = matches!(parts.as_slice(), [_, time, random] if time.len() == 13 && random.len() == 9);
+        if is_id && !known.iter().any(|known| known == word) {
+            known.push(word.to_owned());
+        }
+    }
+}
+
+/// The ids with their names: each kind is counted from 1.
+fn numbered(ids: &[String]) -> Vec<(String, String)> {
+    let mut counts = [0; IDS.len()];
+    let name = |id: &String| {
+        let kind = IDS.iter().position(|(prefix, _)| id.starts_with(prefix)).unwrap();
+        counts[kind] += 1;
+        (id.clone(), format!("[{}-{}]", IDS[kind].1, counts[kind]))
+    };
+    ids.iter().map(name).collect()
+}
+
+/// The text without the moments in it: thirteen digits that stand alone.
+fn without_times(text: &str) -> String {
+    let mut normal = String::new();
+    let mut digits = String::new();
+    let flush = |normal: &mut String, digits: &mut String| {
+        if digits.len() == 13 {
+            // As a value of JSON it stays one.
+            let quote = if normal.ends_with("\":") { "\"" } else { "" };
+            normal.extend([quote, "[TIME]", quote]);
+        } else {
+            normal.push_str(digits);
+        }
+        digits.clear();
+    };
+    for c in text.chars() {
+        if c.is_ascii_digit() {
+            digits.push(c);
+            continue;
+        }
+        flush(&mut normal, &mut digits);
+        normal.push(c);
+    }
+    flush(&mut normal, &mut digits);
+    normal
+}
+
 fn collect(dir: &Path, tree: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -161,9 +275,16 @@ pub(crate) struct Output {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     places: Vec<(PathBuf, &'static str)>,
+    ids: Vec<(String, String)>,
 }
 
 impl Output {
+    /// The first word of standard output: the id of what was made.
+    pub(crate) fn id(&self) -> String {
+        assert_eq!(self.code, 0, "{self}");
+        self.stdout().split_whitespace().next().expect("nothing was printed").to_owned()
+    }
+
     /// Standard output, byte for byte.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.stdout
@@ -195,7 +316,12 @@ impl Output {
         for (name, mark) in [("Maestro ", ""), ("maestro ", ""), ("{\"version\":\"", "\"")] {
             text = text.replace(&format!("{name}{VERSION}{mark}"), &format!("{name}[VERSION]{mark}"));
         }
-        without_ids(&without_digest(&text, "workspace-", 12))
+        for (id, name) in &self.ids {
+            text = text.replace(id, name);
+        }
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        text = text.replace(&format!("\"hostname\":\"{}\"", host.trim()), "\"hostname\":\"[HOST]\"");
+        without_times(&without_ids(&without_digest(&text, "workspace-", 12)))
     }
 }
 

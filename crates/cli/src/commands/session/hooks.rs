@@ -32,7 +32,7 @@ pub(super) fn register(world: &World) -> Result<Reply, CommandError> {
 /// Marks a session as at work, and makes it known if nobody did.
 fn begin(id: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
     // An unknown session cannot speak for itself yet.
-    let client = client.as_person();
+    let client = client.for_person();
     let known = match client.get::<Session>(&path(id)) {
         Ok(known) => known,
         Err(error) if error.is_not_found() => return make(id, &client, world),

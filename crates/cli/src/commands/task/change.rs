@@ -71,8 +71,7 @@ fn carry_out(change: &Change<'_>, client: Client, world: &World) -> Result<Reply
         (Some(message), None) => Some((message, session_for(&client, change.id)?)),
         _ => None,
     };
-    // Whoever is known by a task only says how it stands to it, as a session with a name would.
-    let by_report = matches!(speaker, Some(Speaker::Task(_))) && change.kind().is_some();
+    let by_report = change.is_reported(speaker.as_ref(), &client)?;
     let mut fields = change.fields.clone();
     if let Some(status) = change.status.filter(|_| !by_report) {
         fields.insert("status".to_owned(), status.into());
@@ -97,6 +96,14 @@ fn carry_out(change: &Change<'_>, client: Client, world: &World) -> Result<Reply
 }
 
 impl Change<'_> {
+    /// Whether a report brings the change about: whoever is known by a task only says how it stands to it, as a session
+    /// with a name would. What cannot be is left for the server to refuse.
+    fn is_reported(&self, speaker: Option<&Speaker>, client: &Client) -> Result<bool, CommandError> {
+        let status = self.status.and_then(|word| word.parse::<TaskStatus>().ok());
+        let (Some(Speaker::Task(_)), Some(_), Some(status)) = (speaker, self.kind(), status) else { return Ok(false) };
+        Ok(client.get::<Task>(&path(self.id))?.may_become(status))
+    }
+
     /// The report that says the same as the status. The other statuses are a person's verdict; no report says them.
     fn kind(&self) -> Option<ReportKind> {
         let word = self.status?;

@@ -1,5 +1,7 @@
 //! `maestro task list` and `task children`: many tasks, a line each.
 
+use std::fmt::Write as _;
+
 use serde_json::Value as Json;
 
 use super::path;
@@ -15,12 +17,11 @@ use crate::worker;
 use crate::world::World;
 
 pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
-    let all = match &args.id {
-        Some(id) => client.list(&format!("{}/children?recursive=true", path(id)))?,
-        None => {
-            let project = context::project(&client, world)?;
-            client.list(&with_query("/api/tasks", &[("projectId", Some(&project.id))]))?
-        }
+    let all = if let Some(id) = &args.id {
+        client.list(&format!("{}/children?recursive=true", path(id)))?
+    } else {
+        let project = context::project(&client, world)?;
+        client.list(&with_query("/api/tasks", &[("projectId", Some(&project.id))]))?
     };
     let mut shown = Vec::new();
     let mut closed = 0;
@@ -47,7 +48,7 @@ pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<
         many => count(many, "task", "tasks"),
     });
     if closed > 0 {
-        text.push_str(&format!(", {} not shown (--all)", count(closed, "closed one", "closed ones")));
+        let _ = write!(text, ", {} not shown (--all)", count(closed, "closed one", "closed ones"));
     }
     text.push('\n');
     Ok(worker::with_news(client, text, world))
