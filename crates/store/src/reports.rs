@@ -100,8 +100,27 @@ impl Report {
     fn session(&self, tx: &mut Tx<'_>) -> Result<SessionId, StoreError> {
         match &self.who {
             Who::Session(id) => Ok(id.clone()),
-            Who::Task(task) => session_of(tx, task),
+            Who::Task(task) => match self.afterthought(tx, task)? {
+                Some(session) => Ok(session),
+                None => session_of(tx, task),
+            },
         }
+    }
+
+    /// Who said last that they were done with a task, when the report is about its subtasks only: nobody begins anew.
+    fn afterthought(&self, tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<SessionId>, StoreError> {
+        if self.tasks.is_empty() || self.tasks.contains(task) {
+            return Ok(None);
+        }
+        let last = tx.row(
+            "SELECT sessions.id, sessions.status FROM sessions \
+             JOIN task_sessions ON task_sessions.session_id = sessions.id \
+             WHERE task_sessions.task_id = $1 ORDER BY sessions.ord DESC LIMIT 1",
+            &[task.into()],
+        )?;
+        let Some(mut row) = last else { return Ok(None) };
+        let (id, status): (SessionId, SessionStatus) = (row.parsed()?, row.parsed()?);
+        Ok((status == SessionStatus::Completed).then_some(id))
     }
 
     /// Whether it only says that the session is alive.

@@ -99,6 +99,7 @@ fn a_hand_off_needs_a_project_and_roles_that_can_be_part_of_a_files_name() {
     $ maestro handoff create --from ../up --to implementer Title
     --- stderr
     error: from: must be letters, digits, `-` and `_`, at most 64
+    hint: nothing was changed
     --- exit 1
     ");
     assert!(handoffs(&sandbox).is_empty());

@@ -236,7 +236,7 @@ fn programs_are_told_what_was_written() {
     {
       "config": "[PROJECT]/.maestro/config.toml",
       "written": true,
-      "project": "[proj]",
+      "project": "[PROJECT-1]",
       "projectProblem": null,
       "workerSkill": null,
       "pack": "[HOME]/.local/share/maestro/skills/workspace-[DIGEST]",
@@ -287,7 +287,7 @@ fn a_database_that_cannot_be_opened_is_a_warning() {
     Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     --- stderr
-    warning: the project was not registered: the database holds something unexpected: file is not a database
+    warning: the project was not registered: the database [HOME]/.maestro/maestro.db cannot be opened: file is not a database
     hint: `maestro init` tries again
     ");
 }

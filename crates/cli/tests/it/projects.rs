@@ -90,6 +90,6 @@ fn a_directory_without_a_project_says_how_to_make_one() {
     project   none here
     tasks     none
     database  [HOME]/.maestro/maestro.db (no server)
-    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session resume, session cancel, session rename, say, project list, project get, project create, project delete, queue top, queue start, queue complete, queue fail, queue skip, queue list, queue status, queue push, status, events, whoami, commands
+    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session resume, session cancel, session rename, session suggest-name, say, handoff create, handoff list, handoff accept, handoff complete, project list, project get, project create, project delete, queue top, queue start, queue complete, queue fail, queue skip, queue list, queue status, queue push, manifest generate, track-file, db backup, db restore, db check, status, events, whoami, commands
     ");
 }
