@@ -81,9 +81,9 @@ impl Change for Report {
         let asks = self.asks(&reporter, status);
         touch(tx, &reporter, status, asks.as_deref())?;
         self.write_lines(tx, &reporter, &subjects)?;
-        let says = !self.is_heartbeat() || status != reporter.status;
-        if says && self.counts(&reporter, status) {
-            self.set_pairs(tx, &reporter, &bound, &subjects)?;
+        if !self.is_heartbeat() || status != reporter.status {
+            let heeded = self.heeded(&reporter, status, &bound, &subjects);
+            self.set_pairs(tx, &reporter, &bound, &heeded)?;
         }
         if status != reporter.status && status.is_over() {
             finish(tx, &id, status)?;
@@ -167,11 +167,22 @@ impl Report {
         }
     }
 
-    /// Whether it changes anything. The words of a session that somebody ended are kept, and that is all; one that said
-    /// it was done may still finish the subtasks it names.
-    fn counts(&self, reporter: &Reporter, status: SessionStatus) -> bool {
-        let had_ended = status.is_over() && status == reporter.status;
-        !had_ended || (status == SessionStatus::Completed && !self.tasks.is_empty())
+    /// The tasks that it changes. The words of a session that somebody ended are kept, and that is all; one that said it
+    /// was done may still finish the subtasks it names.
+    fn heeded(
+        &self,
+        reporter: &Reporter,
+        status: SessionStatus,
+        bound: &[(TaskId, Option<PairStatus>)],
+        subjects: &[TaskId],
+    ) -> Vec<TaskId> {
+        if !status.is_over() || status != reporter.status {
+            return subjects.to_vec();
+        }
+        if status != SessionStatus::Completed || self.kind != ReportKind::Complete {
+            return Vec::new();
+        }
+        subjects.iter().filter(|task| bound.iter().all(|(own, _)| own != *task)).cloned().collect()
     }
 
     /// What the session asks of a person from now on; a sign of life answers nothing.

@@ -173,7 +173,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
       2 subtasks, 2 closed:
         [x] [TASK-2]  Write the form
         [x] [TASK-3]  Also fix the tests  (high)
-      worked on by [SESSION-1], [SESSION-2]
+      worked on by [SESSION-1]
     "#);
 }
 

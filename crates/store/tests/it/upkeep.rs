@@ -43,15 +43,29 @@ async fn a_restored_copy_takes_the_place_of_what_was_there() {
     let copy = directory.path().join("copy.db");
     backup(&world.store, &copy).unwrap();
     let then = all(&world.store).await;
-    world.task("came later").await;
-    restore(&copy, world.store.file().unwrap()).unwrap();
-    assert_eq!(all(&world.store).await, then);
-    world.task("goes on").await;
-    world.assert_in_order().await;
+    let place = directory.path().join("fresh.db");
+    restore(&copy, &place).unwrap();
+    let restored = Store::open(Place::File(place.clone()), &still()).unwrap();
+    assert_eq!(all(&restored).await, then);
+    restored
+        .write(CreateProject { name: "came later".into(), working_dir: String::new(), description: String::new() })
+        .await
+        .unwrap();
+    assert_ne!(all(&restored).await, then);
+    drop(restored);
+    restore(&copy, &place).unwrap();
+    assert_eq!(all(&Store::open(Place::File(place), &still()).unwrap()).await, then);
+}
 
-    let fresh = directory.path().join("fresh.db");
-    restore(&copy, &fresh).unwrap();
-    assert_eq!(all(&Store::open(Place::File(fresh), &still()).unwrap()).await, then);
+#[tokio::test]
+async fn a_store_in_use_is_not_replaced() {
+    let (world, directory) = (busy_world().await, tempfile::tempdir().unwrap());
+    let copy = directory.path().join("copy.db");
+    backup(&world.store, &copy).unwrap();
+    world.task("came later").await;
+    let before = all(&world.store).await;
+    assert_refused!(restore(&copy, world.store.file().unwrap()), StoreError::Busy);
+    assert_eq!(all(&world.store).await, before);
 }
 
 #[tokio::test]
