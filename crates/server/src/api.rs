@@ -3,6 +3,7 @@
 mod events;
 mod handoffs;
 mod health;
+mod live;
 mod messages;
 mod projects;
 mod queue;
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(queue::routes())
         .merge(handoffs::routes())
         .merge(events::routes())
+        .merge(live::routes())
 }
 
 /// The ways in which every request can fail.

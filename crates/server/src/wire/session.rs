@@ -17,7 +17,7 @@ const LINES: i64 = 100;
 pub(crate) struct SessionJson {
     id: String,
     project_id: String,
-    task_ids: Vec<String>,
+    pub(crate) task_ids: Vec<String>,
     name: String,
     agent_id: Option<String>,
     /// Its variables; what could be secret is not shown.
