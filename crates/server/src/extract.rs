@@ -9,6 +9,7 @@ use maestro_store::{Once, Page, hash};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::caller::Caller;
 use crate::error::ApiError;
 
 /// How many things a list holds when nobody says, and at most.
@@ -52,6 +53,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
+            return Err(ApiError::invalid("the query holds a NUL character"));
+        }
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(value)) => Ok(Self(value)),
             Err(rejection) => Err(ApiError::invalid(rejection.body_text())),
@@ -71,6 +75,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let headers = request.headers().clone();
+        let caller = request.extensions().get::<Caller>().cloned();
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
             let status = rejection.status();
             let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "PAYLOAD_TOO_LARGE" } else { "VALIDATION_ERROR" };
@@ -80,13 +85,22 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
             let message = "the body must be JSON, and the header say so: Content-Type: application/json";
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
         }
-        let once = once(&headers, method.as_str(), &path, &bytes)?;
+        let request = format!("{method} {path}");
+        let once = once(&headers, caller.as_ref(), &request, &bytes)?;
         Ok(Self { value: parse(&bytes)?, once })
     }
 }
 
+/// Nothing that matters; a body may be sent all the same.
+#[derive(Debug, serde::Deserialize)]
+pub(crate) struct Nothing {}
+
 /// Reads a body; an empty one is an empty object.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    if holds_nul(bytes) {
+        // One of the databases cannot keep it, and no text needs it.
+        return Err(ApiError::invalid("the body holds a NUL character"));
+    }
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -104,18 +118,38 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     Ok(value)
 }
 
+/// Whether JSON text holds an escaped NUL; an unescaped one is no JSON.
+fn holds_nul(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let escape = &rest[at + 1..];
+        if escape.starts_with(b"u0000") {
+            return true;
+        }
+        rest = escape.get(1..).unwrap_or_default();
+    }
+    false
+}
+
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
-fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
+/// A key is its caller's own: nobody hears what another one was answered.
+fn once(
+    headers: &HeaderMap,
+    caller: Option<&Caller>,
+    request: &str,
+    body: &[u8],
+) -> Result<Option<Once>, ApiError> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
     let key =
         key.ok_or_else(|| ApiError::invalid(format!("Idempotency-Key: must be 1 to {LONGEST_KEY} characters")))?;
-    Ok(Some(Once { request: format!("{method} {path} {key}"), fingerprint: hash(body) }))
+    let session = caller.and_then(|caller| caller.0.session()).map(ToString::to_string).unwrap_or_default();
+    Ok(Some(Once { request: format!("{request} {session} {key}"), fingerprint: hash(body) }))
 }
 
 /// The revision that `If-Match` names; `*` and nothing name none.
@@ -171,4 +205,15 @@ pub(crate) fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
 pub(crate) fn required(text: Option<String>, message: &str) -> Result<String, ApiError> {
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     text.ok_or_else(|| ApiError::invalid(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_real_nul_is_one() {
+        assert!(holds_nul(br#"{"a":"\u0000"}"#) && holds_nul(br#""\\\u0000""#));
+        assert!(!holds_nul(br#"{"a":"\\u0000"}"#) && !holds_nul(br#""\u0001\""#) && !holds_nul(b"\\"));
+    }
 }

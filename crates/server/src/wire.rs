@@ -5,7 +5,7 @@ mod session;
 mod task;
 
 pub(crate) use project::ProjectJson;
-pub(crate) use session::{EntryJson, FullSession, FullSessions, SessionJson, SessionSummary};
+pub(crate) use session::{EntryJson, FullSession, FullSessions, SessionJson, SessionSummary, without_masks};
 pub(crate) use task::{TaskJson, TaskSummary};
 
 /// How much of each thing a list holds.

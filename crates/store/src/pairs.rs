@@ -62,6 +62,7 @@ pub(crate) fn set(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId, status: P
         row.maybe_parsed()?
     } else {
         let task = tasks::by_id(tx, task)?;
+        sessions::by_id(tx, session)?;
         bind(tx, &task, session)?;
         None
     };

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::queue::{Queue, QueueItem};
-use maestro_store::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep};
+use maestro_store::{Once, QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep};
 use serde::Deserialize;
 use serde_json::{Value as Json_, json};
 use utoipa::ToSchema;
@@ -15,7 +15,7 @@ use super::Failures;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{OneId, Sent, word};
+use crate::extract::{Nothing, OneId, Sent, word};
 
 const EMPTY: &str = "Queue is empty - all tasks processed";
 
@@ -72,8 +72,9 @@ async fn start(
     State(app): State<App>,
     Caller(actor): Caller,
     OneId(session): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
 ) -> Result<Json<Json_>, ApiError> {
-    let started = app.store.write(QueueStart { session, actor }).await?;
+    let started = app.store.write_once(QueueStart { session, actor }, once).await?;
     Ok(Json(match started {
         Some(item) => json!({ "success": true, "message": format!("Started task {}", item.task_id), "item": item }),
         None => json!({ "success": true, "item": null, "empty": true, "message": EMPTY }),
@@ -87,8 +88,9 @@ async fn complete(
     State(app): State<App>,
     caller: Caller,
     OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
 ) -> Result<Json<Json_>, ApiError> {
-    end(&app, caller, id, QueueStep::Complete, "completedItem", "Completed").await
+    end(&app, caller, id, QueueStep::Complete, once).await
 }
 
 /// Why an item was given up.
@@ -104,16 +106,21 @@ async fn fail(
     State(app): State<App>,
     caller: Caller,
     OneId(id): OneId<SessionId>,
-    Sent { value, .. }: Sent<Failure>,
+    Sent { value, once }: Sent<Failure>,
 ) -> Result<Json<Json_>, ApiError> {
-    end(&app, caller, id, QueueStep::Fail(value.reason), "failedItem", "Failed").await
+    end(&app, caller, id, QueueStep::Fail(value.reason), once).await
 }
 
 /// The item being worked on, or the next one, is left out
 #[utoipa::path(post, path = "/api/sessions/{id}/queue/skip", tag = "queue", params(("id" = String, Path)),
     responses((status = 200, body = Object), Failures))]
-async fn skip(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Json<Json_>, ApiError> {
-    end(&app, caller, id, QueueStep::Skip, "skippedItem", "Skipped").await
+async fn skip(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Json<Json_>, ApiError> {
+    end(&app, caller, id, QueueStep::Skip, once).await
 }
 
 async fn end(
@@ -121,10 +128,14 @@ async fn end(
     Caller(actor): Caller,
     session: SessionId,
     step: QueueStep,
-    key: &str,
-    verb: &str,
+    once: Option<Once>,
 ) -> Result<Json<Json_>, ApiError> {
-    let stepped = app.store.write(QueueEnd { session, step, actor }).await?;
+    let (key, verb) = match step {
+        QueueStep::Complete => ("completedItem", "Completed"),
+        QueueStep::Fail(_) => ("failedItem", "Failed"),
+        QueueStep::Skip => ("skippedItem", "Skipped"),
+    };
+    let stepped = app.store.write_once(QueueEnd { session, step, actor }, once).await?;
     let message = format!("{verb} task {}", stepped.ended.task_id);
     let next: Option<QueueItem> = stepped.next;
     let mut answer = json!({ "success": true });

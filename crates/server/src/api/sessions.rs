@@ -1,5 +1,7 @@
 //! Sessions over HTTP.
 
+use std::collections::HashSet;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,7 +10,7 @@ use maestro_core::Role;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EntryKind, Session, SessionStatus, TimelineEntry};
 use maestro_store::{
-    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, IssueToken, Living, NewEntry, Order, Part,
+    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, IssueToken, Living, NewEntry, Once, Order, Part,
     RenewLease, SessionFilter, Sessions, Steer, Timeline, UnbindTask, UpdateSession,
 };
 use serde::{Deserialize, Serialize};
@@ -21,8 +23,8 @@ use super::{Failures, listed, tagged};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Expected, OneId, Paging, Sent, TwoIds, required, word};
-use crate::wire::{Deleted, EntryJson, Fields, FullSession, FullSessions, SessionJson, SessionSummary};
+use crate::extract::{Asked, Expected, Nothing, OneId, Paging, Sent, TwoIds, required, word};
+use crate::wire::{self, Deleted, EntryJson, Fields, FullSession, FullSessions, SessionJson, SessionSummary};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -117,9 +119,11 @@ struct NewSession {
     responses((status = 201, body = SessionJson), Failures))]
 async fn create(
     State(app): State<App>,
-    Caller(actor): Caller,
+    caller: Caller,
     Sent { value, once }: Sent<NewSession>,
 ) -> Result<Response, ApiError> {
+    caller.not_a_worker("begin sessions")?;
+    let Caller(actor) = caller;
     let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let tasks = match (value.task_ids, value.task_id) {
         (Some(tasks), _) => tasks,
@@ -127,12 +131,15 @@ async fn create(
         (None, None) => return Err(ApiError::invalid("taskIds is required")),
     };
     let parse = |text: String| text.parse::<TaskId>().map_err(|error| ApiError::field("taskIds", error));
+    let mut tasks: Vec<TaskId> = tasks.into_iter().map(parse).collect::<Result<_, _>>()?;
+    let mut seen = HashSet::new();
+    tasks.retain(|task| seen.insert(task.clone()));
     let metadata = value.metadata.unwrap_or_default();
     let named = value.role.or(value.mode).or_else(|| metadata.get("role")?.as_str().map(str::to_owned));
     let change = CreateSession {
         id: word("id", value.id.as_deref())?,
         project: project.ok_or_else(|| ApiError::invalid("Project ID is required"))?,
-        tasks: tasks.into_iter().map(parse).collect::<Result<_, _>>()?,
+        tasks,
         name: value.name,
         role: named.as_deref().map(role).transpose()?.unwrap_or(Role::Worker),
         agent: value.agent_id,
@@ -212,7 +219,7 @@ async fn update(
         status: word("status", value.status.as_deref())?,
         needs_input: value.needs_input.map(|asks| Some(asks).filter(|asks| !asks.is_empty())),
         tasks: tasks.transpose()?,
-        env: value.env.unwrap_or_default(),
+        env: wire::without_masks(value.env.unwrap_or_default()),
         events,
         timeline,
         expected,
@@ -344,26 +351,47 @@ async fn unbind(
 /// Tell a session to wait; its agent hears of it with its next call
 #[utoipa::path(post, path = "/api/sessions/{id}/pause", tag = "sessions", params(("id" = String, Path)),
     responses((status = 200, body = SessionJson), Failures))]
-async fn pause(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Pause).await
+async fn pause(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Pause, once).await
 }
 
 /// Tell a session to go on
 #[utoipa::path(post, path = "/api/sessions/{id}/resume", tag = "sessions", params(("id" = String, Path)),
     responses((status = 200, body = SessionJson), Failures))]
-async fn resume(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Resume).await
+async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Resume, once).await
 }
 
 /// Tell a session to end
 #[utoipa::path(post, path = "/api/sessions/{id}/cancel", tag = "sessions", params(("id" = String, Path)),
     responses((status = 200, body = SessionJson), Failures))]
-async fn cancel(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Cancel).await
+async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Cancel, once).await
 }
 
-async fn steer(app: &App, Caller(actor): Caller, id: SessionId, order: Order) -> Result<Response, ApiError> {
-    app.store.write(Steer { id: id.clone(), order, actor }).await?;
+async fn steer(
+    app: &App,
+    Caller(actor): Caller,
+    id: SessionId,
+    order: Order,
+    once: Option<Once>,
+) -> Result<Response, ApiError> {
+    app.store.write_once(Steer { id: id.clone(), order, actor }, once).await?;
     whole(app, id).await
 }
 
@@ -402,9 +430,11 @@ struct Lease {
     params(("id" = String, Path)), responses((status = 204), Failures))]
 async fn renew_lease(
     State(app): State<App>,
+    caller: Caller,
     OneId(session): OneId<SessionId>,
     Sent { value, .. }: Sent<Lease>,
 ) -> Result<StatusCode, ApiError> {
+    caller.speaks_for(&session)?;
     if !(1..=3_600_000).contains(&value.duration) {
         return Err(ApiError::field("duration", "must be 1 to 3600000 milliseconds"));
     }

@@ -128,6 +128,15 @@ impl SessionJson {
     }
 }
 
+/// What is shown instead of a value that could be secret.
+const MASK: &str = "***";
+
+/// A client may send back what it was shown; that must not become the value.
+pub(crate) fn without_masks(mut env: Map<String, Json>) -> Map<String, Json> {
+    env.retain(|_, value| value != MASK);
+    env
+}
+
 /// Only our own variables are shown with their values, and of them none that is made to be kept.
 fn without_secrets(env: Map<String, Json>) -> Map<String, Json> {
     let secret = |name: &str| {
@@ -135,7 +144,7 @@ fn without_secrets(env: Map<String, Json>) -> Map<String, Json> {
         let ours = name.starts_with("MAESTRO_") || matches!(name.as_str(), "DATA_DIR" | "SESSION_DIR");
         !ours || ["TOKEN", "KEY", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
     };
-    env.into_iter().map(|(name, value)| if secret(&name) { (name, "***".into()) } else { (name, value) }).collect()
+    env.into_iter().map(|(name, value)| if secret(&name) { (name, MASK.into()) } else { (name, value) }).collect()
 }
 
 /// A session with the end of its timeline, as of one moment.
