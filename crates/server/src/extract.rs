@@ -138,12 +138,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// A key is its caller's own: nobody hears what another one was answered.
-fn once(
-    headers: &HeaderMap,
-    caller: Option<&Caller>,
-    request: &str,
-    body: &[u8],
-) -> Result<Option<Once>, ApiError> {
+fn once(headers: &HeaderMap, caller: Option<&Caller>, request: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
     let key =

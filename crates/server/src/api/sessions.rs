@@ -10,8 +10,8 @@ use maestro_core::Role;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EntryKind, Session, SessionStatus, TimelineEntry};
 use maestro_store::{
-    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, IssueToken, Living, NewEntry, Once, Order, Part,
-    RenewLease, SessionFilter, Sessions, Steer, Timeline, UnbindTask, UpdateSession,
+    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, IssueToken, Living, NewEntry, Once, Order,
+    Part, RenewLease, SessionFilter, Sessions, Steer, Timeline, UnbindTask, UpdateSession,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json_};
