@@ -1,5 +1,7 @@
 //! What can be asked for over HTTP? One file per resource: the routes, what they take and what they answer.
 
+pub(crate) mod docs;
+mod document;
 mod events;
 mod handoffs;
 mod health;
@@ -21,13 +23,19 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::error::ErrorBody;
+use crate::wire::words::{IdOrNull, RetryKey, Revision};
+
+use document::document;
 
 /// The document that the API is described by.
 #[derive(OpenApi)]
-#[openapi(info(
-    title = "Maestro",
-    description = "Projects, tasks, sessions and events of coding agents. Times are milliseconds since 1970."
-))]
+#[openapi(
+    info(
+        title = "Maestro",
+        description = "Projects, tasks, sessions and events of coding agents. Times are milliseconds since 1970."
+    ),
+    components(schemas(IdOrNull, RetryKey, Revision))
+)]
 struct Document;
 
 /// Every route with its description.

@@ -6,14 +6,17 @@ use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use maestro_core::id::Id;
 use maestro_store::{Once, Page, hash};
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize as _, DeserializeOwned, Deserializer, IgnoredAny};
 use serde_json::json;
 
 use crate::caller::Caller;
 use crate::error::ApiError;
+use crate::wire::words::RetryKey;
 
 /// How many things a list holds when nobody says, and at most.
 const MOST: i64 = 10_000;
+/// The largest number that every reader of JSON can keep.
+pub(crate) const LARGEST: i64 = 9_007_199_254_740_991;
 /// The longest key a caller may mark a request with.
 const LONGEST_KEY: usize = 255;
 
@@ -91,6 +94,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
     }
 }
 
+/// How a request is marked that must not be carried out twice; [`Sent`] reads it.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "only describes what is read")]
+pub(crate) struct Retry {
+    /// The same request with the same key is carried out once, and answered as it was the first time.
+    #[param(rename = "Idempotency-Key", value_type = Option<RetryKey>)]
+    key: Option<String>,
+}
+
 /// Nothing that matters; a body may be sent all the same.
 #[derive(Debug, serde::Deserialize)]
 pub(crate) struct Nothing {}
@@ -100,6 +113,10 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     if holds_nul(bytes) {
         // One of the databases cannot keep it, and no text needs it.
         return Err(ApiError::invalid("the body holds a NUL character"));
+    }
+    if !bytes.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
+        // Otherwise a list would be taken for the fields in their order.
+        return Err(ApiError::invalid("the body must be a JSON object"));
     }
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
@@ -140,9 +157,10 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// A key is its caller's own: nobody hears what another one was answered.
 fn once(headers: &HeaderMap, caller: Option<&Caller>, request: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
-    let key =
-        key.ok_or_else(|| ApiError::invalid(format!("Idempotency-Key: must be 1 to {LONGEST_KEY} characters")))?;
+    let fits = |key: &&str| (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
+    let key = key.to_str().ok().filter(fits).ok_or_else(|| {
+        ApiError::field("Idempotency-Key", format!("must be 1 to {LONGEST_KEY} letters, digits or signs"))
+    })?;
     let session = caller.and_then(|caller| caller.0.session()).map(ToString::to_string).unwrap_or_default();
     Ok(Some(Once { request: format!("{request} {session} {key}"), fingerprint: hash(body) }))
 }
@@ -175,6 +193,7 @@ pub(crate) struct Paging {
     #[param(minimum = 1, maximum = 10_000)]
     pub(crate) limit: Option<i64>,
     /// The `Maestro-Next-Cursor` of the part before.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     pub(crate) cursor: Option<i64>,
 }
 
@@ -184,8 +203,20 @@ impl Paging {
         if !(1..=MOST).contains(&limit) {
             return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
         }
-        Ok(Page { limit, after: self.cursor.unwrap_or(0) })
+        let after = self.cursor.unwrap_or(0);
+        if !(0..=LARGEST).contains(&after) {
+            return Err(ApiError::field("cursor", "must be one that was given out"));
+        }
+        Ok(Page { limit, after })
     }
+}
+
+/// Reads a whole number however it is written; `5.0` is one.
+pub(crate) fn whole_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<i64>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(reader)? else { return Ok(None) };
+    let written_long = || number.as_f64().filter(|long| long.fract() == 0.0)?.to_string().parse().ok();
+    let whole = number.as_i64().or_else(written_long);
+    whole.map(Some).ok_or_else(|| serde::de::Error::custom(format!("`{number}` is no whole number that fits")))
 }
 
 /// Reads an optional word, saying which field was wrong.

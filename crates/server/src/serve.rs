@@ -8,7 +8,6 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware;
-use axum::routing::get;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -39,13 +38,8 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// The whole API as one service.
 pub fn router(app: App) -> Router {
     let (router, document) = api::routes().split_for_parts();
-    let document = Arc::<str>::from(document.to_json().unwrap_or_default());
-    let describe = move || {
-        let document = Arc::clone(&document);
-        async move { ([(axum::http::header::CONTENT_TYPE, "application/json")], document.to_string()) }
-    };
     router
-        .route("/api/openapi.json", get(describe))
+        .merge(api::docs::routes(document))
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_this_way)
         .layer(DefaultBodyLimit::max(BODY))

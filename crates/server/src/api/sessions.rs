@@ -23,7 +23,8 @@ use super::{Failures, listed, tagged};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Expected, Nothing, OneId, Paging, Sent, TwoIds, required, word};
+use crate::extract::{Asked, Expected, Nothing, OneId, Paging, Retry, Sent, TwoIds, required, whole_number, word};
+use crate::wire::words::{Id, Kind, Part as RolePart, Revision, SessionItem, SessionState, Strategy, Text};
 use crate::wire::{self, Deleted, EntryJson, Fields, FullSession, FullSessions, SessionJson, SessionSummary};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -46,10 +47,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 struct Wanted {
     /// Only this project's.
+    #[param(value_type = Option<Id>)]
     project_id: Option<String>,
     /// Only those at work on this task.
+    #[param(value_type = Option<Id>)]
     task_id: Option<String>,
     /// Only those in this status.
+    #[param(value_type = Option<SessionState>)]
     status: Option<String>,
     /// `true` for all but the completed ones, `alive` for those that have not ended.
     active: Option<String>,
@@ -60,12 +64,13 @@ struct Wanted {
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<i64>,
     /// The `Maestro-Next-Cursor` of the part before.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     cursor: Option<i64>,
 }
 
 /// Sessions, oldest first
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(Wanted),
-    responses((status = 200, body = [SessionJson]), Failures))]
+    responses((status = 200, body = [SessionItem]), Failures))]
 async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Response, ApiError> {
     let living = match wanted.active.as_deref() {
         Some("true") => Living::NotCompleted,
@@ -91,22 +96,27 @@ async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Re
 #[serde(rename_all = "camelCase")]
 struct NewSession {
     /// The id it shall have.
+    #[schema(value_type = Option<Id>)]
     id: Option<String>,
-    #[schema(required = true)]
+    #[schema(value_type = Id)]
     project_id: Option<String>,
     /// Its tasks, the main one first.
+    #[schema(value_type = Option<Vec<Id>>)]
     task_ids: Option<Vec<String>>,
-    /// Its only task.
+    /// Its only task, where `taskIds` is left out.
+    #[schema(value_type = Option<Id>)]
     task_id: Option<String>,
     name: Option<String>,
     agent_id: Option<String>,
-    /// worker or orchestrator.
+    #[schema(value_type = Option<RolePart>)]
     role: Option<String>,
-    /// The same in newer words.
+    /// The same in newer words: `execute`, `coordinate` and theirs.
+    #[schema(value_type = Option<RolePart>)]
     mode: Option<String>,
-    /// simple, queue, tree.
+    #[schema(value_type = Option<Strategy>)]
     strategy: Option<String>,
     /// idle unless said otherwise.
+    #[schema(value_type = Option<SessionState>)]
     status: Option<String>,
     #[schema(value_type = Option<Object>)]
     env: Option<Map<String, Json_>>,
@@ -116,7 +126,7 @@ struct NewSession {
 
 /// Begin a session
 #[utoipa::path(post, path = "/api/sessions", tag = "sessions", request_body = NewSession,
-    responses((status = 201, body = SessionJson), Failures))]
+    params(Retry), responses((status = 201, body = SessionJson), Failures))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -140,7 +150,7 @@ async fn create(
         id: word("id", value.id.as_deref())?,
         project: project.ok_or_else(|| ApiError::invalid("Project ID is required"))?,
         tasks,
-        name: value.name,
+        name: value.name.filter(|name| !name.trim().is_empty()),
         role: named.as_deref().map(role).transpose()?.unwrap_or(Role::Worker),
         agent: value.agent_id,
         strategy: word("strategy", value.strategy.as_deref())?.unwrap_or(Approach::Simple),
@@ -166,7 +176,7 @@ fn role(word: &str) -> Result<Role, ApiError> {
 }
 
 /// One session with the end of its timeline
-#[utoipa::path(get, path = "/api/sessions/{id}", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/sessions/{id}", tag = "sessions", params(("id" = Id, Path)),
     responses((status = 200, body = SessionJson), Failures))]
 async fn get(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
     whole(&app, id).await
@@ -181,9 +191,11 @@ async fn whole(app: &App, id: SessionId) -> Result<Response, ApiError> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SessionChange {
+    #[schema(value_type = Option<Text>)]
     name: Option<String>,
+    #[schema(value_type = Option<Vec<Id>>)]
     task_ids: Option<Vec<String>>,
-    /// spawning, idle, working, paused, completed, failed, stopped.
+    #[schema(value_type = Option<SessionState>)]
     status: Option<String>,
     agent_id: Option<String>,
     /// Variables to add.
@@ -199,7 +211,7 @@ struct SessionChange {
 
 /// Change a session
 #[utoipa::path(patch, path = "/api/sessions/{id}", tag = "sessions", request_body = SessionChange,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "Only if it has this revision")),
+    params(("id" = Id, Path), ("If-Match" = Option<Revision>, Header, description = "Only if it has this revision"), Retry),
     responses((status = 200, body = SessionJson), Failures))]
 async fn update(
     State(app): State<App>,
@@ -230,7 +242,7 @@ async fn update(
 }
 
 /// Remove a session; its tasks stay
-#[utoipa::path(delete, path = "/api/sessions/{id}", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/api/sessions/{id}", tag = "sessions", params(("id" = Id, Path)),
     responses((status = 200, body = Deleted), Failures))]
 async fn delete(
     State(app): State<App>,
@@ -245,9 +257,10 @@ async fn delete(
 #[derive(Debug, Deserialize, ToSchema)]
 struct NewEvent {
     #[serde(rename = "type")]
-    #[schema(required = true)]
+    #[schema(value_type = Kind)]
     kind: Option<String>,
-    #[schema(value_type = Option<Object>)]
+    /// What exactly, in whatever form.
+    #[schema(value_type = Option<Value>)]
     data: Option<Json_>,
 }
 
@@ -260,7 +273,7 @@ impl NewEvent {
 
 /// Note something a session's tools did
 #[utoipa::path(post, path = "/api/sessions/{id}/events", tag = "sessions", request_body = NewEvent,
-    params(("id" = String, Path)), responses((status = 200, body = SessionJson), Failures))]
+    params(("id" = Id, Path), Retry), responses((status = 200, body = SessionJson), Failures))]
 async fn add_event(
     State(app): State<App>,
     Caller(actor): Caller,
@@ -273,7 +286,7 @@ async fn add_event(
 }
 
 /// A session's whole timeline, oldest line first
-#[utoipa::path(get, path = "/api/sessions/{id}/timeline", tag = "sessions", params(("id" = String, Path), Paging),
+#[utoipa::path(get, path = "/api/sessions/{id}/timeline", tag = "sessions", params(("id" = Id, Path), Paging),
     responses((status = 200, body = [EntryJson]), Failures))]
 async fn timeline(
     State(app): State<App>,
@@ -290,12 +303,14 @@ async fn timeline(
 struct NewLine {
     /// `progress` unless said otherwise.
     #[serde(rename = "type")]
+    #[schema(value_type = Option<Kind>)]
     kind: Option<String>,
-    #[schema(required = true)]
+    #[schema(value_type = Text)]
     message: Option<String>,
+    #[schema(value_type = Option<Id>)]
     task_id: Option<String>,
     #[schema(value_type = Option<Object>)]
-    metadata: Option<Json_>,
+    metadata: Option<Map<String, Json_>>,
 }
 
 impl NewLine {
@@ -304,14 +319,14 @@ impl NewLine {
             kind: word("type", self.kind.as_deref())?.unwrap_or_else(EntryKind::progress),
             message: required(self.message, "message is required")?,
             task: word("taskId", self.task_id.as_deref())?,
-            metadata: self.metadata,
+            metadata: self.metadata.map(Json_::Object),
         })
     }
 }
 
 /// Add a line to a session's timeline
 #[utoipa::path(post, path = "/api/sessions/{id}/timeline", tag = "sessions", request_body = NewLine,
-    params(("id" = String, Path)), responses((status = 200, body = SessionJson), Failures))]
+    params(("id" = Id, Path), Retry), responses((status = 200, body = SessionJson), Failures))]
 async fn add_line(
     State(app): State<App>,
     Caller(actor): Caller,
@@ -324,7 +339,7 @@ async fn add_line(
 
 /// Give a session another task
 #[utoipa::path(post, path = "/api/sessions/{id}/tasks/{taskId}", tag = "sessions",
-    params(("id" = String, Path), ("taskId" = String, Path)),
+    params(("id" = Id, Path), ("taskId" = Id, Path)),
     responses((status = 200, body = SessionJson), Failures))]
 async fn bind(
     State(app): State<App>,
@@ -337,7 +352,7 @@ async fn bind(
 
 /// Take a task from a session
 #[utoipa::path(delete, path = "/api/sessions/{id}/tasks/{taskId}", tag = "sessions",
-    params(("id" = String, Path), ("taskId" = String, Path)),
+    params(("id" = Id, Path), ("taskId" = Id, Path)),
     responses((status = 200, body = SessionJson), Failures))]
 async fn unbind(
     State(app): State<App>,
@@ -349,7 +364,7 @@ async fn unbind(
 }
 
 /// Tell a session to wait; its agent hears of it with its next call
-#[utoipa::path(post, path = "/api/sessions/{id}/pause", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/sessions/{id}/pause", tag = "sessions", params(("id" = Id, Path), Retry),
     responses((status = 200, body = SessionJson), Failures))]
 async fn pause(
     State(app): State<App>,
@@ -361,7 +376,7 @@ async fn pause(
 }
 
 /// Tell a session to go on
-#[utoipa::path(post, path = "/api/sessions/{id}/resume", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/sessions/{id}/resume", tag = "sessions", params(("id" = Id, Path), Retry),
     responses((status = 200, body = SessionJson), Failures))]
 async fn resume(
     State(app): State<App>,
@@ -373,7 +388,7 @@ async fn resume(
 }
 
 /// Tell a session to end
-#[utoipa::path(post, path = "/api/sessions/{id}/cancel", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/sessions/{id}/cancel", tag = "sessions", params(("id" = Id, Path), Retry),
     responses((status = 200, body = SessionJson), Failures))]
 async fn cancel(
     State(app): State<App>,
@@ -399,13 +414,14 @@ async fn steer(
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Token {
+    #[schema(value_type = Id)]
     session_id: String,
     /// Seen this once.
     token: String,
 }
 
 /// Make a token for a session; from then on its name alone is not enough
-#[utoipa::path(post, path = "/api/sessions/{id}/token", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/sessions/{id}/token", tag = "sessions", params(("id" = Id, Path)),
     responses((status = 201, body = Token), Failures))]
 async fn issue_token(
     State(app): State<App>,
@@ -421,13 +437,14 @@ async fn issue_token(
 #[derive(Debug, Deserialize, ToSchema)]
 struct Lease {
     /// Milliseconds from now, at most an hour.
-    #[schema(minimum = 1, maximum = 3_600_000)]
-    duration: i64,
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schema(value_type = i64, required = true, minimum = 1, maximum = 3_600_000)]
+    duration: Option<i64>,
 }
 
 /// Say that a session's process is alive, whatever its agent says
 #[utoipa::path(post, path = "/api/sessions/{id}/lease", tag = "sessions", request_body = Lease,
-    params(("id" = String, Path)), responses((status = 204), Failures))]
+    params(("id" = Id, Path)), responses((status = 204), Failures))]
 async fn renew_lease(
     State(app): State<App>,
     caller: Caller,
@@ -435,9 +452,10 @@ async fn renew_lease(
     Sent { value, .. }: Sent<Lease>,
 ) -> Result<StatusCode, ApiError> {
     caller.speaks_for(&session)?;
-    if !(1..=3_600_000).contains(&value.duration) {
+    let duration = value.duration.ok_or_else(|| ApiError::field("duration", "is required"))?;
+    if !(1..=3_600_000).contains(&duration) {
         return Err(ApiError::field("duration", "must be 1 to 3600000 milliseconds"));
     }
-    app.store.write(RenewLease { session, duration: value.duration }).await?;
+    app.store.write(RenewLease { session, duration }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

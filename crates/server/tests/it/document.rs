@@ -1,6 +1,6 @@
 //! The description of the API, and its page.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::world::Api;
 
@@ -24,8 +24,70 @@ async fn every_operation_is_described() {
         assert!(good.0 == "204" || good.1["content"].is_object(), "{name} answers with a body");
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             if parameter["in"] == "path" {
-                assert_eq!(parameter["schema"]["pattern"], "^[A-Za-z0-9_-]{1,64}$", "{name}");
+                let schema = resolved(&document, &parameter["schema"]);
+                assert_eq!(schema["pattern"], "^[A-Za-z0-9_-]{1,64}$", "{name}");
             }
         }
     }
+}
+
+fn resolved<'d>(document: &'d Json, schema: &'d Json) -> &'d Json {
+    match schema["$ref"].as_str() {
+        Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
+        None => schema,
+    }
+}
+
+fn references<'d>(value: &'d Json, found: &mut Vec<&'d str>) {
+    match value {
+        Json::Object(map) => map.iter().for_each(|(key, value)| match value.as_str() {
+            Some(text) if key == "$ref" => found.push(text),
+            _ => references(value, found),
+        }),
+        Json::Array(list) => list.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_referred_to_is_there() {
+    let document = Api::sqlite().get("/api/openapi.json").await.body;
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    assert!(found.len() > 100);
+    for reference in found {
+        assert!(document.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
+    }
+}
+
+#[tokio::test]
+async fn closed_sets_are_listed_and_rules_are_said() {
+    let document = Api::sqlite().get("/api/openapi.json").await.body;
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Part"]["enum"], json!(["worker", "orchestrator"]));
+    assert_eq!(schemas["TaskState"]["enum"].as_array().unwrap().len(), 7);
+    assert_eq!(schemas["NewTask"]["anyOf"][1]["required"], json!(["parentId"]));
+    let body = |path: &str| document["paths"][path]["post"]["requestBody"]["required"].clone();
+    assert_eq!((body("/api/projects"), body("/api/sessions/{id}/reports")), (json!(true), json!(false)));
+}
+
+#[tokio::test]
+async fn people_can_read_it() {
+    let api = Api::sqlite();
+    let page = api.get("/api/docs").await;
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert!(page.header("content-security-policy").contains("default-src 'none'"));
+    for text in ["<code>/api/sessions/{id}/queue/push</code>", "id=\"shape-TaskJson\"", "worker | orchestrator"] {
+        assert!(page.text.contains(text), "{text}");
+    }
+    for forbidden in ["<script", "style=", "onclick", "<style"] {
+        assert!(!page.text.contains(forbidden), "{forbidden}");
+    }
+    let mut links: Vec<&str> =
+        page.text.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    links.dedup();
+    for link in links {
+        assert!(page.text.contains(&format!("id=\"{link}\"")), "{link}");
+    }
+    assert_eq!(api.get("/assets/docs.css").await.header("content-type"), "text/css; charset=utf-8");
 }

@@ -62,15 +62,15 @@ async fn a_queue_is_worked_off(api: &Api) {
         plain(&answer.body.to_string())
     };
     assert_snapshot!(plain(&api.get(&format!("{path}/top")).await.body.to_string()), @r#"{"hasMore":true,"item":{"taskId":"task","status":"queued","addedAt":1738713600000}}"#);
-    assert_snapshot!(step("start").await, @r#"{"success":true,"message":"Started task task","item":{"taskId":"task","status":"processing","addedAt":1738713600000,"startedAt":1738713600000}}"#);
+    assert_snapshot!(step("start").await, @r#"{"success":true,"item":{"taskId":"task","status":"processing","addedAt":1738713600000,"startedAt":1738713600000},"message":"Started task task"}"#);
     assert_snapshot!(api.post(&format!("{path}/start"), json!({})).await.line(), @"400 VALIDATION_ERROR Task task is being processed already; complete, fail or skip it first");
     let again = api.with("idempotency-key", "done");
     let first = again.post(&format!("{path}/complete"), json!({})).await;
-    assert_snapshot!(plain(&first.body.to_string()), @r#"{"success":true,"completedItem":{"taskId":"task","status":"completed","addedAt":1738713600000,"startedAt":1738713600000,"completedAt":1738713600000},"hasMore":true,"nextItem":{"taskId":"task","status":"queued","addedAt":1738713600000},"message":"Completed task task"}"#);
+    assert_snapshot!(plain(&first.body.to_string()), @r#"{"success":true,"completedItem":{"taskId":"task","status":"completed","addedAt":1738713600000,"startedAt":1738713600000,"completedAt":1738713600000},"nextItem":{"taskId":"task","status":"queued","addedAt":1738713600000},"hasMore":true,"message":"Completed task task"}"#);
     assert_eq!(again.post(&format!("{path}/complete"), json!({})).await.body, first.body, "a retry ends no other item");
     step("start").await;
-    assert_snapshot!(step("fail").await, @r#"{"success":true,"failedItem":{"taskId":"task","status":"failed","addedAt":1738713600000,"startedAt":1738713600000,"completedAt":1738713600000,"failReason":"too hard"},"hasMore":true,"nextItem":{"taskId":"task","status":"queued","addedAt":1738713600000},"message":"Failed task task"}"#);
-    assert_snapshot!(step("skip").await, @r#"{"success":true,"skippedItem":{"taskId":"task","status":"skipped","addedAt":1738713600000,"completedAt":1738713600000},"hasMore":false,"nextItem":null,"message":"Skipped task task"}"#);
+    assert_snapshot!(step("fail").await, @r#"{"success":true,"failedItem":{"taskId":"task","status":"failed","addedAt":1738713600000,"startedAt":1738713600000,"completedAt":1738713600000,"failReason":"too hard"},"nextItem":{"taskId":"task","status":"queued","addedAt":1738713600000},"hasMore":true,"message":"Failed task task"}"#);
+    assert_snapshot!(step("skip").await, @r#"{"success":true,"skippedItem":{"taskId":"task","status":"skipped","addedAt":1738713600000,"completedAt":1738713600000},"nextItem":null,"hasMore":false,"message":"Skipped task task"}"#);
     assert_snapshot!(step("start").await, @r#"{"success":true,"item":null,"empty":true,"message":"Queue is empty - all tasks processed"}"#);
     assert_snapshot!(plain(&api.get(&format!("{path}/top")).await.body.to_string()), @r#"{"hasMore":false,"item":null,"message":"Queue is empty - all tasks processed"}"#);
     assert_eq!(

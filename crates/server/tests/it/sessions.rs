@@ -278,14 +278,14 @@ async fn a_lease_keeps_a_session_alive(api: &Api) {
     let path = format!("/api/sessions/{}/lease", api.session(&project, &[]).await);
     assert_eq!(api.post(&path, json!({ "duration": 60_000 })).await.status, 204);
     assert_snapshot!(api.post(&path, json!({ "duration": 0 })).await.line(), @"400 VALIDATION_ERROR duration: must be 1 to 3600000 milliseconds");
-    assert_snapshot!(api.post(&path, json!({})).await.line(), @"400 VALIDATION_ERROR missing field `duration` at line 1 column 2");
+    assert_snapshot!(api.post(&path, json!({})).await.line(), @"400 VALIDATION_ERROR duration: is required");
     assert_snapshot!(api.post(&path, json!({ "duration": "long" })).await, @r#"
     400
     {
       "error": true,
       "statusCode": 400,
       "code": "VALIDATION_ERROR",
-      "message": "duration: invalid type: string \"long\", expected i64 at line 1 column 18",
+      "message": "duration: invalid type: string \"long\", expected a JSON number at line 1 column 18",
       "details": {
         "field": "duration"
       }
