@@ -42,12 +42,15 @@ pub(crate) fn routes(derived: OpenApi) -> Router<App> {
     let docs = Arc::new(Docs { derived, text: OnceLock::new(), page: OnceLock::new() });
     let same = Arc::clone(&docs);
     Router::new()
-        .route("/api/openapi.json", get(move || answer("application/json", same.text())))
-        .route("/api/docs", get(move || answer("text/html; charset=utf-8", docs.page())))
-        .route("/assets/docs.css", get(|| answer("text/css; charset=utf-8", Bytes::from_static(STYLE.as_bytes()))))
+        .route("/api/openapi.json", get(move || async move { answer("application/json", same.text()) }))
+        .route("/api/docs", get(move || async move { answer("text/html; charset=utf-8", docs.page()) }))
+        .route(
+            "/assets/docs.css",
+            get(|| async { answer("text/css; charset=utf-8", Bytes::from_static(STYLE.as_bytes())) }),
+        )
 }
 
-async fn answer(kind: &'static str, bytes: Bytes) -> impl IntoResponse {
+fn answer(kind: &'static str, bytes: Bytes) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, kind)], bytes)
 }
 
@@ -210,10 +213,10 @@ impl Kind {
         }
         let mut text = kind.to_owned();
         if let Some(pattern) = schema["pattern"].as_str() {
-            text.push_str(&format!(" {pattern}"));
+            text.extend([" ", pattern]);
         }
         if let (Some(least), Some(most)) = (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
-            text.push_str(&format!(" {least} to {most}"));
+            text.extend([format!(" {least} to {most}")]);
         }
         Self { text, shape: None }
     }

@@ -1,4 +1,4 @@
-//! Where WebSockets are opened, and who listens.
+//! Where is a conversation opened, and who listens?
 
 use axum::Json;
 use axum::extract::ws::WebSocketUpgrade;

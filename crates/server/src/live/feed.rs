@@ -126,15 +126,14 @@ async fn read_on(
     sender: &broadcast::Sender<Arc<Batch>>,
     last: &mut Option<i64>,
 ) -> Result<(), StoreError> {
-    let mut seq = match *last {
-        Some(seq) => seq,
-        None => {
-            let seq = store.read(LastSeq).await?;
-            // Nobody may be watching; then nobody misses it.
-            let _ = sender.send(Arc::new(Batch::new(Vec::new(), seq)));
-            *last = Some(seq);
-            seq
-        }
+    let mut seq = if let Some(seq) = *last {
+        seq
+    } else {
+        let seq = store.read(LastSeq).await?;
+        // Nobody may be watching; then nobody misses it.
+        let _ = sender.send(Arc::new(Batch::new(Vec::new(), seq)));
+        *last = Some(seq);
+        seq
     };
     loop {
         let rows = store.read(EventsAfter { seq, limit: AT_ONCE, filter: EventFilter::default() }).await?;

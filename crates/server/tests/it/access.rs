@@ -36,7 +36,7 @@ async fn a_worker_is_held_to_its_tasks(api: &Api) {
         worker.patch(&format!("/api/sessions/{session}"), json!({ "taskIds": [foreign] })).await,
         worker.post(&format!("/api/sessions/{session}/token"), json!({})).await,
     ];
-    let lines: Vec<String> = refused.iter().map(|answer| answer.line()).collect();
+    let lines: Vec<String> = refused.iter().map(crate::world::Answer::line).collect();
     assert_snapshot!(lines.join("\n"), @"
     403 FORBIDDEN session 'sess' may not make projects
     403 FORBIDDEN session 'sess' may not remove projects

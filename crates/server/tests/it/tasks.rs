@@ -159,7 +159,7 @@ async fn tasks_are_found_by_what_they_are(api: &Api) {
     assert_eq!(found(&format!("parentId={one}")).await, [below.as_str()]);
     assert_eq!(found("status=blocked").await, [one.as_str()]);
     assert_eq!(found(&format!("sessionId={session}")).await, [two.as_str()]);
-    assert_snapshot!(api.get(&format!("/api/tasks?status=blocked&fields=summary&limit=1")).await, @r#"
+    assert_snapshot!(api.get("/api/tasks?status=blocked&fields=summary&limit=1").await, @r#"
     200
     [
       {
