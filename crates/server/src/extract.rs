@@ -1,12 +1,17 @@
 //! What did the caller ask for? Paths, queries and bodies, with the wrong field named.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use maestro_core::id::Id;
 use maestro_store::{Once, Page, hash};
-use serde::de::{Deserialize as _, DeserializeOwned, Deserializer, IgnoredAny};
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::json;
 
 use crate::caller::Caller;
@@ -108,19 +113,39 @@ pub(crate) struct Retry {
 #[derive(Debug, serde::Deserialize)]
 pub(crate) struct Nothing {}
 
+/// Something with named fields; a list is not taken for them in their order.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct Named<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Named<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        reader.deserialize_map(Named(PhantomData))
+    }
+}
+
 /// Reads a body; an empty one is an empty object.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     if holds_nul(bytes) {
         // One of the databases cannot keep it, and no text needs it.
         return Err(ApiError::invalid("the body holds a NUL character"));
     }
-    if !bytes.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
-        // Otherwise a list would be taken for the fields in their order.
-        return Err(ApiError::invalid("the body must be a JSON object"));
-    }
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let Object(value) = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = error.path().to_string();
         let cause = error.into_inner();
         if cause.is_data() && field != "." {

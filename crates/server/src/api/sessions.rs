@@ -23,7 +23,9 @@ use super::{Failures, listed, tagged};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Expected, Nothing, OneId, Paging, Retry, Sent, TwoIds, required, whole_number, word};
+use crate::extract::{
+    Asked, Expected, Nothing, Object, OneId, Paging, Retry, Sent, TwoIds, required, whole_number, word,
+};
 use crate::wire::words::{Id, Kind, Part as RolePart, Revision, SessionItem, SessionState, Strategy, Text};
 use crate::wire::{self, Deleted, EntryJson, Fields, FullSession, FullSessions, SessionJson, SessionSummary};
 
@@ -202,9 +204,11 @@ struct SessionChange {
     #[schema(value_type = Option<Object>)]
     env: Option<Map<String, Json_>>,
     /// Things its tools did, to add.
-    events: Option<Vec<NewEvent>>,
+    #[schema(value_type = Option<Vec<NewEvent>>)]
+    events: Option<Vec<Object<NewEvent>>>,
     /// Lines to add.
-    timeline: Option<Vec<NewLine>>,
+    #[schema(value_type = Option<Vec<NewLine>>)]
+    timeline: Option<Vec<Object<NewLine>>>,
     /// What it asks of a person; an empty text when it asks no more.
     needs_input: Option<String>,
 }
@@ -223,8 +227,10 @@ async fn update(
     let tasks = value.task_ids.map(|ids| {
         ids.iter().map(|id| id.parse().map_err(|error| ApiError::field("taskIds", error))).collect::<Result<_, _>>()
     });
-    let events = value.events.unwrap_or_default().into_iter().map(NewEvent::parse).collect::<Result<_, _>>()?;
-    let timeline = value.timeline.unwrap_or_default().into_iter().map(NewLine::parse).collect::<Result<_, _>>()?;
+    let events =
+        value.events.unwrap_or_default().into_iter().map(|Object(event)| event.parse()).collect::<Result<_, _>>()?;
+    let timeline =
+        value.timeline.unwrap_or_default().into_iter().map(|Object(line)| line.parse()).collect::<Result<_, _>>()?;
     let change = UpdateSession {
         name: value.name.map(|name| required(Some(name), "Session name cannot be empty")).transpose()?,
         agent: value.agent_id,

@@ -192,6 +192,18 @@ async fn a_session_grows_line_by_line(api: &Api) {
     let many = json!({ "timeline": [{ "message": "a" }, { "message": "b" }], "events": [{ "type": "c" }] });
     let grown = api.patch(&path, many).await;
     assert_eq!(grown.body["timeline"].as_array().unwrap().len(), 5);
+    assert_snapshot!(api.patch(&path, json!({ "timeline": [["progress", "m"]] })).await, @r#"
+    400
+    {
+      "error": true,
+      "statusCode": 400,
+      "code": "VALIDATION_ERROR",
+      "message": "timeline[0]: invalid type: sequence, expected an object at line 1 column 13",
+      "details": {
+        "field": "timeline[0]"
+      }
+    }
+    "#);
     for number in 0..100 {
         line(json!({ "message": format!("line {number}") })).await;
     }
