@@ -1,8 +1,11 @@
 //! What can be asked for over HTTP? One file per resource: the routes, what they take and what they answer.
 
+pub(crate) mod docs;
+mod document;
 mod events;
 mod handoffs;
 mod health;
+pub(crate) mod live;
 mod messages;
 mod projects;
 mod prompts;
@@ -22,13 +25,19 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::error::ErrorBody;
+use crate::wire::words::{IdOrNull, RetryKey, Revision, SkillName};
+
+use document::document;
 
 /// The document that the API is described by.
 #[derive(OpenApi)]
-#[openapi(info(
-    title = "Maestro",
-    description = "Projects, tasks, sessions and events of coding agents. Times are milliseconds since 1970."
-))]
+#[openapi(
+    info(
+        title = "Maestro",
+        description = "Projects, tasks, sessions and events of coding agents. Times are milliseconds since 1970."
+    ),
+    components(schemas(IdOrNull, RetryKey, Revision, SkillName))
+)]
 struct Document;
 
 /// Every route with its description.
@@ -45,6 +54,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(events::routes())
         .merge(skills::routes())
         .merge(prompts::routes())
+        .merge(live::routes())
 }
 
 /// The ways in which every request can fail.

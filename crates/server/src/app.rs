@@ -6,7 +6,7 @@ use std::time::Instant;
 use maestro_store::{Clock, Store};
 use tokio::sync::watch;
 
-use crate::live::Feed;
+use crate::live::{Feed, Hub};
 use crate::metrics::Metrics;
 use crate::shelves::Shelves;
 
@@ -47,6 +47,7 @@ pub struct App {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) feed: Arc<Feed>,
+    pub(crate) hub: Arc<Hub>,
     /// Becomes true when the server ends, so that streams end too.
     pub(crate) closing: watch::Sender<bool>,
     pub(crate) facts: Arc<Facts>,
@@ -77,8 +78,11 @@ impl App {
             started: Instant::now(),
             retention: options.retention,
         };
+        let feed = Arc::new(Feed::new(options.store.clone()));
+        let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
         Self {
-            feed: Arc::new(Feed::new(options.store.clone())),
+            feed,
+            hub: Arc::new(hub),
             store: options.store,
             clock: options.clock,
             closing: watch::Sender::new(false),

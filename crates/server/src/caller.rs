@@ -3,6 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use maestro_core::Role;
 use maestro_core::id::{Id, SessionId};
 use maestro_store::{Actor, NeedsToken, SessionById, TokenHolder, hash as hash_of};
 
@@ -22,6 +23,26 @@ impl Caller {
         match &self.0 {
             Actor::Person => Ok(()),
             Actor::Session { id, .. } => Err(ApiError::forbidden(format!("session '{id}' may not {what}"))),
+        }
+    }
+
+    /// Refuses workers, who do the work and do not hand it out.
+    pub(crate) fn not_a_worker(&self, what: &str) -> Result<(), ApiError> {
+        match &self.0 {
+            Actor::Session { id, role: Role::Worker } => {
+                Err(ApiError::forbidden(format!("session '{id}' is a worker and may not {what}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a worker that speaks for another session.
+    pub(crate) fn speaks_for(&self, session: &SessionId) -> Result<(), ApiError> {
+        match &self.0 {
+            Actor::Session { id, role: Role::Worker } if id != session => {
+                Err(ApiError::forbidden(format!("session '{id}' may not act for session '{session}'")))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -1,18 +1,27 @@
 //! What did the caller ask for? Paths, queries and bodies, with the wrong field named.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use maestro_core::id::Id;
 use maestro_store::{Once, Page, hash};
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::json;
 
+use crate::caller::Caller;
 use crate::error::ApiError;
+use crate::wire::words::RetryKey;
 
 /// How many things a list holds when nobody says, and at most.
 const MOST: i64 = 10_000;
+/// The largest number that every reader of JSON can keep.
+pub(crate) const LARGEST: i64 = 9_007_199_254_740_991;
 /// The longest key a caller may mark a request with.
 const LONGEST_KEY: usize = 255;
 
@@ -52,6 +61,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
+            return Err(ApiError::invalid("the query holds a NUL character"));
+        }
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(value)) => Ok(Self(value)),
             Err(rejection) => Err(ApiError::invalid(rejection.body_text())),
@@ -71,6 +83,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let headers = request.headers().clone();
+        let caller = request.extensions().get::<Caller>().cloned();
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
             let status = rejection.status();
             let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "PAYLOAD_TOO_LARGE" } else { "VALIDATION_ERROR" };
@@ -80,16 +93,59 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
             let message = "the body must be JSON, and the header say so: Content-Type: application/json";
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
         }
-        let once = once(&headers, method.as_str(), &path, &bytes)?;
+        let request = format!("{method} {path}");
+        let once = once(&headers, caller.as_ref(), &request, &bytes)?;
         Ok(Self { value: parse(&bytes)?, once })
+    }
+}
+
+/// How a request is marked that must not be carried out twice; [`Sent`] reads it.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "only describes what is read")]
+pub(crate) struct Retry {
+    /// The same request with the same key is carried out once, and answered as it was the first time.
+    #[param(rename = "Idempotency-Key", value_type = Option<RetryKey>)]
+    key: Option<String>,
+}
+
+/// Nothing that matters; a body may be sent all the same.
+#[derive(Debug, serde::Deserialize)]
+pub(crate) struct Nothing {}
+
+/// Something with named fields; a list is not taken for them in their order.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct Named<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Named<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        reader.deserialize_map(Named(PhantomData))
     }
 }
 
 /// Reads a body; an empty one is an empty object.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    if holds_nul(bytes) {
+        // One of the databases cannot keep it, and no text needs it.
+        return Err(ApiError::invalid("the body holds a NUL character"));
+    }
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let Object(value) = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = error.path().to_string();
         let cause = error.into_inner();
         if cause.is_data() && field != "." {
@@ -104,18 +160,34 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     Ok(value)
 }
 
+/// Whether JSON text holds an escaped NUL; an unescaped one is no JSON.
+fn holds_nul(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let escape = &rest[at + 1..];
+        if escape.starts_with(b"u0000") {
+            return true;
+        }
+        rest = escape.get(1..).unwrap_or_default();
+    }
+    false
+}
+
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
-fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
+/// A key is its caller's own: nobody hears what another one was answered.
+fn once(headers: &HeaderMap, caller: Option<&Caller>, request: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
-    let key =
-        key.ok_or_else(|| ApiError::invalid(format!("Idempotency-Key: must be 1 to {LONGEST_KEY} characters")))?;
-    Ok(Some(Once { request: format!("{method} {path} {key}"), fingerprint: hash(body) }))
+    let fits = |key: &&str| (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
+    let key = key.to_str().ok().filter(fits).ok_or_else(|| {
+        ApiError::field("Idempotency-Key", format!("must be 1 to {LONGEST_KEY} letters, digits or signs"))
+    })?;
+    let session = caller.and_then(|caller| caller.0.session()).map(ToString::to_string).unwrap_or_default();
+    Ok(Some(Once { request: format!("{request} {session} {key}"), fingerprint: hash(body) }))
 }
 
 /// The revision that `If-Match` names; `*` and nothing name none.
@@ -146,6 +218,7 @@ pub(crate) struct Paging {
     #[param(minimum = 1, maximum = 10_000)]
     pub(crate) limit: Option<i64>,
     /// The `Maestro-Next-Cursor` of the part before.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     pub(crate) cursor: Option<i64>,
 }
 
@@ -155,8 +228,20 @@ impl Paging {
         if !(1..=MOST).contains(&limit) {
             return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
         }
-        Ok(Page { limit, after: self.cursor.unwrap_or(0) })
+        let after = self.cursor.unwrap_or(0);
+        if !(0..=LARGEST).contains(&after) {
+            return Err(ApiError::field("cursor", "must be one that was given out"));
+        }
+        Ok(Page { limit, after })
     }
+}
+
+/// Reads a whole number however it is written; `5.0` is one.
+pub(crate) fn whole_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<i64>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(reader)? else { return Ok(None) };
+    let written_long = || number.as_f64().filter(|long| long.fract() == 0.0)?.to_string().parse().ok();
+    let whole = number.as_i64().or_else(written_long);
+    whole.map(Some).ok_or_else(|| serde::de::Error::custom(format!("`{number}` is no whole number that fits")))
 }
 
 /// Reads an optional word, saying which field was wrong.
@@ -171,4 +256,15 @@ pub(crate) fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
 pub(crate) fn required(text: Option<String>, message: &str) -> Result<String, ApiError> {
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     text.ok_or_else(|| ApiError::invalid(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_real_nul_is_one() {
+        assert!(holds_nul(br#"{"a":"\u0000"}"#) && holds_nul(br#""\\\u0000""#));
+        assert!(!holds_nul(br#"{"a":"\\u0000"}"#) && !holds_nul(br#""\u0001\""#) && !holds_nul(b"\\"));
+    }
 }

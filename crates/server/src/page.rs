@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Extension, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
@@ -26,9 +26,11 @@ use maestro_core::id::ProjectId;
 use maestro_store::LastSeq;
 use serde::Deserialize;
 
+use crate::api;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, word};
+use crate::live::ws;
 
 use fragments::Shot;
 use live::Shots;
@@ -62,8 +64,12 @@ impl Wanted {
     }
 }
 
-/// `GET /`. Whoever wants to upgrade the connection instead is to be answered before this is called.
-async fn home(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Response {
+/// `GET /`.
+async fn home(State(app): State<App>, Asked(wanted): Asked<Wanted>, request: Request) -> Response {
+    // Old clients open their conversation where the page is.
+    if ws::is_upgrade(request.headers()) {
+        return api::live::open(State(app), request).await.into_response();
+    }
     match now_page(&app, &wanted).await {
         Ok(html) => page(StatusCode::OK, html),
         Err(error) => failure(&error),

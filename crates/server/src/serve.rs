@@ -41,15 +41,10 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// The whole API as one service.
 pub fn router(app: App) -> Router {
     let (router, document) = api::routes().split_for_parts();
-    let document = Arc::<str>::from(document.to_json().unwrap_or_default());
-    let describe = move || {
-        let document = Arc::clone(&document);
-        async move { ([(axum::http::header::CONTENT_TYPE, "application/json")], document.to_string()) }
-    };
     router
-        .route("/api/openapi.json", get(describe))
         .route("/metrics", get(metrics::metrics))
         .merge(page::routes(&app))
+        .merge(api::docs::routes(document))
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_this_way)
         .layer(DefaultBodyLimit::max(BODY))

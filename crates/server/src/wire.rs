@@ -1,11 +1,14 @@
 //! How do things look on the wire? Field for field as the original's clients know them, with what we add at the end.
 
 mod project;
+mod queue;
 mod session;
 mod task;
+pub(crate) mod words;
 
 pub(crate) use project::ProjectJson;
-pub(crate) use session::{EntryJson, FullSession, FullSessions, SessionJson, SessionSummary};
+pub(crate) use queue::{ItemJson, QueueJson, StatsJson};
+pub(crate) use session::{EntryJson, FullSession, FullSessions, SessionJson, SessionSummary, without_masks};
 pub(crate) use task::{TaskJson, TaskSummary};
 
 /// How much of each thing a list holds.

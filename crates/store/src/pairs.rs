@@ -67,6 +67,7 @@ pub(crate) fn set(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId, status: P
     } else {
         sessions::require(tx, session)?;
         let task = tasks::by_id(tx, task)?;
+        sessions::by_id(tx, session)?;
         bind(tx, &task, session)?;
         None
     };

@@ -14,8 +14,9 @@ use utoipa_axum::routes;
 use super::{Failures, NEXT};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Asked, word};
+use crate::extract::{Asked, LARGEST, word};
 use crate::live;
+use crate::wire::words::Id;
 
 /// How many events a list holds when nobody says, and at most.
 const MOST: i64 = 1000;
@@ -30,13 +31,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 struct Wanted {
     /// Only this project's.
+    #[param(value_type = Option<Id>)]
     project_id: Option<String>,
     /// Only this task's.
+    #[param(value_type = Option<Id>)]
     task_id: Option<String>,
     /// Only this session's.
+    #[param(value_type = Option<Id>)]
     session_id: Option<String>,
     /// Only those after this one. Without it, a stream begins now and a list at the beginning.
-    #[param(minimum = 0)]
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     since: Option<i64>,
     /// How many a list holds at most.
     #[param(minimum = 1, maximum = 1000)]
@@ -61,7 +65,7 @@ struct EventJson {
 
 /// What happened: a list, or with `Accept: text/event-stream` everything as it happens
 #[utoipa::path(get, path = "/api/events", tag = "events",
-    params(Wanted, ("Last-Event-ID" = Option<i64>, Header, description = "The last event a stream has seen")),
+    params(Wanted, ("Last-Event-ID" = Option<String>, Header, description = "The last `id` a stream has seen")),
     responses((status = 200, content((Vec<EventJson> = "application/json"), (String = "text/event-stream"))), Failures))]
 async fn events(
     State(app): State<App>,
@@ -73,15 +77,17 @@ async fn events(
         task: word("taskId", wanted.task_id.as_deref())?,
         session: word("sessionId", wanted.session_id.as_deref())?,
     };
+    if wanted.since.is_some_and(|since| !(0..=LARGEST).contains(&since)) {
+        return Err(ApiError::field("since", "must be the number of an event"));
+    }
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     if !text(header::ACCEPT).is_some_and(|accept| accept.contains("text/event-stream")) {
         return list(&app, &wanted, filter).await;
     }
     let seen = text(header::HeaderName::from_static("last-event-id")).and_then(|text| text.trim().parse().ok());
-    let after = match seen.or(wanted.since) {
-        Some(after) => after,
-        None => app.store.read(LastSeq).await?,
-    };
+    let last = app.store.read(LastSeq).await?;
+    // Numbers that are not given out yet are of another database, and would keep a watcher from all that comes.
+    let after = seen.or(wanted.since).map_or(last, |after: i64| after.min(last));
     app.store.watch_others()?;
     let subscription = app.feed.subscribe(after, filter);
     let body = Body::from_stream(live::stream(subscription, app.closing.subscribe()));

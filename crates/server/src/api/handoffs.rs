@@ -16,7 +16,8 @@ use super::{Failures, listed};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, OneId, Paging, Sent, required, word};
+use crate::extract::{Asked, OneId, Paging, Retry, Sent, required, word};
+use crate::wire::words::{HandoffStep, Id, RoleName, Text};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -30,14 +31,19 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct HandoffJson {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     project_id: String,
+    #[schema(value_type = Option<Id>)]
     task_id: Option<String>,
+    #[schema(value_type = RoleName)]
     from: String,
+    #[schema(value_type = RoleName)]
     to: String,
     title: String,
     body: String,
-    /// pending, accepted, completed.
+    #[schema(value_type = HandoffStep)]
     state: String,
     accepted_by: Option<String>,
     result: Option<String>,
@@ -72,15 +78,18 @@ impl From<Handoff> for HandoffJson {
 #[into_params(parameter_in = Query)]
 struct Wanted {
     /// Only this project's.
+    #[param(value_type = Option<Id>)]
     project_id: Option<String>,
     /// Only those for this role.
     to: Option<String>,
-    /// Only those that are pending, accepted or completed.
+    /// Only those that far.
+    #[param(value_type = Option<HandoffStep>)]
     state: Option<String>,
     /// How many at most.
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<i64>,
     /// The `Maestro-Next-Cursor` of the part before.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     cursor: Option<i64>,
 }
 
@@ -108,16 +117,17 @@ async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Re
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct NewHandoff {
-    #[schema(required = true)]
+    #[schema(value_type = Id)]
     project_id: Option<String>,
+    #[schema(value_type = Option<Id>)]
     task_id: Option<String>,
     /// The role that passes it on.
-    #[schema(required = true)]
+    #[schema(value_type = RoleName)]
     from: Option<String>,
     /// The role that gets it.
-    #[schema(required = true)]
+    #[schema(value_type = RoleName)]
     to: Option<String>,
-    #[schema(required = true)]
+    #[schema(value_type = Text)]
     title: Option<String>,
     /// What the other needs to know.
     body: Option<String>,
@@ -125,7 +135,7 @@ struct NewHandoff {
 
 /// Pass work on
 #[utoipa::path(post, path = "/api/handoffs", tag = "handoffs", request_body = NewHandoff,
-    responses((status = 201, body = HandoffJson), Failures))]
+    params(Retry), responses((status = 201, body = HandoffJson), Failures))]
 async fn create(State(app): State<App>, Sent { value, once }: Sent<NewHandoff>) -> Result<Response, ApiError> {
     let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let change = CreateHandoff {
@@ -148,7 +158,7 @@ fn role(field: &str, name: Option<String>) -> Result<String, ApiError> {
 }
 
 /// One hand-off
-#[utoipa::path(get, path = "/api/handoffs/{id}", tag = "handoffs", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/handoffs/{id}", tag = "handoffs", params(("id" = Id, Path)),
     responses((status = 200, body = HandoffJson), Failures))]
 async fn get(State(app): State<App>, OneId(id): OneId<HandoffId>) -> Result<Json<HandoffJson>, ApiError> {
     Ok(Json(app.store.read(HandoffById(id)).await?.into()))
@@ -162,7 +172,7 @@ struct Acceptance {
 
 /// Take work that was passed on; only one can
 #[utoipa::path(post, path = "/api/handoffs/{id}/accept", tag = "handoffs", request_body = Acceptance,
-    params(("id" = String, Path)), responses((status = 200, body = HandoffJson), Failures))]
+    params(("id" = Id, Path), Retry), responses((status = 200, body = HandoffJson), Failures))]
 async fn accept(
     State(app): State<App>,
     Caller(actor): Caller,
@@ -185,7 +195,7 @@ struct Completion {
 
 /// Say that work passed on is done
 #[utoipa::path(post, path = "/api/handoffs/{id}/complete", tag = "handoffs", request_body = Completion,
-    params(("id" = String, Path)), responses((status = 200, body = HandoffJson), Failures))]
+    params(("id" = Id, Path), Retry), responses((status = 200, body = HandoffJson), Failures))]
 async fn complete(
     State(app): State<App>,
     OneId(id): OneId<HandoffId>,

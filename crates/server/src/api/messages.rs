@@ -16,7 +16,8 @@ use super::{Failures, listed};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, OneId, Paging, Sent, required};
+use crate::extract::{Asked, OneId, Paging, Retry, Sent, required};
+use crate::wire::words::{Delivery, Id, Text};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list, say))
@@ -26,11 +27,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct MessageJson {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     session_id: String,
     from: String,
     text: String,
-    /// queued, delivered, refused.
+    #[schema(value_type = Delivery)]
     state: String,
     /// How it was delivered, or why it was refused.
     how: Option<String>,
@@ -54,7 +57,7 @@ impl From<Message> for MessageJson {
 }
 
 /// What was said to a session, oldest first
-#[utoipa::path(get, path = "/api/sessions/{id}/messages", tag = "messages", params(("id" = String, Path), Paging),
+#[utoipa::path(get, path = "/api/sessions/{id}/messages", tag = "messages", params(("id" = Id, Path), Paging),
     responses((status = 200, body = [MessageJson]), Failures))]
 async fn list(
     State(app): State<App>,
@@ -68,7 +71,7 @@ async fn list(
 /// Something to say.
 #[derive(Debug, Deserialize, ToSchema)]
 struct NewMessage {
-    #[schema(required = true)]
+    #[schema(value_type = Text)]
     text: Option<String>,
     /// Who says it; the local user unless said otherwise.
     from: Option<String>,
@@ -76,7 +79,7 @@ struct NewMessage {
 
 /// Say something to a session's agent; it hears it with its next call
 #[utoipa::path(post, path = "/api/sessions/{id}/messages", tag = "messages", request_body = NewMessage,
-    params(("id" = String, Path)), responses((status = 201, body = MessageJson), Failures))]
+    params(("id" = Id, Path), Retry), responses((status = 201, body = MessageJson), Failures))]
 async fn say(
     State(app): State<App>,
     Caller(actor): Caller,

@@ -16,7 +16,8 @@ use super::{Failures, listed};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, OneId, Paging, Sent, required};
+use crate::extract::{Asked, OneId, Paging, Retry, Sent, required};
+use crate::wire::words::{Id, Text};
 use crate::wire::{Deleted, ProjectJson};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -36,7 +37,7 @@ async fn list(State(app): State<App>, Asked(paging): Asked<Paging>) -> Result<Re
 #[serde(rename_all = "camelCase")]
 struct NewProject {
     /// What people call it.
-    #[schema(required = true)]
+    #[schema(value_type = Text)]
     name: Option<String>,
     /// Its directory.
     working_dir: Option<String>,
@@ -46,7 +47,7 @@ struct NewProject {
 
 /// Make a project
 #[utoipa::path(post, path = "/api/projects", tag = "projects", request_body = NewProject,
-    responses((status = 201, body = ProjectJson), Failures))]
+    params(Retry), responses((status = 201, body = ProjectJson), Failures))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -63,7 +64,7 @@ async fn create(
 }
 
 /// One project
-#[utoipa::path(get, path = "/api/projects/{id}", tag = "projects", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/projects/{id}", tag = "projects", params(("id" = Id, Path)),
     responses((status = 200, body = ProjectJson), Failures))]
 async fn get(State(app): State<App>, OneId(id): OneId<ProjectId>) -> Result<Json<ProjectJson>, ApiError> {
     Ok(Json(app.store.read(ProjectById(id)).await?.into()))
@@ -73,13 +74,14 @@ async fn get(State(app): State<App>, OneId(id): OneId<ProjectId>) -> Result<Json
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ProjectChange {
+    #[schema(value_type = Option<Text>)]
     name: Option<String>,
     working_dir: Option<String>,
     description: Option<String>,
 }
 
 /// Change a project
-#[utoipa::path(put, path = "/api/projects/{id}", tag = "projects", params(("id" = String, Path)),
+#[utoipa::path(put, path = "/api/projects/{id}", tag = "projects", params(("id" = Id, Path), Retry),
     request_body = ProjectChange, responses((status = 200, body = ProjectJson), Failures))]
 async fn update(
     State(app): State<App>,
@@ -97,7 +99,7 @@ async fn update(
 }
 
 /// Remove a project without tasks and sessions
-#[utoipa::path(delete, path = "/api/projects/{id}", tag = "projects", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/api/projects/{id}", tag = "projects", params(("id" = Id, Path)),
     responses((status = 200, body = Deleted), Failures))]
 async fn delete(
     State(app): State<App>,

@@ -3,10 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use maestro_core::id::{SessionId, TaskId};
-use maestro_core::queue::{Queue, QueueItem};
-use maestro_store::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep};
-use serde::Deserialize;
-use serde_json::{Value as Json_, json};
+use maestro_store::{Once, QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -15,7 +13,9 @@ use super::Failures;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{OneId, Sent, word};
+use crate::extract::{Nothing, OneId, Retry, Sent, word};
+use crate::wire::words::Id;
+use crate::wire::{ItemJson, QueueJson, StatsJson};
 
 const EMPTY: &str = "Queue is empty - all tasks processed";
 
@@ -31,64 +31,111 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(push))
 }
 
-fn whole(queue: &Queue) -> Json_ {
-    json!({
-        "sessionId": queue.session_id, "strategy": "queue", "currentIndex": queue.current_index,
-        "createdAt": queue.created_at, "updatedAt": queue.updated_at, "items": queue.items,
-    })
+/// A queue and how far it is.
+#[derive(Serialize, ToSchema)]
+struct WholeQueue {
+    queue: QueueJson,
+    stats: StatsJson,
 }
 
 /// A session's queue
-#[utoipa::path(get, path = "/api/sessions/{id}/queue", tag = "queue", params(("id" = String, Path)),
-    responses((status = 200, body = Object), Failures))]
-async fn get(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<Json_>, ApiError> {
+#[utoipa::path(get, path = "/api/sessions/{id}/queue", tag = "queue", params(("id" = Id, Path)),
+    responses((status = 200, body = WholeQueue), Failures))]
+async fn get(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<WholeQueue>, ApiError> {
     let queue = app.store.read(QueueOf(id)).await?;
-    Ok(Json(json!({ "queue": whole(&queue), "stats": queue.stats() })))
+    Ok(Json(WholeQueue { queue: QueueJson::from(&queue), stats: queue.stats().into() }))
+}
+
+/// The items of a queue and how far it is.
+#[derive(Serialize, ToSchema)]
+struct QueueItems {
+    items: Vec<ItemJson>,
+    stats: StatsJson,
 }
 
 /// The items of a session's queue
-#[utoipa::path(get, path = "/api/sessions/{id}/queue/items", tag = "queue", params(("id" = String, Path)),
-    responses((status = 200, body = Object), Failures))]
-async fn items(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<Json_>, ApiError> {
+#[utoipa::path(get, path = "/api/sessions/{id}/queue/items", tag = "queue", params(("id" = Id, Path)),
+    responses((status = 200, body = QueueItems), Failures))]
+async fn items(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<QueueItems>, ApiError> {
     let queue = app.store.read(QueueOf(id)).await?;
-    Ok(Json(json!({ "items": queue.items, "stats": queue.stats() })))
+    let stats = queue.stats().into();
+    Ok(Json(QueueItems { items: queue.items.into_iter().map(Into::into).collect(), stats }))
+}
+
+/// The item whose turn it is.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Top {
+    /// Whether there is one.
+    has_more: bool,
+    item: Option<ItemJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
 }
 
 /// The item whose turn it is
-#[utoipa::path(get, path = "/api/sessions/{id}/queue/top", tag = "queue", params(("id" = String, Path)),
-    responses((status = 200, body = Object), Failures))]
-async fn top(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<Json_>, ApiError> {
+#[utoipa::path(get, path = "/api/sessions/{id}/queue/top", tag = "queue", params(("id" = Id, Path)),
+    responses((status = 200, body = Top), Failures))]
+async fn top(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<Top>, ApiError> {
     let queue = app.store.read(QueueOf(id)).await?;
-    Ok(Json(match queue.processing().or_else(|| queue.next()) {
-        Some(item) => json!({ "hasMore": true, "item": item }),
-        None => json!({ "hasMore": false, "item": null, "message": EMPTY }),
-    }))
+    let item: Option<ItemJson> = queue.processing().or_else(|| queue.next()).cloned().map(Into::into);
+    Ok(Json(Top { has_more: item.is_some(), message: item.is_none().then_some(EMPTY), item }))
+}
+
+/// The item that was begun.
+#[derive(Serialize, ToSchema)]
+struct Started {
+    /// Always true.
+    success: bool,
+    item: Option<ItemJson>,
+    /// True when there was none left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    empty: Option<bool>,
+    message: String,
 }
 
 /// Begin the next item
-#[utoipa::path(post, path = "/api/sessions/{id}/queue/start", tag = "queue", params(("id" = String, Path)),
-    responses((status = 200, body = Object), Failures))]
+#[utoipa::path(post, path = "/api/sessions/{id}/queue/start", tag = "queue", params(("id" = Id, Path), Retry),
+    responses((status = 200, body = Started), Failures))]
 async fn start(
     State(app): State<App>,
     Caller(actor): Caller,
     OneId(session): OneId<SessionId>,
-) -> Result<Json<Json_>, ApiError> {
-    let started = app.store.write(QueueStart { session, actor }).await?;
-    Ok(Json(match started {
-        Some(item) => json!({ "success": true, "message": format!("Started task {}", item.task_id), "item": item }),
-        None => json!({ "success": true, "item": null, "empty": true, "message": EMPTY }),
-    }))
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Json<Started>, ApiError> {
+    let item: Option<ItemJson> = app.store.write_once(QueueStart { session, actor }, once).await?.map(Into::into);
+    let message = item.as_ref().map_or_else(|| EMPTY.to_owned(), |item| format!("Started task {}", item.task_id));
+    Ok(Json(Started { success: true, empty: item.is_none().then_some(true), item, message }))
+}
+
+/// The item that ended, under the name of how it ended, and the next one.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Ended {
+    /// Always true.
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_item: Option<ItemJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_item: Option<ItemJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped_item: Option<ItemJson>,
+    next_item: Option<ItemJson>,
+    /// Whether there is a next one.
+    has_more: bool,
+    message: String,
 }
 
 /// The item being worked on is done
-#[utoipa::path(post, path = "/api/sessions/{id}/queue/complete", tag = "queue", params(("id" = String, Path)),
-    responses((status = 200, body = Object), Failures))]
+#[utoipa::path(post, path = "/api/sessions/{id}/queue/complete", tag = "queue", params(("id" = Id, Path), Retry),
+    responses((status = 200, body = Ended), Failures))]
 async fn complete(
     State(app): State<App>,
     caller: Caller,
     OneId(id): OneId<SessionId>,
-) -> Result<Json<Json_>, ApiError> {
-    end(&app, caller, id, QueueStep::Complete, "completedItem", "Completed").await
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Json<Ended>, ApiError> {
+    end(&app, caller, id, QueueStep::Complete, once).await
 }
 
 /// Why an item was given up.
@@ -99,21 +146,26 @@ struct Failure {
 
 /// The item being worked on is given up
 #[utoipa::path(post, path = "/api/sessions/{id}/queue/fail", tag = "queue", request_body = Failure,
-    params(("id" = String, Path)), responses((status = 200, body = Object), Failures))]
+    params(("id" = Id, Path), Retry), responses((status = 200, body = Ended), Failures))]
 async fn fail(
     State(app): State<App>,
     caller: Caller,
     OneId(id): OneId<SessionId>,
-    Sent { value, .. }: Sent<Failure>,
-) -> Result<Json<Json_>, ApiError> {
-    end(&app, caller, id, QueueStep::Fail(value.reason), "failedItem", "Failed").await
+    Sent { value, once }: Sent<Failure>,
+) -> Result<Json<Ended>, ApiError> {
+    end(&app, caller, id, QueueStep::Fail(value.reason), once).await
 }
 
 /// The item being worked on, or the next one, is left out
-#[utoipa::path(post, path = "/api/sessions/{id}/queue/skip", tag = "queue", params(("id" = String, Path)),
-    responses((status = 200, body = Object), Failures))]
-async fn skip(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Json<Json_>, ApiError> {
-    end(&app, caller, id, QueueStep::Skip, "skippedItem", "Skipped").await
+#[utoipa::path(post, path = "/api/sessions/{id}/queue/skip", tag = "queue", params(("id" = Id, Path), Retry),
+    responses((status = 200, body = Ended), Failures))]
+async fn skip(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Json<Ended>, ApiError> {
+    end(&app, caller, id, QueueStep::Skip, once).await
 }
 
 async fn end(
@@ -121,39 +173,59 @@ async fn end(
     Caller(actor): Caller,
     session: SessionId,
     step: QueueStep,
-    key: &str,
-    verb: &str,
-) -> Result<Json<Json_>, ApiError> {
-    let stepped = app.store.write(QueueEnd { session, step, actor }).await?;
-    let message = format!("{verb} task {}", stepped.ended.task_id);
-    let next: Option<QueueItem> = stepped.next;
-    let mut answer = json!({ "success": true });
-    answer[key] = json!(stepped.ended);
-    answer["hasMore"] = next.is_some().into();
-    answer["nextItem"] = json!(next);
-    answer["message"] = message.into();
-    Ok(Json(answer))
+    once: Option<Once>,
+) -> Result<Json<Ended>, ApiError> {
+    let stepped = app.store.write_once(QueueEnd { session, step: step.clone(), actor }, once).await?;
+    let verb = match step {
+        QueueStep::Complete => "Completed",
+        QueueStep::Fail(_) => "Failed",
+        QueueStep::Skip => "Skipped",
+    };
+    let mut ended = Ended {
+        success: true,
+        completed_item: None,
+        failed_item: None,
+        skipped_item: None,
+        has_more: stepped.next.is_some(),
+        next_item: stepped.next.map(Into::into),
+        message: format!("{verb} task {}", stepped.ended.task_id),
+    };
+    let item = Some(stepped.ended.into());
+    match step {
+        QueueStep::Complete => ended.completed_item = item,
+        QueueStep::Fail(_) => ended.failed_item = item,
+        QueueStep::Skip => ended.skipped_item = item,
+    }
+    Ok(Json(ended))
 }
 
 /// A task for a queue.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Pushed {
-    #[schema(required = true)]
+struct NewItem {
+    #[schema(value_type = Id)]
     task_id: Option<String>,
 }
 
+/// That a task is in the queue.
+#[derive(Serialize, ToSchema)]
+struct Pushed {
+    /// Always true.
+    success: bool,
+    item: ItemJson,
+}
+
 /// Put one more task at the end
-#[utoipa::path(post, path = "/api/sessions/{id}/queue/push", tag = "queue", request_body = Pushed,
-    params(("id" = String, Path)), responses((status = 200, body = Object), Failures))]
+#[utoipa::path(post, path = "/api/sessions/{id}/queue/push", tag = "queue", request_body = NewItem,
+    params(("id" = Id, Path), Retry), responses((status = 200, body = Pushed), Failures))]
 async fn push(
     State(app): State<App>,
     Caller(actor): Caller,
     OneId(session): OneId<SessionId>,
-    Sent { value, once }: Sent<Pushed>,
-) -> Result<Json<Json_>, ApiError> {
+    Sent { value, once }: Sent<NewItem>,
+) -> Result<Json<Pushed>, ApiError> {
     let task = word::<TaskId>("taskId", value.task_id.as_deref())?;
     let task = task.ok_or_else(|| ApiError::invalid("taskId is required"))?;
     let item = app.store.write_once(QueuePush { session, task, actor }, once).await?;
-    Ok(Json(json!({ "success": true, "item": item })))
+    Ok(Json(Pushed { success: true, item: item.into() }))
 }

@@ -1,5 +1,7 @@
 //! Sessions over HTTP.
 
+use std::collections::HashSet;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,8 +10,8 @@ use maestro_core::Role;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EntryKind, Session, SessionStatus, TimelineEntry};
 use maestro_store::{
-    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, IssueToken, Living, NewEntry, Order, Part,
-    RenewLease, SessionFilter, Sessions, Steer, Timeline, UnbindTask, UpdateSession,
+    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, IssueToken, Living, NewEntry, Once, Order,
+    Part, RenewLease, SessionFilter, Sessions, Steer, Timeline, UnbindTask, UpdateSession,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json_};
@@ -21,8 +23,11 @@ use super::{Failures, listed, tagged};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Expected, OneId, Paging, Sent, TwoIds, required, word};
-use crate::wire::{Deleted, EntryJson, Fields, FullSession, FullSessions, SessionJson, SessionSummary};
+use crate::extract::{
+    Asked, Expected, Nothing, Object, OneId, Paging, Retry, Sent, TwoIds, required, whole_number, word,
+};
+use crate::wire::words::{Id, Kind, Part as RolePart, Revision, SessionItem, SessionState, Strategy, Text};
+use crate::wire::{self, Deleted, EntryJson, Fields, FullSession, FullSessions, SessionJson, SessionSummary};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -44,10 +49,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 struct Wanted {
     /// Only this project's.
+    #[param(value_type = Option<Id>)]
     project_id: Option<String>,
     /// Only those at work on this task.
+    #[param(value_type = Option<Id>)]
     task_id: Option<String>,
     /// Only those in this status.
+    #[param(value_type = Option<SessionState>)]
     status: Option<String>,
     /// `true` for all but the completed ones, `alive` for those that have not ended.
     active: Option<String>,
@@ -58,12 +66,13 @@ struct Wanted {
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<i64>,
     /// The `Maestro-Next-Cursor` of the part before.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     cursor: Option<i64>,
 }
 
 /// Sessions, oldest first
 #[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(Wanted),
-    responses((status = 200, body = [SessionJson]), Failures))]
+    responses((status = 200, body = [SessionItem]), Failures))]
 async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Response, ApiError> {
     let living = match wanted.active.as_deref() {
         Some("true") => Living::NotCompleted,
@@ -89,22 +98,27 @@ async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Re
 #[serde(rename_all = "camelCase")]
 struct NewSession {
     /// The id it shall have.
+    #[schema(value_type = Option<Id>)]
     id: Option<String>,
-    #[schema(required = true)]
+    #[schema(value_type = Id)]
     project_id: Option<String>,
     /// Its tasks, the main one first.
+    #[schema(value_type = Option<Vec<Id>>)]
     task_ids: Option<Vec<String>>,
-    /// Its only task.
+    /// Its only task, where `taskIds` is left out.
+    #[schema(value_type = Option<Id>)]
     task_id: Option<String>,
     name: Option<String>,
     agent_id: Option<String>,
-    /// worker or orchestrator.
+    #[schema(value_type = Option<RolePart>)]
     role: Option<String>,
-    /// The same in newer words.
+    /// The same in newer words: `execute`, `coordinate` and theirs.
+    #[schema(value_type = Option<RolePart>)]
     mode: Option<String>,
-    /// simple, queue, tree.
+    #[schema(value_type = Option<Strategy>)]
     strategy: Option<String>,
     /// idle unless said otherwise.
+    #[schema(value_type = Option<SessionState>)]
     status: Option<String>,
     #[schema(value_type = Option<Object>)]
     env: Option<Map<String, Json_>>,
@@ -114,12 +128,14 @@ struct NewSession {
 
 /// Begin a session
 #[utoipa::path(post, path = "/api/sessions", tag = "sessions", request_body = NewSession,
-    responses((status = 201, body = SessionJson), Failures))]
+    params(Retry), responses((status = 201, body = SessionJson), Failures))]
 async fn create(
     State(app): State<App>,
-    Caller(actor): Caller,
+    caller: Caller,
     Sent { value, once }: Sent<NewSession>,
 ) -> Result<Response, ApiError> {
+    caller.not_a_worker("begin sessions")?;
+    let Caller(actor) = caller;
     let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let tasks = match (value.task_ids, value.task_id) {
         (Some(tasks), _) => tasks,
@@ -127,13 +143,16 @@ async fn create(
         (None, None) => return Err(ApiError::invalid("taskIds is required")),
     };
     let parse = |text: String| text.parse::<TaskId>().map_err(|error| ApiError::field("taskIds", error));
+    let mut tasks: Vec<TaskId> = tasks.into_iter().map(parse).collect::<Result<_, _>>()?;
+    let mut seen = HashSet::new();
+    tasks.retain(|task| seen.insert(task.clone()));
     let metadata = value.metadata.unwrap_or_default();
     let named = value.role.or(value.mode).or_else(|| metadata.get("role")?.as_str().map(str::to_owned));
     let change = CreateSession {
         id: word("id", value.id.as_deref())?,
         project: project.ok_or_else(|| ApiError::invalid("Project ID is required"))?,
-        tasks: tasks.into_iter().map(parse).collect::<Result<_, _>>()?,
-        name: value.name,
+        tasks,
+        name: value.name.filter(|name| !name.trim().is_empty()),
         role: named.as_deref().map(role).transpose()?.unwrap_or(Role::Worker),
         agent: value.agent_id,
         strategy: word("strategy", value.strategy.as_deref())?.unwrap_or(Approach::Simple),
@@ -159,7 +178,7 @@ fn role(word: &str) -> Result<Role, ApiError> {
 }
 
 /// One session with the end of its timeline
-#[utoipa::path(get, path = "/api/sessions/{id}", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/sessions/{id}", tag = "sessions", params(("id" = Id, Path)),
     responses((status = 200, body = SessionJson), Failures))]
 async fn get(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
     whole(&app, id).await
@@ -174,25 +193,29 @@ async fn whole(app: &App, id: SessionId) -> Result<Response, ApiError> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SessionChange {
+    #[schema(value_type = Option<Text>)]
     name: Option<String>,
+    #[schema(value_type = Option<Vec<Id>>)]
     task_ids: Option<Vec<String>>,
-    /// spawning, idle, working, paused, completed, failed, stopped.
+    #[schema(value_type = Option<SessionState>)]
     status: Option<String>,
     agent_id: Option<String>,
     /// Variables to add.
     #[schema(value_type = Option<Object>)]
     env: Option<Map<String, Json_>>,
     /// Things its tools did, to add.
-    events: Option<Vec<NewEvent>>,
+    #[schema(value_type = Option<Vec<NewEvent>>)]
+    events: Option<Vec<Object<NewEvent>>>,
     /// Lines to add.
-    timeline: Option<Vec<NewLine>>,
+    #[schema(value_type = Option<Vec<NewLine>>)]
+    timeline: Option<Vec<Object<NewLine>>>,
     /// What it asks of a person; an empty text when it asks no more.
     needs_input: Option<String>,
 }
 
 /// Change a session
 #[utoipa::path(patch, path = "/api/sessions/{id}", tag = "sessions", request_body = SessionChange,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "Only if it has this revision")),
+    params(("id" = Id, Path), ("If-Match" = Option<Revision>, Header, description = "Only if it has this revision"), Retry),
     responses((status = 200, body = SessionJson), Failures))]
 async fn update(
     State(app): State<App>,
@@ -204,15 +227,17 @@ async fn update(
     let tasks = value.task_ids.map(|ids| {
         ids.iter().map(|id| id.parse().map_err(|error| ApiError::field("taskIds", error))).collect::<Result<_, _>>()
     });
-    let events = value.events.unwrap_or_default().into_iter().map(NewEvent::parse).collect::<Result<_, _>>()?;
-    let timeline = value.timeline.unwrap_or_default().into_iter().map(NewLine::parse).collect::<Result<_, _>>()?;
+    let events =
+        value.events.unwrap_or_default().into_iter().map(|Object(event)| event.parse()).collect::<Result<_, _>>()?;
+    let timeline =
+        value.timeline.unwrap_or_default().into_iter().map(|Object(line)| line.parse()).collect::<Result<_, _>>()?;
     let change = UpdateSession {
         name: value.name.map(|name| required(Some(name), "Session name cannot be empty")).transpose()?,
         agent: value.agent_id,
         status: word("status", value.status.as_deref())?,
         needs_input: value.needs_input.map(|asks| Some(asks).filter(|asks| !asks.is_empty())),
         tasks: tasks.transpose()?,
-        env: value.env.unwrap_or_default(),
+        env: wire::without_masks(value.env.unwrap_or_default()),
         events,
         timeline,
         expected,
@@ -223,7 +248,7 @@ async fn update(
 }
 
 /// Remove a session; its tasks stay
-#[utoipa::path(delete, path = "/api/sessions/{id}", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/api/sessions/{id}", tag = "sessions", params(("id" = Id, Path)),
     responses((status = 200, body = Deleted), Failures))]
 async fn delete(
     State(app): State<App>,
@@ -238,9 +263,10 @@ async fn delete(
 #[derive(Debug, Deserialize, ToSchema)]
 struct NewEvent {
     #[serde(rename = "type")]
-    #[schema(required = true)]
+    #[schema(value_type = Kind)]
     kind: Option<String>,
-    #[schema(value_type = Option<Object>)]
+    /// What exactly, in whatever form.
+    #[schema(value_type = Option<Value>)]
     data: Option<Json_>,
 }
 
@@ -253,7 +279,7 @@ impl NewEvent {
 
 /// Note something a session's tools did
 #[utoipa::path(post, path = "/api/sessions/{id}/events", tag = "sessions", request_body = NewEvent,
-    params(("id" = String, Path)), responses((status = 200, body = SessionJson), Failures))]
+    params(("id" = Id, Path), Retry), responses((status = 200, body = SessionJson), Failures))]
 async fn add_event(
     State(app): State<App>,
     Caller(actor): Caller,
@@ -266,7 +292,7 @@ async fn add_event(
 }
 
 /// A session's whole timeline, oldest line first
-#[utoipa::path(get, path = "/api/sessions/{id}/timeline", tag = "sessions", params(("id" = String, Path), Paging),
+#[utoipa::path(get, path = "/api/sessions/{id}/timeline", tag = "sessions", params(("id" = Id, Path), Paging),
     responses((status = 200, body = [EntryJson]), Failures))]
 async fn timeline(
     State(app): State<App>,
@@ -283,12 +309,14 @@ async fn timeline(
 struct NewLine {
     /// `progress` unless said otherwise.
     #[serde(rename = "type")]
+    #[schema(value_type = Option<Kind>)]
     kind: Option<String>,
-    #[schema(required = true)]
+    #[schema(value_type = Text)]
     message: Option<String>,
+    #[schema(value_type = Option<Id>)]
     task_id: Option<String>,
     #[schema(value_type = Option<Object>)]
-    metadata: Option<Json_>,
+    metadata: Option<Map<String, Json_>>,
 }
 
 impl NewLine {
@@ -297,14 +325,14 @@ impl NewLine {
             kind: word("type", self.kind.as_deref())?.unwrap_or_else(EntryKind::progress),
             message: required(self.message, "message is required")?,
             task: word("taskId", self.task_id.as_deref())?,
-            metadata: self.metadata,
+            metadata: self.metadata.map(Json_::Object),
         })
     }
 }
 
 /// Add a line to a session's timeline
 #[utoipa::path(post, path = "/api/sessions/{id}/timeline", tag = "sessions", request_body = NewLine,
-    params(("id" = String, Path)), responses((status = 200, body = SessionJson), Failures))]
+    params(("id" = Id, Path), Retry), responses((status = 200, body = SessionJson), Failures))]
 async fn add_line(
     State(app): State<App>,
     Caller(actor): Caller,
@@ -317,7 +345,7 @@ async fn add_line(
 
 /// Give a session another task
 #[utoipa::path(post, path = "/api/sessions/{id}/tasks/{taskId}", tag = "sessions",
-    params(("id" = String, Path), ("taskId" = String, Path)),
+    params(("id" = Id, Path), ("taskId" = Id, Path)),
     responses((status = 200, body = SessionJson), Failures))]
 async fn bind(
     State(app): State<App>,
@@ -330,7 +358,7 @@ async fn bind(
 
 /// Take a task from a session
 #[utoipa::path(delete, path = "/api/sessions/{id}/tasks/{taskId}", tag = "sessions",
-    params(("id" = String, Path), ("taskId" = String, Path)),
+    params(("id" = Id, Path), ("taskId" = Id, Path)),
     responses((status = 200, body = SessionJson), Failures))]
 async fn unbind(
     State(app): State<App>,
@@ -342,28 +370,49 @@ async fn unbind(
 }
 
 /// Tell a session to wait; its agent hears of it with its next call
-#[utoipa::path(post, path = "/api/sessions/{id}/pause", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/sessions/{id}/pause", tag = "sessions", params(("id" = Id, Path), Retry),
     responses((status = 200, body = SessionJson), Failures))]
-async fn pause(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Pause).await
+async fn pause(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Pause, once).await
 }
 
 /// Tell a session to go on
-#[utoipa::path(post, path = "/api/sessions/{id}/resume", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/sessions/{id}/resume", tag = "sessions", params(("id" = Id, Path), Retry),
     responses((status = 200, body = SessionJson), Failures))]
-async fn resume(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Resume).await
+async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Resume, once).await
 }
 
 /// Tell a session to end
-#[utoipa::path(post, path = "/api/sessions/{id}/cancel", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/sessions/{id}/cancel", tag = "sessions", params(("id" = Id, Path), Retry),
     responses((status = 200, body = SessionJson), Failures))]
-async fn cancel(State(app): State<App>, caller: Caller, OneId(id): OneId<SessionId>) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Cancel).await
+async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    Sent { once, .. }: Sent<Nothing>,
+) -> Result<Response, ApiError> {
+    steer(&app, caller, id, Order::Cancel, once).await
 }
 
-async fn steer(app: &App, Caller(actor): Caller, id: SessionId, order: Order) -> Result<Response, ApiError> {
-    app.store.write(Steer { id: id.clone(), order, actor }).await?;
+async fn steer(
+    app: &App,
+    Caller(actor): Caller,
+    id: SessionId,
+    order: Order,
+    once: Option<Once>,
+) -> Result<Response, ApiError> {
+    app.store.write_once(Steer { id: id.clone(), order, actor }, once).await?;
     whole(app, id).await
 }
 
@@ -371,13 +420,14 @@ async fn steer(app: &App, Caller(actor): Caller, id: SessionId, order: Order) ->
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Token {
+    #[schema(value_type = Id)]
     session_id: String,
     /// Seen this once.
     token: String,
 }
 
 /// Make a token for a session; from then on its name alone is not enough
-#[utoipa::path(post, path = "/api/sessions/{id}/token", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/sessions/{id}/token", tag = "sessions", params(("id" = Id, Path)),
     responses((status = 201, body = Token), Failures))]
 async fn issue_token(
     State(app): State<App>,
@@ -393,21 +443,25 @@ async fn issue_token(
 #[derive(Debug, Deserialize, ToSchema)]
 struct Lease {
     /// Milliseconds from now, at most an hour.
-    #[schema(minimum = 1, maximum = 3_600_000)]
-    duration: i64,
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schema(value_type = i64, required = true, minimum = 1, maximum = 3_600_000)]
+    duration: Option<i64>,
 }
 
 /// Say that a session's process is alive, whatever its agent says
 #[utoipa::path(post, path = "/api/sessions/{id}/lease", tag = "sessions", request_body = Lease,
-    params(("id" = String, Path)), responses((status = 204), Failures))]
+    params(("id" = Id, Path)), responses((status = 204), Failures))]
 async fn renew_lease(
     State(app): State<App>,
+    caller: Caller,
     OneId(session): OneId<SessionId>,
     Sent { value, .. }: Sent<Lease>,
 ) -> Result<StatusCode, ApiError> {
-    if !(1..=3_600_000).contains(&value.duration) {
+    caller.speaks_for(&session)?;
+    let duration = value.duration.ok_or_else(|| ApiError::field("duration", "is required"))?;
+    if !(1..=3_600_000).contains(&duration) {
         return Err(ApiError::field("duration", "must be 1 to 3600000 milliseconds"));
     }
-    app.store.write(RenewLease { session, duration: value.duration }).await?;
+    app.store.write(RenewLease { session, duration }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

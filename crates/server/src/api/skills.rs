@@ -21,6 +21,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, Sent, required, word};
 use crate::shelves::{Freshness, Shelf};
+use crate::wire::words::{Id, Part, SkillName, Step, Text};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -38,6 +39,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 struct Whose {
     /// Those of this project's directory; without it, those where the server was started.
+    #[param(value_type = Option<Id>)]
     project_id: Option<String>,
 }
 
@@ -101,7 +103,7 @@ pub(super) async fn shelf(app: &App, project: Option<&str>, freshness: Freshness
 }
 
 /// One skill with its text; by id, directory or a unique display name
-#[utoipa::path(get, path = "/api/skills/{id}", tag = "skills", params(("id" = String, Path), Whose),
+#[utoipa::path(get, path = "/api/skills/{id}", tag = "skills", params(("id" = SkillName, Path), Whose),
     responses((status = 200, body = SkillJson), Failures,
         (status = 500, description = "The skill is there and cannot be loaded", body = crate::error::ErrorBody)))]
 async fn get(
@@ -113,7 +115,7 @@ async fn get(
 }
 
 /// Read a skill from the disk again
-#[utoipa::path(post, path = "/api/skills/{id}/reload", tag = "skills", params(("id" = String, Path), Whose),
+#[utoipa::path(post, path = "/api/skills/{id}/reload", tag = "skills", params(("id" = SkillName, Path), Whose),
     responses((status = 200, body = SkillJson), Failures,
         (status = 500, description = "The skill is there and cannot be loaded", body = crate::error::ErrorBody),
         (status = 501, description = "Never sent: skills can always be read again", body = crate::error::ErrorBody)))]
@@ -156,7 +158,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, ApiError>
 }
 
 /// The skills that a role's sessions get, dependencies first
-#[utoipa::path(get, path = "/api/skills/role/{role}", tag = "skills", params(("role" = String, Path), Whose),
+#[utoipa::path(get, path = "/api/skills/role/{role}", tag = "skills", params(("role" = Part, Path), Whose),
     responses((status = 200, body = [SkillJson]), Failures))]
 async fn of_role(
     State(app): State<App>,
@@ -221,11 +223,13 @@ async fn diagnostics(State(app): State<App>, Asked(whose): Asked<Whose>) -> Resu
 #[serde(rename_all = "camelCase")]
 pub(super) struct Wish {
     /// The task, as in a plan.
-    #[schema(required = true)]
+    #[schema(value_type = Text)]
     pub(super) task: Option<String>,
-    /// implementation unless said otherwise, or review.
+    /// implementation unless said otherwise.
+    #[schema(value_type = Option<Step>)]
     pub(super) step: Option<String>,
     /// Whose skills.
+    #[schema(value_type = Option<Id>)]
     pub(super) project_id: Option<String>,
 }
 

@@ -19,7 +19,8 @@ use super::{Failures, listed, tagged};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Expected, OneId, Paging, Sent, required, word};
+use crate::extract::{Asked, Expected, OneId, Paging, Retry, Sent, required, word};
+use crate::wire::words::{Id, IdOrNull, Kind, PairState, Revision, TaskItem, TaskState, Text, Urgency};
 use crate::wire::{Deleted, Fields, TaskJson, TaskSummary};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -36,12 +37,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 struct Wanted {
     /// Only this project's.
+    #[param(value_type = Option<Id>)]
     project_id: Option<String>,
     /// Only those in this status.
+    #[param(value_type = Option<TaskState>)]
     status: Option<String>,
     /// Only the subtasks of this one; `null` for tasks that are no subtask.
+    #[param(value_type = Option<IdOrNull>)]
     parent_id: Option<String>,
     /// Only those this session is bound to.
+    #[param(value_type = Option<Id>)]
     session_id: Option<String>,
     /// `summary` for what a table shows.
     #[param(inline)]
@@ -50,12 +55,13 @@ struct Wanted {
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<i64>,
     /// The `Maestro-Next-Cursor` of the part before.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     cursor: Option<i64>,
 }
 
 /// Tasks, oldest first
 #[utoipa::path(get, path = "/api/tasks", tag = "tasks", params(Wanted),
-    responses((status = 200, body = [TaskJson]), Failures))]
+    responses((status = 200, body = [TaskItem]), Failures))]
 async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Response, ApiError> {
     let parent = match wanted.parent_id.as_deref() {
         None => None,
@@ -82,21 +88,24 @@ async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Re
 #[serde(rename_all = "camelCase")]
 struct NewTask {
     /// Where it belongs; not needed for a subtask.
+    #[schema(value_type = Option<Id>)]
     project_id: Option<String>,
     /// What is to be done, in a line.
-    #[schema(required = true)]
+    #[schema(value_type = Text)]
     title: Option<String>,
     /// The task it is a part of.
+    #[schema(value_type = Option<Id>)]
     parent_id: Option<String>,
     /// What is to be done, in full.
     description: Option<String>,
-    /// low, medium, high, critical.
+    #[schema(value_type = Option<Urgency>)]
     priority: Option<String>,
     /// The first words an agent gets.
     initial_prompt: Option<String>,
     /// Skills it asks for.
     skill_ids: Option<Vec<String>>,
     /// Tasks that must be done before it.
+    #[schema(value_type = Option<Vec<Id>>)]
     dependencies: Option<Vec<String>>,
     /// The model it asks for.
     model: Option<String>,
@@ -104,8 +113,7 @@ struct NewTask {
 
 /// Make a task
 #[utoipa::path(post, path = "/api/tasks", tag = "tasks", request_body = NewTask,
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key makes the task once")),
-    responses((status = 201, body = TaskJson), Failures))]
+    params(Retry), responses((status = 201, body = TaskJson), Failures))]
 async fn create(
     State(app): State<App>,
     Caller(actor): Caller,
@@ -141,7 +149,7 @@ fn ids<I: std::str::FromStr<Err: std::fmt::Display>>(
 }
 
 /// One task
-#[utoipa::path(get, path = "/api/tasks/{id}", tag = "tasks", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/tasks/{id}", tag = "tasks", params(("id" = Id, Path)),
     responses((status = 200, body = TaskJson), Failures))]
 async fn get(State(app): State<App>, OneId(id): OneId<TaskId>) -> Result<Response, ApiError> {
     let task = app.store.read(TaskById(id)).await?;
@@ -152,30 +160,35 @@ async fn get(State(app): State<App>, OneId(id): OneId<TaskId>) -> Result<Respons
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct TaskChange {
+    #[schema(value_type = Option<Text>)]
     title: Option<String>,
     description: Option<String>,
-    /// todo, `in_progress`, `in_review`, blocked, completed, cancelled, archived.
+    #[schema(value_type = Option<TaskState>)]
     status: Option<String>,
-    /// How a session stands to it: queued, working, `needs_input`, blocked, completed, failed, skipped.
+    /// How a session stands to it; needs `sessionId`.
+    #[schema(value_type = Option<PairState>)]
     session_status: Option<String>,
-    /// low, medium, high, critical.
+    #[schema(value_type = Option<Urgency>)]
     priority: Option<String>,
     initial_prompt: Option<String>,
     /// The sessions bound to it.
+    #[schema(value_type = Option<Vec<Id>>)]
     session_ids: Option<Vec<String>>,
     skill_ids: Option<Vec<String>>,
     agent_ids: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<Id>>)]
     dependencies: Option<Vec<String>>,
     model: Option<String>,
     /// `session` when a session says how it stands to the task; everything but `sessionStatus` is then left alone.
     update_source: Option<String>,
     /// The session that says so.
+    #[schema(value_type = Option<Id>)]
     session_id: Option<String>,
 }
 
 /// Change a task
 #[utoipa::path(patch, path = "/api/tasks/{id}", tag = "tasks", request_body = TaskChange,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "Only if it has this revision")),
+    params(("id" = Id, Path), ("If-Match" = Option<Revision>, Header, description = "Only if it has this revision"), Retry),
     responses((status = 200, body = TaskJson), Failures))]
 async fn update(
     State(app): State<App>,
@@ -234,7 +247,7 @@ struct Deletion {
 }
 
 /// Remove a task
-#[utoipa::path(delete, path = "/api/tasks/{id}", tag = "tasks", params(("id" = String, Path), Deletion),
+#[utoipa::path(delete, path = "/api/tasks/{id}", tag = "tasks", params(("id" = Id, Path), Deletion),
     responses((status = 200, body = Deleted), Failures))]
 async fn delete(
     State(app): State<App>,
@@ -256,7 +269,7 @@ struct Depth {
 }
 
 /// The subtasks of a task
-#[utoipa::path(get, path = "/api/tasks/{id}/children", tag = "tasks", params(("id" = String, Path), Depth),
+#[utoipa::path(get, path = "/api/tasks/{id}/children", tag = "tasks", params(("id" = Id, Path), Depth),
     responses((status = 200, body = [TaskJson]), Failures))]
 async fn children(
     State(app): State<App>,
@@ -276,14 +289,15 @@ async fn children(
 /// A line about a task.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct NewLine {
+struct NewTaskLine {
     /// `progress` unless said otherwise.
     #[serde(rename = "type")]
+    #[schema(value_type = Option<Kind>)]
     kind: Option<String>,
-    #[schema(required = true)]
+    #[schema(value_type = Text)]
     message: Option<String>,
-    /// Whose timeline it goes into.
-    #[schema(required = true)]
+    /// Whose timeline it goes into; a session that calls need not say.
+    #[schema(value_type = Id)]
     session_id: Option<String>,
 }
 
@@ -291,8 +305,11 @@ struct NewLine {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct LineAdded {
+    /// Always true.
     success: bool,
+    #[schema(value_type = Id)]
     task_id: String,
+    #[schema(value_type = Id)]
     session_id: String,
     message: String,
     #[serde(rename = "type")]
@@ -300,13 +317,13 @@ struct LineAdded {
 }
 
 /// Add a line about a task to a session's timeline
-#[utoipa::path(post, path = "/api/tasks/{id}/timeline", tag = "tasks", request_body = NewLine,
-    params(("id" = String, Path)), responses((status = 200, body = LineAdded), Failures))]
+#[utoipa::path(post, path = "/api/tasks/{id}/timeline", tag = "tasks", request_body = NewTaskLine,
+    params(("id" = Id, Path), Retry), responses((status = 200, body = LineAdded), Failures))]
 async fn add_line(
     State(app): State<App>,
     Caller(actor): Caller,
     OneId(task): OneId<TaskId>,
-    Sent { value, once }: Sent<NewLine>,
+    Sent { value, once }: Sent<NewTaskLine>,
 ) -> Result<Json<LineAdded>, ApiError> {
     let message = required(value.message, "message is required")?;
     let named = word::<SessionId>("sessionId", value.session_id.as_deref())?;

@@ -27,23 +27,25 @@ pub(crate) struct Batch {
     pub(crate) rows: Vec<EventRow>,
     /// The same as server-sent events, in one piece.
     pub(crate) whole: Bytes,
+    /// The event before; whoever has not seen it has missed something.
+    after: i64,
+    /// The log was read up to here.
+    through: i64,
 }
 
 impl Batch {
-    pub(crate) fn new(rows: Vec<EventRow>) -> Self {
+    fn new(rows: Vec<EventRow>, after: i64) -> Self {
+        let through = rows.last().map_or(after, |row| row.seq);
         let mut whole = BytesMut::with_capacity(rows.len() * 256);
         for row in &rows {
             encode(row, &mut whole);
         }
-        Self { rows, whole: whole.freeze() }
+        Self { rows, whole: whole.freeze(), after, through }
     }
 
-    pub(crate) fn first(&self) -> i64 {
-        self.rows.first().map_or(0, |row| row.seq)
-    }
-
+    /// The last event of it.
     pub(crate) fn last(&self) -> i64 {
-        self.rows.last().map_or(0, |row| row.seq)
+        self.through
     }
 }
 
@@ -69,7 +71,7 @@ impl Feed {
     pub(crate) fn subscribe(self: &Arc<Self>, after: i64, filter: EventFilter) -> Subscription {
         let frames = self.join();
         let store = self.store.clone();
-        Subscription { store, filter, after, caught_up: false, frames }
+        Subscription { store, filter, after, caught_up: false, behind: 0, frames }
     }
 
     /// How many watch.
@@ -103,29 +105,56 @@ impl Feed {
 /// Reads the log as it grows and hands each part to all watchers.
 async fn follow(feed: Arc<Feed>, sender: broadcast::Sender<Arc<Batch>>) {
     let mut changes = feed.store.changes();
-    // What cannot be read now is read at the next bell; watchers catch up from the log in any case.
-    let mut last = feed.store.read(LastSeq).await.unwrap_or(i64::MAX);
+    let mut last = None;
     let mut next_frame = Instant::now();
+    // Whoever joined first may have read the log before this did: the first part, with nothing in it, tells them.
+    let mut unread = true;
     loop {
-        match timeout(LINGER, changes.next()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return,
-            Err(_) if feed.leave(&sender) => return,
-            Err(_) => continue,
+        if !unread {
+            match timeout(LINGER, changes.next()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return,
+                Err(_) if feed.leave(&sender) => return,
+                Err(_) => continue,
+            }
         }
         sleep_until(next_frame).await;
         next_frame = Instant::now() + FRAME;
-        if last == i64::MAX {
-            last = feed.store.read(LastSeq).await.unwrap_or(i64::MAX);
+        unread = read_on(&feed.store, &sender, &mut last).await.is_err();
+        if unread {
+            // A database that does not answer is asked again, whether or not something is stored meanwhile.
+            next_frame = Instant::now() + LINGER;
+            if feed.leave(&sender) {
+                return;
+            }
         }
-        loop {
-            let read = EventsAfter { seq: last, limit: AT_ONCE, filter: EventFilter::default() };
-            let Ok(rows) = feed.store.read(read).await else { break };
-            let Some(newest) = rows.last() else { break };
-            last = newest.seq;
-            // Nobody may be watching; then nobody misses it.
-            let _ = sender.send(Arc::new(Batch::new(rows)));
+    }
+}
+
+/// Hands on everything after the last event that was handed on.
+async fn read_on(
+    store: &Store,
+    sender: &broadcast::Sender<Arc<Batch>>,
+    last: &mut Option<i64>,
+) -> Result<(), StoreError> {
+    let mut seq = if let Some(seq) = *last {
+        seq
+    } else {
+        let seq = store.read(LastSeq).await?;
+        // Nobody may be watching; then nobody misses it.
+        let _ = sender.send(Arc::new(Batch::new(Vec::new(), seq)));
+        *last = Some(seq);
+        seq
+    };
+    loop {
+        let rows = store.read(EventsAfter { seq, limit: AT_ONCE, filter: EventFilter::default() }).await?;
+        if rows.is_empty() {
+            return Ok(());
         }
+        let batch = Batch::new(rows, seq);
+        seq = batch.through;
+        *last = Some(seq);
+        let _ = sender.send(Arc::new(batch));
     }
 }
 
@@ -135,11 +164,13 @@ pub(crate) struct Subscription {
     filter: EventFilter,
     after: i64,
     caught_up: bool,
+    /// How far the log went when it turned out that something was missed.
+    behind: i64,
     frames: broadcast::Receiver<Arc<Batch>>,
 }
 
 impl Subscription {
-    /// What happened next, for this watcher only what it asked for; nothing when the store is closed.
+    /// What happened next, for this watcher only what it asked for; nothing when the log cannot be read.
     pub(crate) async fn next(&mut self) -> Option<Arc<Batch>> {
         loop {
             if !self.caught_up {
@@ -165,25 +196,32 @@ impl Subscription {
     async fn catch_up(&mut self) -> Result<Option<Arc<Batch>>, StoreError> {
         let read = EventsAfter { seq: self.after, limit: AT_ONCE, filter: self.filter.clone() };
         let rows = self.store.read(read).await?;
+        let after = self.after;
+        self.after = rows.last().map_or(after, |row| row.seq);
         self.caught_up = i64::try_from(rows.len()).unwrap_or(i64::MAX) < AT_ONCE;
-        let Some(last) = rows.last() else { return Ok(None) };
-        self.after = last.seq;
-        Ok(Some(Arc::new(Batch::new(rows))))
+        if self.caught_up {
+            // What lies between was read as well, and not asked for.
+            self.after = self.after.max(self.behind);
+        }
+        Ok((!rows.is_empty()).then(|| Arc::new(Batch::new(rows, after))))
     }
 
     /// The part of a frame that this watcher has not seen and wants.
     fn wanted(&mut self, batch: Arc<Batch>) -> Option<Arc<Batch>> {
-        let (first, last) = (batch.first(), batch.last());
-        if last <= self.after {
+        if batch.after > self.after {
+            self.caught_up = false;
+            self.behind = batch.through;
             return None;
         }
-        let whole = first > self.after && self.filter.is_open();
-        let seen = std::mem::replace(&mut self.after, last);
-        if whole {
+        if batch.through <= self.after {
+            return None;
+        }
+        let seen = std::mem::replace(&mut self.after, batch.through);
+        if seen == batch.after && self.filter.is_open() {
             return Some(batch);
         }
         let admits = |row: &&EventRow| row.seq > seen && self.filter.admits(row);
         let rows: Vec<EventRow> = batch.rows.iter().filter(admits).cloned().collect();
-        (!rows.is_empty()).then(|| Arc::new(Batch::new(rows)))
+        (!rows.is_empty()).then(|| Arc::new(Batch::new(rows, seen)))
     }
 }

@@ -145,13 +145,13 @@ async fn every_state_has_its_place() {
     site.session(&repo, "asks", "Make the importer resume", Some(("needs-input", "A or B?\nB is slower."))).await;
     site.session(&repo, "works", "Upload", Some(("progress", "checking"))).await;
     site.session(&repo, "paused", "Upgrade", Some(("progress", "13 of 21"))).await;
-    site.post("/api/sessions/paused/pause", Json::Null).await;
+    site.post("/api/sessions/paused/pause", json!({})).await;
     site.session(&docs, "blocked", "Publish", Some(("blocked", "403 on the bucket"))).await;
     site.session(&docs, "idle", "Translate", None).await;
     site.session(&repo, "failed", "Export", Some(("error", "401: key revoked"))).await;
     site.api("PATCH", "/api/sessions/failed", json!({ "status": "failed" })).await;
     site.session(&repo, "cancelled", "Old idea", None).await;
-    site.post("/api/sessions/cancelled/cancel", Json::Null).await;
+    site.post("/api/sessions/cancelled/cancel", json!({})).await;
     site.session(&repo, "done", "Fix the test", Some(("complete", "all green"))).await;
     let handoff = json!({ "projectId": repo, "from": "architect", "to": "coder", "title": "Split it", "body": "…" });
     site.post("/api/handoffs", handoff).await;
@@ -183,7 +183,7 @@ async fn an_answer_becomes_a_line_until_the_agent_goes_on() {
     assert!(page.contains("answered claude · Resume: “B &lt;please&gt;\nand soon”"), "{page}");
     assert!(page.contains("waits for its next call"), "not delivered before it was: {page}");
     let heard = site.report("asks", "progress", "B it is").await;
-    assert_eq!(heard["changes"], json!(["you says: B <please>\nand soon"]));
+    assert_eq!(heard["changes"], json!(["the user says: B <please>\nand soon"]));
     let page = site.page("/").await;
     assert!(page.contains("Nothing waits for you.") && page.contains("“B it is”"), "{page}");
 }
@@ -213,7 +213,7 @@ async fn a_blocked_task_nobody_works_on_can_be_opened_again() {
     let site = Site::new();
     let project = site.project("my-repo").await;
     let session = site.session(&project, "gone", "Export", Some(("blocked", "no key"))).await;
-    site.post(&format!("/api/sessions/{session}/cancel"), Json::Null).await;
+    site.post(&format!("/api/sessions/{session}/cancel"), json!({})).await;
     let page = site.page("/").await;
     let action = page.split("action=\"").find(|part| part.starts_with("/page/tasks/")).unwrap();
     let action = action.split('"').next().unwrap();

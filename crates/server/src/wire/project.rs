@@ -4,10 +4,13 @@ use maestro_core::Project;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::words::Id;
+
 /// A directory in which work is done.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProjectJson {
+    #[schema(value_type = Id)]
     id: String,
     name: String,
     working_dir: String,

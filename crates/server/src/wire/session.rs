@@ -5,8 +5,10 @@ use maestro_core::id::SessionId;
 use maestro_core::session::{SessionEvent, TimelineEntry};
 use maestro_store::{Db, Listed, Part, Read, SessionById, SessionEvents, Sessions, StoreError, Timeline};
 use serde::Serialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
+
+use super::words::{Ending, Id, Kind, Part as RolePart, SessionState, Strategy};
 
 /// How many lines of a timeline go with a session; the rest is had by asking for the timeline.
 const LINES: i64 = 100;
@@ -15,17 +17,19 @@ const LINES: i64 = 100;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionJson {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     project_id: String,
-    task_ids: Vec<String>,
+    pub(crate) task_ids: Vec<String>,
     name: String,
     agent_id: Option<String>,
     /// Its variables; what could be secret is not shown.
     #[schema(value_type = Object)]
     env: Map<String, Json>,
-    /// simple, queue, tree.
+    #[schema(value_type = Strategy)]
     strategy: String,
-    /// spawning, idle, working, paused, completed, failed, stopped.
+    #[schema(value_type = SessionState)]
     status: String,
     started_at: i64,
     last_activity: i64,
@@ -38,31 +42,42 @@ pub(crate) struct SessionJson {
     timeline: Vec<EntryJson>,
     #[schema(value_type = Object)]
     metadata: Map<String, Json>,
-    /// worker or orchestrator.
+    #[schema(value_type = RolePart)]
     role: String,
-    /// Why it ended, where it did not end by itself: silence, cancelled, exited.
+    /// Why it ended, where it did not end by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Ending>)]
     end_reason: Option<String>,
     /// What it asks of a person.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    needs_input: Option<Json>,
+    needs_input: Option<Question>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_session_id: Option<String>,
     /// Counts its changes; send it back as `If-Match`.
     pub(crate) revision: i64,
 }
 
+/// What a session asks of a person.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Question {
+    /// Always true.
+    active: bool,
+    message: String,
+}
+
 /// A line of a timeline.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EntryJson {
+    #[schema(value_type = Id)]
     id: String,
     #[serde(rename = "type")]
+    #[schema(value_type = Kind)]
     kind: String,
     timestamp: i64,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Id>)]
     task_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -85,12 +100,14 @@ impl From<TimelineEntry> for EntryJson {
 /// Something a session's tools did.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SessionEventJson {
+    #[schema(value_type = Id)]
     id: String,
     timestamp: i64,
     #[serde(rename = "type")]
+    #[schema(value_type = Kind)]
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Value>)]
     data: Option<Json>,
 }
 
@@ -121,11 +138,20 @@ impl SessionJson {
             metadata: session.metadata,
             role: session.role.to_string(),
             end_reason: session.end.map(|end| end.to_string()),
-            needs_input: session.needs_input.map(|message| json!({ "active": true, "message": message })),
+            needs_input: session.needs_input.map(|message| Question { active: true, message }),
             parent_session_id: session.parent.map(Into::into),
             revision: session.revision,
         }
     }
+}
+
+/// What is shown instead of a value that could be secret.
+const MASK: &str = "***";
+
+/// A client may send back what it was shown; that must not become the value.
+pub(crate) fn without_masks(mut env: Map<String, Json>) -> Map<String, Json> {
+    env.retain(|_, value| value != MASK);
+    env
 }
 
 /// Only our own variables are shown with their values, and of them none that is made to be kept.
@@ -135,7 +161,7 @@ fn without_secrets(env: Map<String, Json>) -> Map<String, Json> {
         let ours = name.starts_with("MAESTRO_") || matches!(name.as_str(), "DATA_DIR" | "SESSION_DIR");
         !ours || ["TOKEN", "KEY", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
     };
-    env.into_iter().map(|(name, value)| if secret(&name) { (name, "***".into()) } else { (name, value) }).collect()
+    env.into_iter().map(|(name, value)| if secret(&name) { (name, MASK.into()) } else { (name, value) }).collect()
 }
 
 /// A session with the end of its timeline, as of one moment.
@@ -175,12 +201,16 @@ impl Read for FullSessions {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionSummary {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     project_id: String,
     task_ids: Vec<String>,
     name: String,
     agent_id: Option<String>,
+    #[schema(value_type = RolePart)]
     role: String,
+    #[schema(value_type = SessionState)]
     status: String,
     started_at: i64,
     last_activity: i64,

@@ -3,26 +3,32 @@
 use std::collections::BTreeMap;
 
 use maestro_core::Task;
-use maestro_core::id::Id;
+use maestro_core::id::Id as _;
 use maestro_core::session::PairStatus;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use super::words::{Id, PairState, TaskState, Urgency};
 
 /// A unit of work in a project.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskJson {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     project_id: String,
+    #[schema(value_type = Option<Id>)]
     parent_id: Option<String>,
     title: String,
     description: String,
-    /// Where it stands: todo, `in_progress`, `in_review`, blocked, completed, cancelled, archived.
+    #[schema(value_type = TaskState)]
     status: String,
-    /// What a session said last: queued, working, `needs_input`, blocked, completed, failed, skipped.
+    /// What a session said last.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PairState>)]
     session_status: Option<String>,
-    /// low, medium, high, critical.
+    #[schema(value_type = Urgency)]
     priority: String,
     created_at: i64,
     updated_at: i64,
@@ -36,6 +42,7 @@ pub(crate) struct TaskJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     /// What each session said last.
+    #[schema(value_type = BTreeMap<String, PairState>)]
     task_session_statuses: BTreeMap<String, String>,
     /// Counts its changes; send it back as `If-Match`.
     pub(crate) revision: i64,
@@ -79,13 +86,19 @@ fn latest(task: &Task) -> Option<PairStatus> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskSummary {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     project_id: String,
+    #[schema(value_type = Option<Id>)]
     parent_id: Option<String>,
     title: String,
+    #[schema(value_type = TaskState)]
     status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PairState>)]
     session_status: Option<String>,
+    #[schema(value_type = Urgency)]
     priority: String,
     updated_at: i64,
     session_ids: Vec<String>,

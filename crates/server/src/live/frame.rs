@@ -1,0 +1,94 @@
+//! What does a client get? The original's objects, as they are when they are sent, encoded once for everybody.
+
+use axum::extract::ws::Utf8Bytes;
+use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
+use maestro_store::{Db, ProjectById, Read, StoreError, TaskById};
+use serde::Serialize;
+use serde_json::json;
+
+use super::sign::{Sign, Subject};
+use crate::wire::{FullSession, ProjectJson, TaskJson};
+
+/// Something that happened, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) text: Utf8Bytes,
+    pub(crate) project: Option<String>,
+    /// The tasks and sessions it is about.
+    pub(crate) about: Vec<String>,
+    /// The last line of the log that it stands for.
+    pub(crate) own: i64,
+    /// Whoever has this has everything up to here.
+    pub(crate) seq: i64,
+}
+
+/// Makes frames of signs, all as of one moment. What is gone by now leaves no frame; its deletion is told too.
+pub(crate) struct Render {
+    pub(crate) signs: Vec<Sign>,
+    pub(crate) now: i64,
+}
+
+impl Read for Render {
+    type Output = Vec<Frame>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Frame>, StoreError> {
+        let mut frames = Vec::with_capacity(self.signs.len());
+        for sign in &self.signs {
+            match data(sign, db) {
+                Ok((data, about)) => frames.push(self.frame(sign, &data, about)),
+                Err(StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(frames)
+    }
+}
+
+impl Render {
+    fn frame(&self, sign: &Sign, data: &str, about: Vec<String>) -> Frame {
+        let (name, now, seq) = (sign.name, self.now, sign.seq);
+        let text = format!(r#"{{"type":"{name}","event":"{name}","data":{data},"timestamp":{now},"seq":{seq}}}"#);
+        Frame { text: text.into(), project: sign.project.clone(), about, own: sign.own, seq }
+    }
+}
+
+/// The data of a frame, and the tasks and sessions it is about.
+fn data(sign: &Sign, db: &mut Db<'_>) -> Result<(String, Vec<String>), StoreError> {
+    match &sign.subject {
+        Subject::Pair { task, session } => {
+            let pair = if sign.name.starts_with("task:") {
+                json!({ "taskId": task, "sessionId": session })
+            } else {
+                json!({ "sessionId": session, "taskId": task })
+            };
+            Ok((pair.to_string(), vec![task.clone(), session.clone()]))
+        }
+        Subject::Project(id) | Subject::Task(id) | Subject::Session(id) if sign.is_deletion() => {
+            Ok((json!({ "id": id }).to_string(), vec![id.clone()]))
+        }
+        Subject::Project(id) => {
+            let project = ProjectById(parse::<ProjectId>(id)?).load(db)?;
+            Ok((text(&ProjectJson::from(project))?, Vec::new()))
+        }
+        Subject::Task(id) => {
+            let task = TaskById(parse::<TaskId>(id)?).load(db)?;
+            let mut about = vec![id.clone()];
+            about.extend(task.sessions.iter().map(|pair| pair.session.to_string()));
+            Ok((text(&TaskJson::from(task))?, about))
+        }
+        Subject::Session(id) => {
+            let session = FullSession(parse::<SessionId>(id)?).load(db)?;
+            let mut about = vec![id.clone()];
+            about.extend(session.task_ids.iter().cloned());
+            Ok((text(&session)?, about))
+        }
+    }
+}
+
+fn parse<I: Id>(text: &str) -> Result<I, StoreError> {
+    I::parse(text).map_err(|error| StoreError::Corrupt(format!("`{text}`: {error}")))
+}
+
+fn text(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Corrupt(error.to_string()))
+}

@@ -1,0 +1,132 @@
+//! How do all WebSocket clients hear of a change? One task reads the log, paces and encodes; they get the same bytes.
+//!
+//! It runs only while somebody is connected. A client that falls behind is not waited for: it reads the log itself.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use maestro_store::{Clock, EventFilter, Store};
+use tokio::sync::broadcast;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::Feed;
+use super::frame::{Frame, Render};
+use super::pace::Pace;
+use super::sign::Sign;
+
+/// How many frames a client may be behind before it reads the log itself.
+const BEHIND: usize = 256;
+/// How many clients there may be at once.
+const CLIENTS: usize = 1024;
+/// How long the log is followed after the last client has gone, and how long a failed read is left alone.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// What clients get from the hub.
+#[derive(Debug, Clone)]
+pub(crate) enum News {
+    /// Something happened.
+    Frame(Arc<Frame>),
+    /// Something could not be read, so that everybody must look for themselves.
+    Gap,
+}
+
+/// Where all clients meet.
+pub(crate) struct Hub {
+    pub(super) store: Store,
+    pub(super) clock: Clock,
+    feed: Arc<Feed>,
+    news: Mutex<Option<broadcast::Sender<News>>>,
+    clients: AtomicUsize,
+}
+
+/// A client's place; it is free again when this is dropped.
+pub(crate) struct Place(Arc<Hub>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Hub {
+    pub(crate) fn new(store: Store, clock: Clock, feed: Arc<Feed>) -> Self {
+        Self { store, clock, feed, news: Mutex::new(None), clients: AtomicUsize::new(0) }
+    }
+
+    /// How many clients there are.
+    pub(crate) fn clients(&self) -> usize {
+        self.clients.load(Ordering::Relaxed)
+    }
+
+    /// A place for one more client; nothing when there are too many.
+    pub(super) fn admit(self: &Arc<Self>) -> Option<Place> {
+        let more = |clients| (clients < CLIENTS).then_some(clients + 1);
+        self.clients.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Place(Arc::clone(self)))
+    }
+
+    /// Joins the clients; everything after this line of the log is told, or was told already to those who were there.
+    pub(super) fn join(self: &Arc<Self>, after: i64) -> broadcast::Receiver<News> {
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = news.as_ref() {
+            return sender.subscribe();
+        }
+        let (sender, receiver) = broadcast::channel(BEHIND);
+        *news = Some(sender.clone());
+        tokio::spawn(run(Arc::clone(self), sender, after));
+        receiver
+    }
+
+    /// Stops when nobody is left, unless somebody joined at the last moment.
+    fn leave(&self, sender: &broadcast::Sender<News>) -> bool {
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = sender.receiver_count() == 0;
+        if alone {
+            *news = None;
+        }
+        alone
+    }
+
+    async fn tell(&self, sender: &broadcast::Sender<News>, signs: Vec<Sign>) {
+        if signs.is_empty() {
+            return;
+        }
+        // Nobody may be listening; then nobody misses it.
+        match self.store.read(Render { signs, now: (self.clock)() }).await {
+            Ok(frames) => frames.into_iter().for_each(|frame| {
+                let _ = sender.send(News::Frame(Arc::new(frame)));
+            }),
+            Err(_) => {
+                let _ = sender.send(News::Gap);
+            }
+        }
+    }
+}
+
+/// Tells what happens until nobody listens.
+async fn run(hub: Arc<Hub>, sender: broadcast::Sender<News>, after: i64) {
+    let mut log = hub.feed.subscribe(after, EventFilter::default());
+    let mut pace = Pace::default();
+    let mut look = Instant::now() + LINGER;
+    loop {
+        let wake = pace.next_due().map_or(look, |due| due.min(look));
+        tokio::select! {
+            batch = log.next() => if let Some(batch) = batch {
+                hub.tell(&sender, pace.take(&batch.rows, Instant::now())).await;
+            } else {
+                sleep(LINGER).await;
+                log = hub.feed.subscribe(pace.through().max(after), EventFilter::default());
+            },
+            () = sleep_until(wake) => {
+                hub.tell(&sender, pace.due(Instant::now())).await;
+            }
+        }
+        if Instant::now() >= look {
+            if hub.leave(&sender) {
+                return;
+            }
+            look = Instant::now() + LINGER;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What does a line of the log mean to clients of the original? One of its fourteen events, or nothing.
+
+use maestro_store::EventRow;
+
+/// Everything a WebSocket ever carries about what happened.
+pub(crate) const EVENTS: [&str; 14] = [
+    "project:created",
+    "project:updated",
+    "project:deleted",
+    "task:created",
+    "task:updated",
+    "task:deleted",
+    "task:session_added",
+    "task:session_removed",
+    "session:created",
+    "session:updated",
+    "session:deleted",
+    "session:task_added",
+    "session:task_removed",
+    "session:spawn",
+];
+
+/// Whom an event is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Subject {
+    Project(String),
+    Task(String),
+    Session(String),
+    Pair { task: String, session: String },
+}
+
+/// Something clients should hear of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sign {
+    /// One of [`EVENTS`].
+    pub(crate) name: &'static str,
+    pub(crate) subject: Subject,
+    pub(crate) project: Option<String>,
+    /// The last line of the log that it stands for.
+    pub(crate) own: i64,
+    /// Whoever has heard this has heard everything up to here.
+    pub(crate) seq: i64,
+}
+
+impl Sign {
+    /// What a line of the log means; skills, hand-offs and runs are told elsewhere.
+    pub(crate) fn of(row: &EventRow) -> Option<Self> {
+        let name = name_of(&row.kind)?;
+        let (project, task, session) = (row.project.clone(), row.task.clone(), row.session.clone());
+        let subject = match name.split_once(':')? {
+            (_, "session_added" | "session_removed" | "task_added" | "task_removed") => {
+                Subject::Pair { task: task?, session: session? }
+            }
+            ("project", _) => Subject::Project(project.clone()?),
+            ("task", _) => Subject::Task(task?),
+            _ => Subject::Session(session?),
+        };
+        Some(Self { name, subject, project, own: row.seq, seq: row.seq })
+    }
+
+    /// Whether it says what something has become, so that a later one says it as well.
+    pub(crate) fn is_update(&self) -> bool {
+        self.name.ends_with(":updated")
+    }
+
+    pub(crate) fn is_deletion(&self) -> bool {
+        self.name.ends_with(":deleted")
+    }
+}
+
+/// The event's name. What a session says, does and hears is part of it, so that it is the session that changed.
+fn name_of(kind: &str) -> Option<&'static str> {
+    if kind == "timeline:added" || kind == "session:event" || kind.starts_with("message:") || kind.starts_with("queue:")
+    {
+        return Some("session:updated");
+    }
+    EVENTS.into_iter().find(|name| *name == kind && *name != "session:spawn")
+}

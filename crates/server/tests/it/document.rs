@@ -1,0 +1,94 @@
+//! The description of the API, and its page.
+
+use serde_json::{Value as Json, json};
+
+use crate::world::Api;
+
+fn operations(document: &Json) -> Vec<(String, &Json)> {
+    let paths = document["paths"].as_object().unwrap();
+    let methods = paths.iter().flat_map(|(path, methods)| {
+        methods.as_object().unwrap().iter().map(move |(method, operation)| (format!("{method} {path}"), operation))
+    });
+    methods.collect()
+}
+
+#[tokio::test]
+async fn every_operation_is_described() {
+    let document = Api::sqlite().get("/api/openapi.json").await.body;
+    let operations = operations(&document);
+    assert!(operations.len() > 40, "{}", operations.len());
+    for (name, operation) in operations {
+        assert!(operation["summary"].is_string(), "{name}");
+        let responses = operation["responses"].as_object().unwrap();
+        let good = responses.iter().find(|(status, _)| status.starts_with('2')).unwrap();
+        assert!(good.0 == "204" || good.1["content"].is_object(), "{name} answers with a body");
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            // Skills are called by names that others gave them.
+            if parameter["in"] == "path" && !name.contains("/api/skills/") {
+                let schema = resolved(&document, &parameter["schema"]);
+                assert_eq!(schema["pattern"], "^[A-Za-z0-9_-]{1,64}$", "{name}");
+            }
+        }
+    }
+}
+
+fn resolved<'d>(document: &'d Json, schema: &'d Json) -> &'d Json {
+    match schema["$ref"].as_str() {
+        Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
+        None => schema,
+    }
+}
+
+fn references<'d>(value: &'d Json, found: &mut Vec<&'d str>) {
+    match value {
+        Json::Object(map) => map.iter().for_each(|(key, value)| match value.as_str() {
+            Some(text) if key == "$ref" => found.push(text),
+            _ => references(value, found),
+        }),
+        Json::Array(list) => list.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_referred_to_is_there() {
+    let document = Api::sqlite().get("/api/openapi.json").await.body;
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    assert!(found.len() > 100);
+    for reference in found {
+        assert!(document.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
+    }
+}
+
+#[tokio::test]
+async fn closed_sets_are_listed_and_rules_are_said() {
+    let document = Api::sqlite().get("/api/openapi.json").await.body;
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Part"]["enum"], json!(["worker", "orchestrator"]));
+    assert_eq!(schemas["TaskState"]["enum"].as_array().unwrap().len(), 7);
+    assert_eq!(schemas["NewTask"]["anyOf"][1]["required"], json!(["parentId"]));
+    let body = |path: &str| document["paths"][path]["post"]["requestBody"]["required"].clone();
+    assert_eq!((body("/api/projects"), body("/api/sessions/{id}/reports")), (json!(true), json!(false)));
+}
+
+#[tokio::test]
+async fn people_can_read_it() {
+    let api = Api::sqlite();
+    let page = api.get("/api/docs").await;
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert!(page.header("content-security-policy").contains("default-src 'none'"));
+    for text in ["queue&#x2f;push</code>", "id=\"shape-TaskJson\"", "worker | orchestrator"] {
+        assert!(page.text.contains(text), "{text}");
+    }
+    for forbidden in ["<script", "style=", "onclick", "<style"] {
+        assert!(!page.text.contains(forbidden), "{forbidden}");
+    }
+    let mut links: Vec<&str> =
+        page.text.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    links.dedup();
+    for link in links {
+        assert!(page.text.contains(&format!("id=\"{link}\"")), "{link}");
+    }
+    assert_eq!(api.get("/assets/docs.css").await.header("content-type"), "text/css; charset=utf-8");
+}
