@@ -1,9 +1,6 @@
 //! Does anything that was acknowledged get lost when the server is killed? `MAESTRO_KILLS` says how often to try.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,57 +9,10 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::sandbox::Sandbox;
+use crate::served::{Server, request};
 
 /// How many write at once.
 const WRITERS: usize = 8;
-
-/// A server that is about to die.
-struct Victim {
-    process: Child,
-    address: String,
-}
-
-impl Victim {
-    fn start(sandbox: &Sandbox) -> Self {
-        let mut process =
-            sandbox.command().args(["up", "--port", "0", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let file: Json = serde_json::from_str(&line).unwrap();
-        let address = file["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
-        Self { process, address }
-    }
-
-    /// Ends it without a chance to tidy up.
-    fn kill(mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-}
-
-/// Sends one request; nothing when the server is gone before it has answered whole.
-fn ask(address: &str, method: &str, path: &str, body: Option<&Json>) -> Option<(u16, Json)> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    let body = body.map(Json::to_string).unwrap_or_default();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).ok()?;
-    let text = String::from_utf8(answer).ok()?;
-    let (head, body) = text.split_once("\r\n\r\n")?;
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some((status, serde_json::from_str(body).ok()?))
-}
-
-fn ok(address: &str, method: &str, path: &str, body: Option<&Json>) -> Json {
-    let (status, answer) = ask(address, method, path, body).expect("the server answers");
-    assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
-    answer
-}
 
 fn id(thing: &Json) -> String {
     thing["id"].as_str().unwrap().to_owned()
@@ -77,7 +27,7 @@ struct Acknowledged {
 }
 
 /// Writes until the server is gone: reports, and every now and then things that take many rows at once.
-fn write(address: &str, round: usize, writer: usize, project: &str, session: &str, over: &AtomicBool) -> Acknowledged {
+fn write(url: &str, round: usize, writer: usize, project: &str, session: &str, over: &AtomicBool) -> Acknowledged {
     let mut stored = Acknowledged::default();
     for number in 0.. {
         if over.load(Ordering::Relaxed) {
@@ -85,17 +35,17 @@ fn write(address: &str, round: usize, writer: usize, project: &str, session: &st
         }
         let message = format!("round {round} writer {writer} number {number}");
         let report = json!({ "message": message });
-        match ask(address, "POST", &format!("/api/sessions/{session}/reports"), Some(&report)) {
+        match request(url, "POST", &format!("/api/sessions/{session}/reports"), None, Some(&report)) {
             Some((200, _)) => stored.messages.push(message),
             Some((status, answer)) => panic!("{status} {answer}"),
             None => break,
         }
         if number % 8 == 0 {
             let task = json!({ "projectId": project, "title": format!("task {round}/{writer}/{number}") });
-            let Some((201, task)) = ask(address, "POST", "/api/tasks", Some(&task)) else { break };
+            let Some((201, task)) = request(url, "POST", "/api/tasks", None, Some(&task)) else { break };
             stored.tasks.push(id(&task));
             let body = json!({ "projectId": project, "taskIds": [id(&task)], "name": "many rows at once" });
-            let Some((201, session)) = ask(address, "POST", "/api/sessions", Some(&body)) else { break };
+            let Some((201, session)) = request(url, "POST", "/api/sessions", None, Some(&body)) else { break };
             stored.sessions.push(id(&session));
         }
     }
@@ -103,8 +53,8 @@ fn write(address: &str, round: usize, writer: usize, project: &str, session: &st
 }
 
 /// Every message of a session's timeline, and how often it is there.
-fn timeline(address: &str, session: &str) -> BTreeMap<String, usize> {
-    let lines = ok(address, "GET", &format!("/api/sessions/{session}/timeline"), None);
+fn timeline(server: &Server, session: &str) -> BTreeMap<String, usize> {
+    let lines = server.get(&format!("/api/sessions/{session}/timeline"));
     let mut messages = BTreeMap::new();
     for line in lines.as_array().unwrap() {
         *messages.entry(line["message"].as_str().unwrap().to_owned()).or_default() += 1;
@@ -116,8 +66,8 @@ fn timeline(address: &str, session: &str) -> BTreeMap<String, usize> {
 fn a_killed_server_loses_nothing_it_acknowledged_and_leaves_nothing_half_done() {
     let kills: usize = std::env::var("MAESTRO_KILLS").map_or(10, |text| text.parse().unwrap());
     let sandbox = Sandbox::new();
-    let mut server = Victim::start(&sandbox);
-    let project = id(&ok(&server.address, "POST", "/api/projects", Some(&json!({ "name": "shop" }))));
+    let mut server = sandbox.serve();
+    let project = id(&server.make("/api/projects", &json!({ "name": "shop" })));
     let mut random: u64 = 42;
     let mut total = 0;
     for round in 0..kills {
@@ -126,9 +76,9 @@ fn a_killed_server_loses_nothing_it_acknowledged_and_leaves_nothing_half_done() 
         let sessions: Vec<String> = (0..WRITERS)
             .map(|_| {
                 let task = json!({ "projectId": project, "title": "a task" });
-                let task = id(&ok(&server.address, "POST", "/api/tasks", Some(&task)));
+                let task = id(&server.make("/api/tasks", &task));
                 let body = json!({ "projectId": project, "taskIds": [task] });
-                id(&ok(&server.address, "POST", "/api/sessions", Some(&body)))
+                id(&server.make("/api/sessions", &body))
             })
             .collect();
         let over = Arc::new(AtomicBool::new(false));
@@ -136,9 +86,9 @@ fn a_killed_server_loses_nothing_it_acknowledged_and_leaves_nothing_half_done() 
             .iter()
             .enumerate()
             .map(|(writer, session)| {
-                let (address, project, session) = (server.address.clone(), project.clone(), session.clone());
+                let (url, project, session) = (server.url().to_owned(), project.clone(), session.clone());
                 let over = Arc::clone(&over);
-                thread::spawn(move || write(&address, round, writer, &project, &session, &over))
+                thread::spawn(move || write(&url, round, writer, &project, &session, &over))
             })
             .collect();
         thread::sleep(moment);
@@ -146,19 +96,19 @@ fn a_killed_server_loses_nothing_it_acknowledged_and_leaves_nothing_half_done() 
         over.store(true, Ordering::Relaxed);
         let stored: Vec<Acknowledged> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
 
-        server = Victim::start(&sandbox);
+        server = sandbox.serve();
         for (session, stored) in sessions.iter().zip(&stored) {
-            let found = timeline(&server.address, session);
+            let found = timeline(&server, session);
             for message in &stored.messages {
                 assert_eq!(found.get(message), Some(&1), "acknowledged, and then not there once: {message}");
             }
             total += stored.messages.len();
         }
         for task in stored.iter().flat_map(|stored| &stored.tasks) {
-            ok(&server.address, "GET", &format!("/api/tasks/{task}"), None);
+            server.get(&format!("/api/tasks/{task}"));
         }
         for session in stored.iter().flat_map(|stored| &stored.sessions) {
-            let session = ok(&server.address, "GET", &format!("/api/sessions/{session}"), None);
+            let session = server.get(&format!("/api/sessions/{session}"));
             assert_eq!(session["timeline"].as_array().unwrap().len(), 2, "{session}");
             assert_eq!(session["taskIds"].as_array().unwrap().len(), 1, "{session}");
         }

@@ -11,6 +11,8 @@ use std::sync::Mutex;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
+use crate::served::Server;
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A home directory and a project, both empty, which vanish with this value.
@@ -134,11 +136,7 @@ impl Sandbox {
 
     /// Starts a server on this sandbox's database. Commands find it by themselves.
     pub(crate) fn serve(&self) -> Server {
-        let mut child = self.command().args(["up", "--port", "0", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told: Json = serde_json::from_str(&line).unwrap_or_else(|_| panic!("the server said {line:?}"));
-        Server { child, url: told["url"].as_str().unwrap().to_owned() }
+        Server::start(self, &[])
     }
 
     /// The program, ready to be started in the project.
@@ -167,28 +165,6 @@ impl Sandbox {
         let mut tree = BTreeMap::new();
         collect(&self.root(), &mut tree);
         tree
-    }
-}
-
-/// A server of a sandbox, which ends with this value.
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) url: String,
-}
-
-impl Server {
-    /// Ends the server as a crash would.
-    pub(crate) fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -30,24 +30,22 @@ impl Server {
         self.file["url"].as_str().unwrap()
     }
 
+    /// Ends the server as a crash would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Sends a request and returns the status and what came back.
     pub(crate) fn ask(&self, method: &str, path: &str, token: Option<&str>, body: Option<&Json>) -> (u16, Json) {
-        let address = self.url().strip_prefix("http://").unwrap();
-        let mut stream = TcpStream::connect(address).unwrap();
-        let body = body.map(ToString::to_string).unwrap_or_default();
-        let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{token}\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(body.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, serde_json::from_str(body).unwrap_or(Json::Null))
+        request(self.url(), method, path, token, body).expect("the server answers")
+    }
+
+    /// Asks for something, which must be there.
+    pub(crate) fn get(&self, path: &str) -> Json {
+        let (status, found) = self.ask("GET", path, None, None);
+        assert_eq!(status, 200, "{path}: {found}");
+        found
     }
 
     /// Makes something, which must work.
@@ -56,6 +54,32 @@ impl Server {
         assert!((200..300).contains(&status), "{path}: {status} {made}");
         made
     }
+}
+
+/// Sends one request to a server; nothing when it is gone before it has answered whole.
+pub(crate) fn request(
+    url: &str,
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    body: Option<&Json>,
+) -> Option<(u16, Json)> {
+    let address = url.strip_prefix("http://")?;
+    let mut stream = TcpStream::connect(address).ok()?;
+    let body = body.map(ToString::to_string).unwrap_or_default();
+    let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{token}\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let length = head.to_ascii_lowercase().split("content-length: ").nth(1)?.split("\r\n").next()?.parse::<usize>().ok()?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    (body.len() == length).then(|| (status, serde_json::from_str(body).unwrap_or(Json::Null)))
 }
 
 impl Drop for Server {
