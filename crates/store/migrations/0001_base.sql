@@ -73,9 +73,9 @@ CREATE TABLE task_sessions (
 );
 CREATE INDEX task_sessions_by_task ON task_sessions (task_id);
 
+-- The id of a line is made of its time and its place, so it need not be kept.
 CREATE TABLE timeline (
   ord ORDER KEY,
-  id TEXT NOT NULL,
   session_id TEXT NOT NULL REFERENCES sessions (id),
   task_id TEXT,
   kind TEXT NOT NULL,

@@ -133,7 +133,7 @@ impl Read for LastWords {
             None => "NOT IN ('session_started', 'session_stopped', 'task_started')".to_owned(),
         };
         let sql = format!(
-            "SELECT s.id, t.id, t.kind, t.at, t.message, t.task_id, t.metadata FROM sessions s JOIN timeline t \
+            "SELECT s.id, t.ord, t.kind, t.at, t.message, t.task_id, t.metadata FROM sessions s JOIN timeline t \
              ON t.ord = (SELECT ord FROM timeline WHERE session_id = s.id AND kind {kind} ORDER BY ord DESC LIMIT 1) \
              WHERE s.id IN (…)"
         );

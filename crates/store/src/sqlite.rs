@@ -92,7 +92,10 @@ pub(crate) fn open(path: &Path, options: Options) -> Result<Connection, StoreErr
     // Asked first: what is not ours is left as it is, down to its journal mode.
     ours(&mut Db(Backend::Sqlite(&connection))).map_err(failed)?;
     connection
-        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+             PRAGMA wal_autocheckpoint = 4000;",
+        )
         .map_err(|error| failed(error.into()))?;
     Ok(connection)
 }
@@ -125,6 +128,10 @@ fn write_all(connection: &Connection, waiting: &Receiver<Box<dyn Job>>, clock: &
     }
 }
 
+/// Commits what all of them change, but for those that are refused.
+///
+/// Refusals are rare, and a savepoint has SQLite copy every page that a change touches; so all are tried without, and
+/// only when one is refused are they undone and done again with a savepoint each.
 fn write_batch(
     connection: &Connection,
     batch: &mut [Box<dyn Job>],
@@ -134,19 +141,32 @@ fn write_batch(
     let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(|_| ());
     run("BEGIN IMMEDIATE")?;
     let rules = shared.rules();
-    for job in batch {
-        run("SAVEPOINT change")?;
-        let mut tx = Tx::new(Db(Backend::Sqlite(connection)), clock(), rules);
-        if let Err(refused) = job.run(&mut tx) {
-            if connection.is_autocommit() {
-                // Not only this change was undone: SQLite gave up the whole transaction.
-                return Err(refused);
-            }
-            run("ROLLBACK TO change")?;
+    let tx = || Tx::new(Db(Backend::Sqlite(connection)), clock(), rules);
+    let refused = batch.iter_mut().find_map(|job| job.run(&mut tx()).err());
+    if let Some(refused) = refused {
+        undo(connection, "ROLLBACK", refused)?;
+        if batch.len() == 1 {
+            return Ok(());
         }
-        run("RELEASE change")?;
+        run("BEGIN IMMEDIATE")?;
+        for job in batch {
+            run("SAVEPOINT change")?;
+            if let Err(refused) = job.run(&mut tx()) {
+                undo(connection, "ROLLBACK TO change", refused)?;
+            }
+            run("RELEASE change")?;
+        }
     }
     Ok(run("COMMIT")?)
+}
+
+/// Undoes a refused change, unless SQLite has given up the whole transaction because of it.
+fn undo(connection: &Connection, how: &str, refused: StoreError) -> Result<(), StoreError> {
+    if connection.is_autocommit() {
+        return Err(refused);
+    }
+    connection.prepare_cached(how)?.execute([])?;
+    Ok(())
 }
 
 fn read_all(path: &Path, options: Options, questions: &std::sync::Mutex<Receiver<ReadJob>>) {

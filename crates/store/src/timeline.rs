@@ -1,7 +1,7 @@
 //! What did a session say and do, line by line?
 
 use maestro_core::event::{Event, Happening, TimelineFact};
-use maestro_core::id::{EntryId, ProjectId, SessionId, TaskId};
+use maestro_core::id::{EntryId, Id, ProjectId, SessionId, TaskId};
 use maestro_core::session::{EntryKind, SessionEvent, TimelineEntry};
 use serde_json::Value as Json;
 
@@ -32,13 +32,10 @@ pub(crate) fn add(
     session: &SessionId,
     entry: &NewEntry,
 ) -> Result<(), StoreError> {
-    let id: EntryId = tx.make_id()?;
     let metadata = entry.metadata.as_ref().map(to_json).transpose()?;
     tx.execute(
-        "INSERT INTO timeline (id, session_id, task_id, kind, at, message, metadata) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO timeline (session_id, task_id, kind, at, message, metadata) VALUES ($1, $2, $3, $4, $5, $6)",
         &[
-            (&id).into(),
             session.into(),
             entry.task.as_ref().into(),
             entry.kind.as_str().into(),
@@ -73,10 +70,11 @@ pub(crate) fn add_event(
 }
 
 pub(crate) fn entry(row: &mut Row) -> Result<TimelineEntry, StoreError> {
+    let (place, kind, at) = (row.int()?, row.parsed()?, row.int()?);
     Ok(TimelineEntry {
-        id: row.parsed()?,
-        kind: row.parsed()?,
-        at: row.int()?,
+        id: EntryId::make(at, place.unsigned_abs()),
+        kind,
+        at,
         message: row.text()?,
         task: row.maybe_parsed()?,
         metadata: row.maybe_json()?,
@@ -108,7 +106,7 @@ impl Read for Timeline {
         sessions::by_id(db, &self.session)?;
         match self.part {
             Part::From(page) => {
-                let sql = "SELECT ord, id, kind, at, message, task_id, metadata FROM timeline \
+                let sql = "SELECT ord, ord, kind, at, message, task_id, metadata FROM timeline \
                            WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3";
                 let rows = db.rows(sql, &[(&self.session).into(), page.after.into(), page.asked().into()])?;
                 page.list(rows, entry)
@@ -119,7 +117,7 @@ impl Read for Timeline {
 }
 
 fn last(db: &mut Db<'_>, session: &SessionId, count: i64) -> Result<Listed<TimelineEntry>, StoreError> {
-    let sql = "SELECT id, kind, at, message, task_id, metadata FROM timeline \
+    let sql = "SELECT ord, kind, at, message, task_id, metadata FROM timeline \
                WHERE session_id = $1 ORDER BY ord DESC LIMIT $2";
     let mut items: Vec<_> =
         db.rows(sql, &[session.into(), count.max(0).into()])?.iter_mut().map(entry).collect::<Result<_, _>>()?;

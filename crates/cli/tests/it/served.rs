@@ -77,7 +77,8 @@ pub(crate) fn request(
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
-    let length = head.to_ascii_lowercase().split("content-length: ").nth(1)?.split("\r\n").next()?.parse::<usize>().ok()?;
+    let length =
+        head.to_ascii_lowercase().split("content-length: ").nth(1)?.split("\r\n").next()?.parse::<usize>().ok()?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     (body.len() == length).then(|| (status, serde_json::from_str(body).unwrap_or(Json::Null)))
 }

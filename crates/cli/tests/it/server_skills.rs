@@ -13,9 +13,7 @@ fn pretty(value: &Json) -> String {
 fn a_fresh_install_answers_exactly_as_the_seed_says() {
     let sandbox = Sandbox::new();
     let server = sandbox.serve();
-    let seed = |id: &str, name: &str, description: &str, kind: &str| {
-        json!({ "id": id, "name": name, "description": description, "type": kind, "version": "1.0.0" })
-    };
+    let seed = |id: &str, name: &str, description: &str, kind: &str| json!({ "id": id, "name": name, "description": description, "type": kind, "version": "1.0.0" });
     let cli = "Core CLI commands and capabilities for all Maestro sessions";
     let worker = "Worker-specific capabilities for task execution";
     let orchestrator = "Orchestrator-specific capabilities for task delegation";
@@ -40,7 +38,10 @@ fn a_fresh_install_answers_exactly_as_the_seed_says() {
         for skill in answer.as_array_mut().unwrap() {
             skill.as_object_mut().unwrap().remove("skillId");
         }
-        assert_eq!(answer, json!([seed("Maestro CLI", "Maestro CLI", cli, "system"), seed(name, name, description, "role")]));
+        assert_eq!(
+            answer,
+            json!([seed("Maestro CLI", "Maestro CLI", cli, "system"), seed(name, name, description, "role")])
+        );
     }
 }
 
@@ -66,7 +67,10 @@ fn a_skill_is_found_by_id_or_unique_name_and_read_with_its_text() {
 
     sandbox.skill(".claude/skills", "pdf", "Splits PDF files.");
     let (status, reloaded) = server.ask("POST", "/api/skills/pdf/reload", None, None);
-    assert_eq!((status, &reloaded["description"], &reloaded["reloaded"]), (200, &json!("Splits PDF files."), &json!(true)));
+    assert_eq!(
+        (status, &reloaded["description"], &reloaded["reloaded"]),
+        (200, &json!("Splits PDF files."), &json!(true))
+    );
     assert_eq!(reloaded.get("instructions"), None);
 }
 
@@ -82,11 +86,10 @@ fn what_is_not_there_or_broken_is_told_apart() {
     let (status, missing) = server.ask("GET", "/api/skills/..%2F..%2Fetc", None, None);
     assert_eq!((status, missing["message"].as_str()), (404, Some("Skill not found: ../../etc")));
     let (status, role) = server.ask("GET", "/api/skills/role/boss", None, None);
-    assert_eq!((status, &role["code"], &role["message"]), (
-        400,
-        &json!("VALIDATION_ERROR"),
-        &json!("Role must be \"worker\" or \"orchestrator\""),
-    ));
+    assert_eq!(
+        (status, &role["code"], &role["message"]),
+        (400, &json!("VALIDATION_ERROR"), &json!("Role must be \"worker\" or \"orchestrator\""),)
+    );
     let diagnostics = server.get("/api/skills/diagnostics");
     assert_eq!(diagnostics["notLoaded"].as_array().unwrap().len(), 1, "{diagnostics}");
     assert!(!diagnostics["problems"].as_array().unwrap().is_empty());
