@@ -13,15 +13,15 @@ mod queue;
 mod reports;
 mod sessions;
 mod skills;
+mod steering;
 mod tasks;
 
-use axum::Json;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
 use maestro_store::Listed;
 use serde::Serialize;
-use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa::{OpenApi, openapi};
 
 use crate::app::App;
 use crate::error::ErrorBody;
@@ -40,13 +40,14 @@ use document::document;
 )]
 struct Document;
 
-/// Every route with its description.
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(Document::openapi())
+/// Every route.
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
         .merge(health::routes())
         .merge(projects::routes())
         .merge(tasks::routes())
         .merge(sessions::routes())
+        .merge(steering::routes())
         .merge(reports::routes())
         .merge(messages::routes())
         .merge(queue::routes())
@@ -55,6 +56,30 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(skills::routes())
         .merge(prompts::routes())
         .merge(live::routes())
+}
+
+/// The document derived from the handlers. It is not made with the routes, because most routers live for one request
+/// and nobody asks them for it.
+fn derived() -> openapi::OpenApi {
+    let mut document = Document::openapi();
+    for part in [
+        health::Document::openapi(),
+        projects::Document::openapi(),
+        tasks::Document::openapi(),
+        sessions::Document::openapi(),
+        steering::Document::openapi(),
+        reports::Document::openapi(),
+        messages::Document::openapi(),
+        queue::Document::openapi(),
+        handoffs::Document::openapi(),
+        events::Document::openapi(),
+        skills::Document::openapi(),
+        prompts::Document::openapi(),
+        live::Document::openapi(),
+    ] {
+        document.merge(part);
+    }
+    document
 }
 
 /// The ways in which every request can fail.

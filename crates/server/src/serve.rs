@@ -40,11 +40,10 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The whole API as one service.
 pub fn router(app: App) -> Router {
-    let (router, document) = api::routes().split_for_parts();
-    router
+    api::routes()
         .route("/metrics", get(metrics::metrics))
         .merge(page::routes(&app))
-        .merge(api::docs::routes(document))
+        .merge(api::docs::routes())
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_this_way)
         .layer(DefaultBodyLimit::max(BODY))

@@ -182,7 +182,7 @@ fn the_same_commands_say_the_same_to_a_server() {
     let sandbox = Sandbox::new();
     let server = sandbox.serve();
     let desk = Desk::in_sandbox(sandbox);
-    assert_eq!(desk.sandbox.maestro("whoami --json").json()["server"], server.url().as_str());
+    assert_eq!(desk.sandbox.maestro("whoami --json").json()["server"], server.url());
     assert_eq!(minute_by_minute(&desk), minute_by_minute(&Desk::new()));
 }
 

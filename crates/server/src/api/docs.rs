@@ -11,35 +11,34 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
 use serde::Serialize;
 use serde_json::Value as Json;
-use utoipa::openapi::OpenApi;
 
-use super::document;
+use super::{derived, document};
 use crate::app::App;
 
 const PAGE: &str = include_str!("../../assets/docs.html");
 const STYLE: &str = include_str!("../../assets/docs.css");
 
 /// The description in both forms, each made when somebody first asks: most routers live for one request.
+#[derive(Default)]
 struct Docs {
-    derived: OpenApi,
     text: OnceLock<Bytes>,
     page: OnceLock<Bytes>,
 }
 
 impl Docs {
     fn text(&self) -> Bytes {
-        self.text.get_or_init(|| document(&self.derived).to_string().into()).clone()
+        self.text.get_or_init(|| document(&derived()).to_string().into()).clone()
     }
 
     fn page(&self) -> Bytes {
         // The template is ours and tested; a page that cannot be made is an empty one.
-        self.page.get_or_init(|| page(&document(&self.derived)).unwrap_or_default().into()).clone()
+        self.page.get_or_init(|| page(&document(&derived())).unwrap_or_default().into()).clone()
     }
 }
 
 /// The document, its page, and the page's style.
-pub(crate) fn routes(derived: OpenApi) -> Router<App> {
-    let docs = Arc::new(Docs { derived, text: OnceLock::new(), page: OnceLock::new() });
+pub(crate) fn routes() -> Router<App> {
+    let docs = Arc::new(Docs::default());
     let same = Arc::clone(&docs);
     Router::new()
         .route("/api/openapi.json", get(move || async move { answer("application/json", same.text()) }))

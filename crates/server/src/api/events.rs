@@ -1,15 +1,13 @@
 //! What happened, over HTTP: as a list, or live.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing};
 use maestro_store::{EventFilter, EventRow, EventsAfter, LastSeq};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::{Failures, NEXT};
 use crate::app::App;
@@ -21,9 +19,14 @@ use crate::wire::words::Id;
 /// How many events a list holds when nobody says, and at most.
 const MOST: i64 = 1000;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(events))
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/api/events", routing::get(events))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(events))]
+pub(super) struct Document;
 
 /// Which events are wanted.
 #[derive(Debug, Deserialize, IntoParams)]

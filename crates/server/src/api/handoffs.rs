@@ -1,16 +1,14 @@
 //! Work passed from one role to another, over HTTP.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing};
 use maestro_core::handoff::{Handoff, HandoffState};
 use maestro_core::id::{HandoffId, ProjectId, TaskId};
 use maestro_store::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, Handoffs};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::{Failures, listed};
 use crate::app::App;
@@ -19,13 +17,18 @@ use crate::error::ApiError;
 use crate::extract::{Asked, OneId, Paging, Retry, Sent, required, word};
 use crate::wire::words::{HandoffStep, Id, RoleName, Text};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(get))
-        .routes(routes!(accept))
-        .routes(routes!(complete))
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/handoffs", routing::get(list).post(create))
+        .route("/api/handoffs/{id}", routing::get(get))
+        .route("/api/handoffs/{id}/accept", routing::post(accept))
+        .route("/api/handoffs/{id}/complete", routing::post(complete))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(list, create, get, accept, complete))]
+pub(super) struct Document;
 
 /// Work passed from one role to another.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,17 +1,20 @@
 //! Does the server live, and which one is it?
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Json, Router, routing};
 use serde::Serialize;
-use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{OpenApi, ToSchema};
 
 use crate::app::App;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(health))
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/health", routing::get(health))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(health))]
+pub(super) struct Document;
 
 /// That the server lives.
 #[derive(Debug, Serialize, ToSchema)]

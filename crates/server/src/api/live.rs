@@ -1,24 +1,26 @@
 //! Where is a conversation opened, and who listens?
 
-use axum::Json;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
-use axum::routing::get;
+use axum::{Json, Router, routing};
 use serde::Serialize;
-use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{OpenApi, ToSchema};
 
 use super::Failures;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::live::ws;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
+pub(super) fn routes() -> Router<App> {
     // The document describes requests and answers; a conversation is neither.
-    OpenApiRouter::new().routes(routes!(status)).route("/ws", get(open))
+    Router::new().route("/ws-status", routing::get(status)).route("/ws", routing::get(open))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(status))]
+pub(super) struct Document;
 
 /// Opens a WebSocket; there is nothing else here.
 pub(crate) async fn open(State(app): State<App>, request: Request) -> Result<Response, ApiError> {

@@ -1,16 +1,14 @@
 //! Words for an agent over HTTP.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing};
 use maestro_core::id::SessionId;
 use maestro_core::message::Message;
 use maestro_store::{Messages, Say};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{OpenApi, ToSchema};
 
 use super::{Failures, listed};
 use crate::app::App;
@@ -19,9 +17,14 @@ use crate::error::ApiError;
 use crate::extract::{Asked, OneId, Paging, Retry, Sent, required};
 use crate::wire::words::{Delivery, Id, Text};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list, say))
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/api/sessions/{id}/messages", routing::get(list).post(say))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(list, say))]
+pub(super) struct Document;
 
 /// Words for an agent, and whether it has them.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,16 +1,14 @@
 //! Projects over HTTP.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing};
 use maestro_core::Project;
 use maestro_core::id::ProjectId;
 use maestro_store::{CreateProject, DeleteProject, ProjectById, Projects, UpdateProject};
 use serde::Deserialize;
-use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{OpenApi, ToSchema};
 
 use super::{Failures, listed};
 use crate::app::App;
@@ -20,9 +18,16 @@ use crate::extract::{Asked, OneId, Paging, Retry, Sent, required};
 use crate::wire::words::{Id, Text};
 use crate::wire::{Deleted, ProjectJson};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(get, update, delete))
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/projects", routing::get(list).post(create))
+        .route("/api/projects/{id}", routing::get(get).put(update).delete(delete))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(list, create, get, update, delete))]
+pub(super) struct Document;
 
 /// All projects, oldest first
 #[utoipa::path(get, path = "/api/projects", tag = "projects", params(Paging),

@@ -1,13 +1,13 @@
 //! What an agent would be told about a task, over HTTP.
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Json, Router, routing};
 use maestro_core::plan::{TaskSelection, skill_hints};
 use maestro_skills::render::{References, tokens};
 use maestro_skills::{PromptLimits, Selector, TaskNeeds, TaskPrompt, task_prompt};
 use serde_json::{Value as Json_, json};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+
+use utoipa::OpenApi;
 
 use super::Failures;
 use super::skills::{Wish, fresh_run, record, shelf};
@@ -16,9 +16,14 @@ use crate::error::ApiError;
 use crate::extract::Sent;
 use crate::shelves::{Freshness, Shelf};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(prompt))
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/api/prompts", routing::post(prompt))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(prompt))]
+pub(super) struct Document;
 
 /// Exactly what an agent would be told about a task
 #[utoipa::path(post, path = "/api/prompts", tag = "skills", request_body = Wish,

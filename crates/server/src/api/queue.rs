@@ -1,13 +1,11 @@
 //! A session's queue over HTTP.
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Json, Router, routing};
 use maestro_core::id::{SessionId, TaskId};
 use maestro_store::{Once, QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{OpenApi, ToSchema};
 
 use super::Failures;
 use crate::app::App;
@@ -19,17 +17,22 @@ use crate::wire::{ItemJson, QueueJson, StatsJson};
 
 const EMPTY: &str = "Queue is empty - all tasks processed";
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(get))
-        .routes(routes!(items))
-        .routes(routes!(top))
-        .routes(routes!(start))
-        .routes(routes!(complete))
-        .routes(routes!(fail))
-        .routes(routes!(skip))
-        .routes(routes!(push))
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/sessions/{id}/queue", routing::get(get))
+        .route("/api/sessions/{id}/queue/items", routing::get(items))
+        .route("/api/sessions/{id}/queue/top", routing::get(top))
+        .route("/api/sessions/{id}/queue/start", routing::post(start))
+        .route("/api/sessions/{id}/queue/complete", routing::post(complete))
+        .route("/api/sessions/{id}/queue/fail", routing::post(fail))
+        .route("/api/sessions/{id}/queue/skip", routing::post(skip))
+        .route("/api/sessions/{id}/queue/push", routing::post(push))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(get, items, top, start, complete, fail, skip, push))]
+pub(super) struct Document;
 
 /// A queue and how far it is.
 #[derive(Serialize, ToSchema)]

@@ -1,8 +1,8 @@
 //! What a session says of its work over HTTP, and what it hears in return.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Json, Router, routing};
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::notice::{self, Notice};
 use maestro_core::report::ReportKind;
@@ -10,9 +10,7 @@ use maestro_core::session::SessionStatus;
 use maestro_store::{Actor, Confirm, Notices, NoticesOf, Report, Reported, Who};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json_};
-use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{OpenApi, ToSchema};
 
 use super::Failures;
 use crate::app::App;
@@ -21,13 +19,18 @@ use crate::error::ApiError;
 use crate::extract::{LARGEST, OneId, Retry, Sent, whole_number, word};
 use crate::wire::words::{Id, Report as ReportWord, SessionState};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(of_session))
-        .routes(routes!(of_task))
-        .routes(routes!(notices))
-        .routes(routes!(confirm))
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/sessions/{id}/reports", routing::post(of_session))
+        .route("/api/tasks/{id}/reports", routing::post(of_task))
+        .route("/api/sessions/{id}/notices", routing::get(notices))
+        .route("/api/sessions/{id}/notices/confirm", routing::post(confirm))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(of_session, of_task, notices, confirm))]
+pub(super) struct Document;
 
 /// How it goes.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -2,46 +2,42 @@
 
 use std::collections::HashSet;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing};
 use maestro_core::Role;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EntryKind, Session, SessionStatus, TimelineEntry};
 use maestro_store::{
-    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, IssueToken, Living, NewEntry, Once, Order,
-    Part, RenewLease, SessionFilter, Sessions, Steer, Timeline, UnbindTask, UpdateSession,
+    AddSessionEvent, AddTimeline, BindTask, CreateSession, DeleteSession, Living, NewEntry, Part, SessionFilter,
+    Sessions, Timeline, UnbindTask, UpdateSession,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value as Json_};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::{Failures, listed, tagged};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{
-    Asked, Expected, Nothing, Object, OneId, Paging, Retry, Sent, TwoIds, required, whole_number, word,
-};
+use crate::extract::{Asked, Expected, Object, OneId, Paging, Retry, Sent, TwoIds, required, word};
 use crate::wire::words::{Id, Kind, Part as RolePart, Revision, SessionItem, SessionState, Strategy, Text};
 use crate::wire::{self, Deleted, EntryJson, Fields, FullSession, FullSessions, SessionJson, SessionSummary};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(get, update, delete))
-        .routes(routes!(add_event))
-        .routes(routes!(timeline, add_line))
-        .routes(routes!(bind, unbind))
-        .routes(routes!(pause))
-        .routes(routes!(resume))
-        .routes(routes!(cancel))
-        .routes(routes!(issue_token))
-        .routes(routes!(renew_lease))
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/sessions", routing::get(list).post(create))
+        .route("/api/sessions/{id}", routing::get(get).patch(update).delete(delete))
+        .route("/api/sessions/{id}/events", routing::post(add_event))
+        .route("/api/sessions/{id}/timeline", routing::get(timeline).post(add_line))
+        .route("/api/sessions/{id}/tasks/{taskId}", routing::post(bind).delete(unbind))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(list, create, get, update, delete, add_event, timeline, add_line, bind, unbind))]
+pub(super) struct Document;
 
 /// Which sessions are wanted.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -184,7 +180,7 @@ async fn get(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Resp
     whole(&app, id).await
 }
 
-async fn whole(app: &App, id: SessionId) -> Result<Response, ApiError> {
+pub(super) async fn whole(app: &App, id: SessionId) -> Result<Response, ApiError> {
     let session = app.store.read(FullSession(id)).await?;
     Ok(tagged(session.revision, session))
 }
@@ -367,101 +363,4 @@ async fn unbind(
 ) -> Result<Response, ApiError> {
     app.store.write(UnbindTask { session: session.clone(), task, actor }).await?;
     whole(&app, session).await
-}
-
-/// Tell a session to wait; its agent hears of it with its next call
-#[utoipa::path(post, path = "/api/sessions/{id}/pause", tag = "sessions", params(("id" = Id, Path), Retry),
-    responses((status = 200, body = SessionJson), Failures))]
-async fn pause(
-    State(app): State<App>,
-    caller: Caller,
-    OneId(id): OneId<SessionId>,
-    Sent { once, .. }: Sent<Nothing>,
-) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Pause, once).await
-}
-
-/// Tell a session to go on
-#[utoipa::path(post, path = "/api/sessions/{id}/resume", tag = "sessions", params(("id" = Id, Path), Retry),
-    responses((status = 200, body = SessionJson), Failures))]
-async fn resume(
-    State(app): State<App>,
-    caller: Caller,
-    OneId(id): OneId<SessionId>,
-    Sent { once, .. }: Sent<Nothing>,
-) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Resume, once).await
-}
-
-/// Tell a session to end
-#[utoipa::path(post, path = "/api/sessions/{id}/cancel", tag = "sessions", params(("id" = Id, Path), Retry),
-    responses((status = 200, body = SessionJson), Failures))]
-async fn cancel(
-    State(app): State<App>,
-    caller: Caller,
-    OneId(id): OneId<SessionId>,
-    Sent { once, .. }: Sent<Nothing>,
-) -> Result<Response, ApiError> {
-    steer(&app, caller, id, Order::Cancel, once).await
-}
-
-async fn steer(
-    app: &App,
-    Caller(actor): Caller,
-    id: SessionId,
-    order: Order,
-    once: Option<Once>,
-) -> Result<Response, ApiError> {
-    app.store.write_once(Steer { id: id.clone(), order, actor }, once).await?;
-    whole(app, id).await
-}
-
-/// A session's token.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Token {
-    #[schema(value_type = Id)]
-    session_id: String,
-    /// Seen this once.
-    token: String,
-}
-
-/// Make a token for a session; from then on its name alone is not enough
-#[utoipa::path(post, path = "/api/sessions/{id}/token", tag = "sessions", params(("id" = Id, Path)),
-    responses((status = 201, body = Token), Failures))]
-async fn issue_token(
-    State(app): State<App>,
-    caller: Caller,
-    OneId(session): OneId<SessionId>,
-) -> Result<Response, ApiError> {
-    caller.person("make tokens")?;
-    let token = app.store.write(IssueToken { session: session.clone() }).await?;
-    Ok((StatusCode::CREATED, Json(Token { session_id: session.into(), token })).into_response())
-}
-
-/// For how long a session's process is certainly alive.
-#[derive(Debug, Deserialize, ToSchema)]
-struct Lease {
-    /// Milliseconds from now, at most an hour.
-    #[serde(default, deserialize_with = "whole_number")]
-    #[schema(value_type = i64, required = true, minimum = 1, maximum = 3_600_000)]
-    duration: Option<i64>,
-}
-
-/// Say that a session's process is alive, whatever its agent says
-#[utoipa::path(post, path = "/api/sessions/{id}/lease", tag = "sessions", request_body = Lease,
-    params(("id" = Id, Path)), responses((status = 204), Failures))]
-async fn renew_lease(
-    State(app): State<App>,
-    caller: Caller,
-    OneId(session): OneId<SessionId>,
-    Sent { value, .. }: Sent<Lease>,
-) -> Result<StatusCode, ApiError> {
-    caller.speaks_for(&session)?;
-    let duration = value.duration.ok_or_else(|| ApiError::field("duration", "is required"))?;
-    if !(1..=3_600_000).contains(&duration) {
-        return Err(ApiError::field("duration", "must be 1 to 3600000 milliseconds"));
-    }
-    app.store.write(RenewLease { session, duration }).await?;
-    Ok(StatusCode::NO_CONTENT)
 }

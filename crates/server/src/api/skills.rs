@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use axum::Json;
 use axum::extract::{Path, State};
+use axum::{Json, Router, routing};
 use maestro_core::event::Event;
 use maestro_core::id::ProjectId;
 use maestro_core::plan::skill_hints;
@@ -12,9 +12,7 @@ use maestro_skills::{Catalogue, Lookup, Selector, Skill, TaskNeeds, for_role, in
 use maestro_store::{ProjectById, Record, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json_, json};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::Failures;
 use crate::app::App;
@@ -23,15 +21,20 @@ use crate::extract::{Asked, Sent, required, word};
 use crate::shelves::{Freshness, Shelf};
 use crate::wire::words::{Id, Part, SkillName, Step, Text};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(diagnostics))
-        .routes(routes!(select))
-        .routes(routes!(of_role))
-        .routes(routes!(get))
-        .routes(routes!(reload))
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/skills", routing::get(list))
+        .route("/api/skills/{id}", routing::get(get))
+        .route("/api/skills/{id}/reload", routing::post(reload))
+        .route("/api/skills/role/{role}", routing::get(of_role))
+        .route("/api/skills/diagnostics", routing::get(diagnostics))
+        .route("/api/skills/select", routing::post(select))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(list, get, reload, of_role, diagnostics, select))]
+pub(super) struct Document;
 
 /// Whose skills are meant.
 #[derive(Debug, Default, Deserialize, IntoParams)]

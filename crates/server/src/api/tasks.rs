@@ -1,9 +1,9 @@
 //! Tasks over HTTP.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{EntryKind, PairStatus};
 use maestro_core::task::{Priority, Task, TaskStatus};
@@ -11,9 +11,7 @@ use maestro_store::{
     Actor, AddTimeline, CreateTask, DeleteTask, NewEntry, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::{Failures, listed, tagged};
 use crate::app::App;
@@ -23,13 +21,18 @@ use crate::extract::{Asked, Expected, OneId, Paging, Retry, Sent, required, word
 use crate::wire::words::{Id, IdOrNull, Kind, PairState, Revision, TaskItem, TaskState, Text, Urgency};
 use crate::wire::{Deleted, Fields, TaskJson, TaskSummary};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(get, update, delete))
-        .routes(routes!(children))
-        .routes(routes!(add_line))
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/tasks", routing::get(list).post(create))
+        .route("/api/tasks/{id}", routing::get(get).patch(update).delete(delete))
+        .route("/api/tasks/{id}/children", routing::get(children))
+        .route("/api/tasks/{id}/timeline", routing::post(add_line))
 }
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(list, create, get, update, delete, children, add_line))]
+pub(super) struct Document;
 
 /// Which tasks are wanted.
 #[derive(Debug, Deserialize, IntoParams)]

@@ -32,6 +32,21 @@ async fn every_operation_is_described() {
     }
 }
 
+#[tokio::test]
+async fn every_described_operation_is_there() {
+    let api = Api::sqlite();
+    let document = api.get("/api/openapi.json").await.body;
+    for (name, _) in operations(&document) {
+        let (method, path) = name.split_once(' ').unwrap();
+        let path: String =
+            path.split('/').map(|part| if part.starts_with('{') { "x" } else { part }).collect::<Vec<_>>().join("/");
+        let answer = api.send(method.to_uppercase().parse().unwrap(), &path, None).await;
+        assert_ne!(answer.status, 405, "{name}");
+        let message = answer.body["message"].as_str().unwrap_or_default();
+        assert!(!message.starts_with("there is nothing at"), "{name}: {message}");
+    }
+}
+
 fn resolved<'d>(document: &'d Json, schema: &'d Json) -> &'d Json {
     match schema["$ref"].as_str() {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
