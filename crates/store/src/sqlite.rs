@@ -92,10 +92,7 @@ pub(crate) fn open(path: &Path, options: Options) -> Result<Connection, StoreErr
     // Asked first: what is not ours is left as it is, down to its journal mode.
     ours(&mut Db(Backend::Sqlite(&connection))).map_err(failed)?;
     connection
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-             PRAGMA wal_autocheckpoint = 4000;",
-        )
+        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
         .map_err(|error| failed(error.into()))?;
     Ok(connection)
 }

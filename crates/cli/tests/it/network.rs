@@ -144,7 +144,7 @@ fn an_address_that_is_none_is_said_at_once() {
 fn a_lost_answer_is_asked_for_again_and_nothing_happens_twice() {
     let desk = Desk::new();
     let server = desk.sandbox.serve();
-    let counter = Counter::losing(&server.url(), 2);
+    let counter = Counter::losing(server.url(), 2);
     let variables = [
         ("MAESTRO_API_URL", counter.url.as_str()),
         ("MAESTRO_RETRY_DELAY", "1"),
@@ -164,12 +164,12 @@ fn a_lost_answer_is_asked_for_again_and_nothing_happens_twice() {
 fn a_server_that_failed_is_asked_again() {
     let desk = Desk::new();
     let server = desk.sandbox.serve();
-    let counter = Counter::with(&server.url(), Fault::Failed(1));
+    let counter = Counter::with(server.url(), Fault::Failed(1));
     let variables = [("MAESTRO_API_URL", counter.url.as_str()), ("MAESTRO_RETRY_DELAY", "1")];
     let output = desk.sandbox.maestro_as(&variables, &["project", "create", "once"]);
     assert_eq!((output.code, counter.requests()), (0, 2), "{output}");
     assert_eq!(desk.person(&["project", "list", "--json"]).json().as_array().unwrap().len(), 2);
-    let counter = Counter::with(&server.url(), Fault::Failed(usize::MAX));
+    let counter = Counter::with(server.url(), Fault::Failed(usize::MAX));
     let args = ["project", "list", "--server", &counter.url];
     assert_snapshot!(desk.sandbox.maestro_as(&[("MAESTRO_RETRY_DELAY", "1")], &args).stderr(), @"
     error: the server answered 500 Internal Server Error
@@ -183,7 +183,7 @@ fn a_step_that_may_have_been_taken_is_not_taken_again() {
     let server = desk.sandbox.serve();
     let variables = [("MAESTRO_SESSION_ID", "sess_q"), ("MAESTRO_STRATEGY", "queue"), ("MAESTRO_TASK_ID", &desk.task)];
     desk.sandbox.maestro_as(&variables, &["session", "register"]);
-    let counter = Counter::losing(&server.url(), 1);
+    let counter = Counter::losing(server.url(), 1);
     let variables =
         [("MAESTRO_API_URL", counter.url.as_str()), ("MAESTRO_SESSION_ID", "sess_q"), ("MAESTRO_RETRY_DELAY", "1")];
     let output = desk.sandbox.maestro_as(&variables, &["queue", "start"]);
@@ -195,7 +195,7 @@ fn as_often_as_wanted_and_no_more() {
     let desk = Desk::new();
     let server = desk.sandbox.serve();
     for (retries, requests) in [("0", 1), ("2", 3)] {
-        let counter = Counter::losing(&server.url(), usize::MAX);
+        let counter = Counter::losing(server.url(), usize::MAX);
         let variables =
             [("MAESTRO_API_URL", counter.url.as_str()), ("MAESTRO_RETRIES", retries), ("MAESTRO_RETRY_DELAY", "1")];
         let output = desk.sandbox.maestro_as(&variables, &["project", "list"]);
