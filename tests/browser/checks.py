@@ -140,7 +140,7 @@ def questions(browser, server, session, pictures):
     pictures.take(browser, "answered")
     browser.until("the title is calm", lambda: browser.title() == "Maestro", 1)
     heard = server.command("update", "going on", MAESTRO_SESSION_ID=session)
-    assert "you says: per client, <b>with Redis</b>" in heard, heard
+    assert "the user says: per client, <b>with Redis</b>" in heard, heard
     browser.until("nothing waits", lambda: browser.text("#waits-note") == "Nothing waits for you.", 1)
     step("a question waits amber, is answered in the page while all else changes, and reaches the agent's next call")
 

@@ -275,7 +275,7 @@ fn no_title_steers_the_terminal_or_breaks_a_list() {
 fn a_tree_is_one_question_however_many_tasks() {
     let desk = Desk::new();
     let server = desk.sandbox.serve();
-    let counter = crate::network::Counter::before(&server.url());
+    let counter = crate::network::Counter::before(server.url());
     for number in 0..5 {
         desk.person(&["task", "create", &format!("Part {number}"), "--parent", &desk.task]);
     }

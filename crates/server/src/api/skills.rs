@@ -86,9 +86,9 @@ impl From<&Skill> for SkillJson {
 #[utoipa::path(get, path = "/api/skills", tag = "skills", params(Whose),
     responses((status = 200, body = [SkillJson]), Failures))]
 async fn list(State(app): State<App>, Asked(whose): Asked<Whose>) -> Result<Json<Vec<SkillJson>>, ApiError> {
-    let shelf = shelf(&app, whose.project_id.as_deref(), Freshness::Kept).await;
+    let directory = directory(&app, whose.project_id.as_deref()).await?;
     // Where no place can be looked at there is nothing; `diagnostics` says why.
-    let Ok(shelf) = shelf else { return Ok(Json(Vec::new())) };
+    let Ok(shelf) = look(&app, directory, Freshness::Kept).await else { return Ok(Json(Vec::new())) };
     let mut skills: Vec<SkillJson> = shelf.catalogue.skills.iter().map(|entry| entry.skill().into()).collect();
     skills.sort_by(|one, other| one.id.cmp(&other.id));
     Ok(Json(skills))
@@ -96,10 +96,18 @@ async fn list(State(app): State<App>, Asked(whose): Asked<Whose>) -> Result<Json
 
 /// The shelf of a project, or of where the server was started.
 pub(super) async fn shelf(app: &App, project: Option<&str>, freshness: Freshness) -> Result<Shelf, ApiError> {
-    let directory = match word::<ProjectId>("projectId", project)? {
+    let directory = directory(app, project).await?;
+    look(app, directory, freshness).await
+}
+
+async fn directory(app: &App, project: Option<&str>) -> Result<Option<PathBuf>, ApiError> {
+    Ok(match word::<ProjectId>("projectId", project)? {
         Some(id) => Some(PathBuf::from(app.store.read(ProjectById(id)).await?.working_dir)),
         None => None,
-    };
+    })
+}
+
+async fn look(app: &App, directory: Option<PathBuf>, freshness: Freshness) -> Result<Shelf, ApiError> {
     let shelves = app.shelves.clone();
     let found = tokio::task::spawn_blocking(move || shelves(directory.as_deref(), freshness)).await;
     found.map_err(|error| ApiError::internal(error.to_string()))?.map_err(ApiError::internal)
