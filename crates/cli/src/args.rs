@@ -145,6 +145,8 @@ pub(crate) enum Command {
     /// Show the settings in force and where they come from
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Config(ConfigArgs),
+    /// Print which Maestro this is
+    Version,
     /// Print a completion script for your shell
     Completions(CompletionsArgs),
     /// Explain a command or a topic
@@ -197,12 +199,18 @@ pub(crate) struct ConfigArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print every setting
+    #[command(visible_alias = "list")]
     Show {
         /// Only this one
         key: Option<String>,
         /// Say where each value comes from
         #[arg(long)]
         origin: bool,
+    },
+    /// Print one setting's value and nothing else
+    Get {
+        /// Which one
+        key: String,
     },
 }
 

@@ -68,6 +68,17 @@ impl Client {
         Ok(Self { runtime, link, token, session: world.variable("MAESTRO_SESSION_ID").map(str::to_owned), patience })
     }
 
+    /// A way to a server that runs already; nothing is opened or started for it.
+    pub(crate) fn of_running(world: &World) -> Option<Self> {
+        let named = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"].into_iter().any(|name| world.variable(name).is_some());
+        if world.aim.server.is_some() || named {
+            return Self::open(world).ok();
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        runtime.block_on(running(world))?;
+        Self::open(world).ok()
+    }
+
     /// The same client, speaking for the user and not for a session.
     pub(crate) fn for_person(mut self) -> Self {
         self.session = None;
@@ -395,7 +406,7 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
         StatusCode::FORBIDDEN => CommandError::forbidden(message)
             .hint("`maestro whoami` shows who you are here, and `maestro commands` what you may do"),
         status if status.is_server_error() => {
-            CommandError::server(message).hint("`maestro doctor` shows what is wrong here")
+            CommandError::server(message).hint("`maestro db check` looks at the database")
         }
         _ => CommandError::invalid(message),
     })

@@ -27,6 +27,7 @@ mod task;
 mod track_file;
 mod up;
 mod update;
+mod version;
 mod whoami;
 
 use maestro_core::report::ReportKind;
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::TrackFile(args)) => Ok(track_file::run(args, world)),
         Some(Command::Db(args)) => db::run(args, world),
         Some(Command::Config(args)) => config::run(args, world),
+        Some(Command::Version) => version::run(world),
         Some(Command::Completions(args)) => Ok(completions::run(args)),
         Some(Command::Help(args)) => help::run(args),
     }

@@ -1,5 +1,7 @@
 //! Where is everything stored, and how is it opened?
 
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -54,6 +56,8 @@ pub(crate) fn open(place: Place) -> Result<Store, CommandError> {
             CommandError::io(format!("{} cannot be made", directory.display()), &error)
                 .hint("set MAESTRO_HOME to a directory you may write to")
         })?;
+        // Before SQLite does, which would let others read it; why it cannot be made, SQLite tells.
+        let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     }
     Store::open(place, &clock()).map_err(|error| failed(&error))
 }
@@ -87,7 +91,7 @@ pub(crate) fn failed(error: &StoreError) -> CommandError {
         StoreError::ReadOnly(_) => "check that you may write to the file and its directory",
         StoreError::Full => "make room and try again",
         StoreError::Corrupt(_) => "`maestro db check` shows what is wrong; `maestro db restore` brings a copy back",
-        _ => "check the place given with --database",
+        _ => "check the database; `maestro db restore` puts a copy in its place, --database names another",
     };
     CommandError::server(error.to_string()).hint(hint)
 }

@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Skills", &["skills", "roles"]),
     ("Work", &["project", "task", "plan", "prompt"]),
     ("Watch and steer", &["status", "session", "say", "handoff", "events"]),
-    ("More", &["db", "config", "completions", "help"]),
+    ("More", &["db", "config", "version", "completions", "help"]),
 ];
 
 /// What only agents call; `maestro help agent` tells of it, the overview does not.

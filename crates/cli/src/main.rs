@@ -24,6 +24,7 @@ mod shelves;
 mod time;
 mod token;
 mod tree;
+mod waiting;
 mod wire;
 mod worker;
 mod world;

@@ -77,7 +77,7 @@ pub(crate) const RULES: &[Rule] = &[
     everybody("session needs-input"),
     everybody("session resume-working"),
     rule("session pause", Right::OwnSession, Right::Yes),
-    rule("session resume", Right::OwnSession, Right::Yes),
+    rule("session resume", Right::No, Right::Yes),
     rule("session cancel", Right::OwnSession, Right::Yes),
     rule("session rename", Right::OwnSession, Right::Yes),
     everybody("session suggest-name"),

@@ -74,8 +74,9 @@ impl Speaker {
 
     /// Says something; the answer as it came, and taken apart.
     pub(crate) fn say(&self, client: &Client, body: &Json) -> Result<(Json, Answer), CommandError> {
-        let whole: Json = client.post(&self.reports(), body)?;
+        let mut whole: Json = client.post(&self.reports(), body)?;
         let answer = wire::read(&whole)?;
+        whole["subcommand"] = body["kind"].clone();
         Ok((whole, answer))
     }
 

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use maestro_store::StoreError;
+use maestro_store::{Order, StoreError};
 use serde::Serialize;
 use serde_json::{Value as Json_, json};
 use utoipa::ToSchema;
@@ -117,6 +117,10 @@ impl From<StoreError> for ApiError {
                 let allowed = from.next();
                 transition(&message, json!({ "from": from, "to": to, "allowed": allowed }))
             }
+            StoreError::Steering { from, order } => {
+                let allowed: Vec<&str> = Order::fitting(from).iter().map(|order| order.as_str()).collect();
+                transition(&message, json!({ "from": from, "to": order.as_str(), "allowed": allowed }))
+            }
             StoreError::Exists { .. } => Self::new(StatusCode::CONFLICT, "ALREADY_EXISTS", message),
             StoreError::Collision => Self::new(StatusCode::CONFLICT, "CONFLICT", message),
             StoreError::Rule(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "BUSINESS_RULE_ERROR", message),
@@ -137,5 +141,5 @@ fn transition(message: &str, details: Json_) -> ApiError {
     let allowed = details["allowed"].as_array().map(Vec::as_slice).unwrap_or_default();
     let words: Vec<&str> = allowed.iter().filter_map(Json_::as_str).collect();
     let hint = if words.is_empty() { "nothing".to_owned() } else { words.join(", ") };
-    ApiError::new(StatusCode::CONFLICT, "INVALID_TRANSITION", format!("{message}; it may become: {hint}")).with(details)
+    ApiError::new(StatusCode::CONFLICT, "INVALID_TRANSITION", format!("{message}; possible: {hint}")).with(details)
 }

@@ -85,9 +85,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
         let headers = request.headers().clone();
         let caller = request.extensions().get::<Caller>().cloned();
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            let status = rejection.status();
-            let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "PAYLOAD_TOO_LARGE" } else { "VALIDATION_ERROR" };
-            ApiError::new(status, code, rejection.body_text())
+            if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+                let message = "the body is larger than a request may be (1 MiB)";
+                return ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message);
+            }
+            ApiError::new(rejection.status(), "VALIDATION_ERROR", rejection.body_text())
         })?;
         if !bytes.is_empty() && !is_json(&headers) {
             let message = "the body must be JSON, and the header say so: Content-Type: application/json";

@@ -1,5 +1,7 @@
 //! May this request come in at all? Checked before anything is read of it.
 
+use std::net::IpAddr;
+
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
@@ -70,8 +72,12 @@ fn name_of(authority: &str) -> &str {
 }
 
 fn is_ours(app: &App, host: &str) -> bool {
+    let hosts = &app.facts.hosts;
+    // Who listens everywhere is called by any of the machine's addresses. A page that lies about its name has a name.
+    let everywhere = || hosts.iter().any(|own| own.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified()));
     matches!(host, "localhost" | "127.0.0.1" | "::1")
-        || app.facts.hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+        || hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+        || (host.parse::<IpAddr>().is_ok() && everywhere())
 }
 
 /// A page of somebody else's must not call us with the user's browser.

@@ -1,10 +1,11 @@
 //! Who does it?
 
 use maestro_core::Role;
-use maestro_core::id::{SessionId, TaskId};
+use maestro_core::id::{ProjectId, SessionId, TaskId};
 
 use crate::error::StoreError;
 use crate::tx::Tx;
+use crate::value::Param;
 
 /// Who makes a change, as far as the server could make sure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -69,14 +70,56 @@ pub(crate) fn reach(tx: &mut Tx<'_>, session: &SessionId, task: &TaskId) -> Resu
     })
 }
 
-/// Refuses a worker that reaches for somebody else's task.
+/// Refuses a session that reaches for what is not its own: a worker beyond its tasks and what lies below them, an
+/// orchestrator beyond its project, and whoever was cancelled altogether.
 pub(crate) fn require(tx: &mut Tx<'_>, actor: &Actor, task: &TaskId) -> Result<Option<Reach>, StoreError> {
-    let Some(session) = actor.worker() else { return Ok(None) };
-    match reach(tx, session, task)? {
+    let Actor::Session { id, role } = actor else { return Ok(None) };
+    going_on(tx, id)?;
+    if *role == Role::Orchestrator {
+        let project = project_of(tx, "SELECT project_id FROM tasks WHERE id = $1", task.into())?;
+        same_project(tx, id, project)?;
+        return Ok(None);
+    }
+    match reach(tx, id, task)? {
         Reach::Foreign => {
-            Err(StoreError::Forbidden(format!("task '{task}' is not one of session '{session}', nor below one")))
+            Err(StoreError::Forbidden(format!("task '{task}' is not one of session '{id}', nor below one")))
         }
         near => Ok(Some(near)),
+    }
+}
+
+/// Refuses an orchestrator of another project.
+pub(crate) fn in_project(tx: &mut Tx<'_>, actor: &Actor, project: &ProjectId) -> Result<(), StoreError> {
+    match actor {
+        Actor::Session { id, role: Role::Orchestrator } => {
+            going_on(tx, id)?;
+            same_project(tx, id, Some(project.clone()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a session that somebody cancelled; its words are heard, and that is all.
+fn going_on(tx: &mut Tx<'_>, session: &SessionId) -> Result<(), StoreError> {
+    let cancelled = "SELECT count(*) FROM sessions WHERE id = $1 AND end_reason = 'cancelled'";
+    match tx.number(cancelled, &[session.into()])? {
+        0 => Ok(()),
+        _ => Err(StoreError::Forbidden(format!("session '{session}' was cancelled"))),
+    }
+}
+
+fn project_of(tx: &mut Tx<'_>, sql: &str, id: Param<'_>) -> Result<Option<ProjectId>, StoreError> {
+    tx.row(sql, &[id])?.map(|mut row| row.parsed()).transpose()
+}
+
+fn same_project(tx: &mut Tx<'_>, session: &SessionId, project: Option<ProjectId>) -> Result<(), StoreError> {
+    let own = project_of(tx, "SELECT project_id FROM sessions WHERE id = $1", session.into())?;
+    // What does not exist is told as that, by whoever looks for it.
+    match project {
+        Some(project) if Some(&project) != own.as_ref() => {
+            Err(StoreError::Forbidden(format!("session '{session}' may not act in project '{project}'")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -88,12 +131,15 @@ pub(crate) fn not_a_worker(actor: &Actor, what: &str) -> Result<(), StoreError> 
     }
 }
 
-/// Refuses a session that speaks for another one.
-pub(crate) fn own_session(actor: &Actor, session: &SessionId) -> Result<(), StoreError> {
-    match actor.worker() {
-        Some(own) if own != session => {
-            Err(StoreError::Forbidden(format!("session '{own}' may not act for session '{session}'")))
-        }
-        _ => Ok(()),
+/// Refuses a worker that speaks for another session, and an orchestrator that speaks for one of another project.
+pub(crate) fn own_session(tx: &mut Tx<'_>, actor: &Actor, session: &SessionId) -> Result<(), StoreError> {
+    let Actor::Session { id: own, role } = actor else { return Ok(()) };
+    if own == session {
+        return Ok(());
     }
+    if *role == Role::Worker {
+        return Err(StoreError::Forbidden(format!("session '{own}' may not act for session '{session}'")));
+    }
+    let project = project_of(tx, "SELECT project_id FROM sessions WHERE id = $1", session.into())?;
+    same_project(tx, own, project)
 }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use maestro_core::session::SessionStatus;
 use maestro_core::task::TaskStatus;
 
+use crate::sessions::Order;
+
 /// What the store could not do.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
@@ -44,6 +46,14 @@ pub enum StoreError {
         from: SessionStatus,
         /// What it was to become.
         to: SessionStatus,
+    },
+    /// A session cannot be told that.
+    #[error("a session that is {from} cannot be told to {order}")]
+    Steering {
+        /// What it is.
+        from: SessionStatus,
+        /// What it was to be told.
+        order: Order,
     },
     /// The id is taken.
     #[error("{what} with id '{id}' exists already")]

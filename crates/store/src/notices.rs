@@ -121,7 +121,7 @@ impl Change for Confirm {
     type Output = ();
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        actor::own_session(&self.actor, &self.session)?;
+        actor::own_session(tx, &self.actor, &self.session)?;
         let session = sessions::by_id(tx, &self.session)?;
         let heard = tx.rows(
             "DELETE FROM notices WHERE session_id = $1 AND ord <= $2 RETURNING ord, notice",

@@ -268,6 +268,8 @@ impl Change for BindTask {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::not_a_worker(&self.actor, "give tasks to sessions")?;
+        actor::own_session(tx, &self.actor, &self.session)?;
+        actor::require(tx, &self.actor, &self.task)?;
         sessions::by_id(tx, &self.session)?;
         let task = tasks::by_id(tx, &self.task)?;
         if bind(tx, &task, &self.session)? {
@@ -295,6 +297,7 @@ impl Change for UnbindTask {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::not_a_worker(&self.actor, "take tasks from sessions")?;
+        actor::own_session(tx, &self.actor, &self.session)?;
         sessions::by_id(tx, &self.session)?;
         let task = tasks::by_id(tx, &self.task)?;
         if leave(tx, &task.id, &self.session)? {

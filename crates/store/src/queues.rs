@@ -187,7 +187,7 @@ impl Change for QueueStart {
     type Output = Option<QueueItem>;
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Option<QueueItem>, StoreError> {
-        actor::own_session(&self.actor, &self.session)?;
+        actor::own_session(tx, &self.actor, &self.session)?;
         let (session, queue) = load(tx, &self.session)?;
         if let Some(item) = queue.processing() {
             let message = format!("Task {} is being processed already; complete, fail or skip it first", item.task_id);
@@ -242,7 +242,7 @@ impl Change for QueueEnd {
     type Output = QueueStepped;
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<QueueStepped, StoreError> {
-        actor::own_session(&self.actor, &self.session)?;
+        actor::own_session(tx, &self.actor, &self.session)?;
         let (session, queue) = load(tx, &self.session)?;
         let skippable = if self.step == QueueStep::Skip { queue.next() } else { None };
         let Some(item) = queue.processing().or(skippable) else {
@@ -290,6 +290,8 @@ impl Change for QueuePush {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<QueueItem, StoreError> {
         actor::not_a_worker(&self.actor, "put tasks into queues")?;
+        actor::own_session(tx, &self.actor, &self.session)?;
+        actor::require(tx, &self.actor, &self.task)?;
         let (session, queue) = load(tx, &self.session)?;
         let task = tasks::by_id(tx, &self.task)?;
         let waits = |item: &&QueueItem| matches!(item.status, ItemStatus::Queued | ItemStatus::Processing);

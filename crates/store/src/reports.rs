@@ -35,7 +35,7 @@ pub struct Report {
     pub kind: ReportKind,
     /// In its words.
     pub message: Option<String>,
-    /// About which of its tasks; none means what [`Report::subjects`] says.
+    /// About which of its tasks; none means its only one, and all of them when it is done.
     pub tasks: Vec<TaskId>,
     /// What else is to be kept.
     pub metadata: Option<Json>,
@@ -73,7 +73,7 @@ impl Change for Report {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Reported, StoreError> {
         let id = self.session(tx)?;
-        actor::own_session(&self.actor, &id)?;
+        actor::own_session(tx, &self.actor, &id)?;
         let reporter = reporter(tx, &id)?;
         let bound = pairs::of_session(tx, &id)?;
         let subjects = self.subjects(tx, &id, &bound)?;
@@ -107,9 +107,12 @@ impl Report {
         }
     }
 
-    /// Who said last that they were done with a task, when the report is about its subtasks only: nobody begins anew.
+    /// Who said last that they were done with a task, when the report says so again or is about its subtasks only: nobody
+    /// begins anew.
     fn afterthought(&self, tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<SessionId>, StoreError> {
-        if self.tasks.is_empty() || self.tasks.contains(task) {
+        let again = self.kind == ReportKind::Complete && self.tasks.is_empty();
+        let beside = !self.tasks.is_empty() && !self.tasks.contains(task);
+        if !again && !beside {
             return Ok(None);
         }
         let last = tx.row(

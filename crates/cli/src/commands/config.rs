@@ -1,4 +1,4 @@
-//! `maestro config show`: the settings in force, and who set them.
+//! `maestro config`: the settings in force, and who set them.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,10 @@ use crate::screen::{self, clean, pad};
 use crate::world::World;
 
 pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandError> {
-    let ConfigCommand::Show { key, origin } = &args.command;
+    let (key, origin) = match &args.command {
+        ConfigCommand::Show { key, origin } => (key, origin),
+        ConfigCommand::Get { key } => return get(key, world),
+    };
     let loaded = config::load(world);
     let keys: Vec<Key> = match key {
         Some(name) => vec![known(name)?],
@@ -46,6 +49,17 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandErro
     let notes: String =
         loaded.problems.iter().map(|found: &Problem| screen::problem(found, world.note_paint)).collect();
     Ok(Reply::text(text).with_notes(notes).ending(exit))
+}
+
+/// One value as a script wants it: a text without quotes, anything else as JSON.
+fn get(name: &str, world: &World) -> Result<Reply, CommandError> {
+    let settings = config::settings(world)?;
+    let (value, _) = settings.get(known(name)?);
+    match value {
+        _ if world.json => Reply::json(&value),
+        Json::String(text) => Ok(Reply::text(format!("{}\n", clean(&text)))),
+        other => Ok(Reply::text(format!("{other}\n"))),
+    }
 }
 
 fn known(name: &str) -> Result<Key, CommandError> {

@@ -21,6 +21,7 @@ use crate::index;
 use crate::plans::{self, PlanFile};
 use crate::reply::Reply;
 use crate::screen::{clean, count, fit, pad};
+use crate::waiting::{Glance as ServerGlance, Waiting};
 use crate::world::World;
 
 /// How long the overview waits for the skills to be counted.
@@ -56,14 +57,18 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
                 Err(error) => json!({ "path": path.to_string_lossy(), "error": error.message() }),
             })
             .collect();
+        let (server, waiting) = match ServerGlance::at(world) {
+            ServerGlance::Running { url, waiting } => (Some(url), waiting),
+            ServerGlance::Stored | ServerGlance::Nothing => (None, Vec::new()),
+        };
         return Reply::json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "project": world.places.project.to_string_lossy(),
             "agents": agents,
             "skills": figures,
             "plans": plans,
-            "server": null,
-            "waiting": [],
+            "server": server,
+            "waiting": waiting,
             "config_errors": config_errors,
         }));
     }
@@ -82,8 +87,9 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     for (index, line) in plan_lines.iter().enumerate() {
         row(if index == 0 { "plans" } else { "" }, line);
     }
-    row("server", &server_line(world));
-    row("waits", "nothing waits for you");
+    let (server, waits) = server_lines(world);
+    row("server", &server);
+    row("waits", &waits);
     if config_errors > 0 {
         row("config", &world.paint.error(&count(config_errors, "error", "errors")));
     }
@@ -200,9 +206,23 @@ fn plan_lines(plans: &[Glance], world: &World) -> Vec<String> {
     lines
 }
 
-fn server_line(world: &World) -> String {
-    let record = world.maestro_home.join("run/server.json");
-    if record.exists() { format!("recorded in {}", clean(&world.short(&record))) } else { "not running".to_owned() }
+/// Whether a server runs, and what waits.
+fn server_lines(world: &World) -> (String, String) {
+    match ServerGlance::at(world) {
+        ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting_line(&waiting)),
+        ServerGlance::Stored => ("not running".to_owned(), "`maestro status` looks at what is stored".to_owned()),
+        ServerGlance::Nothing => ("not running".to_owned(), "nothing waits for you".to_owned()),
+    }
+}
+
+fn waiting_line(waiting: &[Waiting]) -> String {
+    match waiting {
+        [] => "nothing waits for you".to_owned(),
+        [first, rest @ ..] => {
+            let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+            format!("{}: {}: {}{more}", first.kind, clean(&first.name), clean(&first.text))
+        }
+    }
 }
 
 fn next_commands(plans: &[Glance], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {

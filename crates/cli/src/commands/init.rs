@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::error::CommandError;
 use crate::packs::SyncState;
 use crate::reply::Reply;
-use crate::screen::{self, clean_path};
+use crate::screen::{self, clean, clean_path};
 use crate::wire::{self, Project};
 use crate::world::World;
 use crate::{config, files, packs};
@@ -86,6 +86,9 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         } else {
             writeln!(text, "{} is there already and stays as it is.", clean_path(&shown))
         };
+    }
+    if let Ok(registered) = &registered {
+        let _ = writeln!(text, "Tasks and sessions here belong to the project {}.", clean(&registered.id));
     }
     text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
     let mut notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();

@@ -1,7 +1,7 @@
 //! `maestro up`: the server, in the foreground until it is told to end.
 
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use maestro_core::settings::Auth;
@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::UpArgs;
-use crate::client::hostname;
+use crate::client::{self, hostname};
 use crate::error::CommandError;
 use crate::found::ServerFile;
 use crate::reply::Reply;
@@ -37,6 +37,11 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| CommandError::io("the server cannot start its work", &error))?;
+    if runtime.block_on(client::running(world)).is_some() {
+        let url = ServerFile::read(&world.maestro_home).map(|file| file.url).unwrap_or_default();
+        return Err(CommandError::invalid(format!("a server on this database answers at {url} already"))
+            .hint("end it first, or name another database with --database"));
+    }
     let place = database::place(world);
     let database = database::shown(&place);
     let store = database::open(place)?;
@@ -46,7 +51,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
     let address = address.ok_or_else(|| CommandError::internal("the server has no address"))?;
     let file = ServerFile {
-        url: format!("http://{address}"),
+        url: format!("http://{}", reachable(address)),
         pid: std::process::id(),
         instance: uuid::Uuid::now_v7().to_string(),
         database,
@@ -68,6 +73,15 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     let server = Server { runtime, listeners, app, file, home: world.maestro_home.clone() };
     let json = world.json;
     Ok(Reply::stream(move |out| server.run(out, json)))
+}
+
+/// The address by which this machine reaches the server.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => (Ipv6Addr::LOCALHOST, address.port()).into(),
+        _ => address,
+    }
 }
 
 /// A server that is about to run.

@@ -8,7 +8,8 @@ use maestro_core::event::Event;
 use maestro_core::id::ProjectId;
 use maestro_core::plan::skill_hints;
 use maestro_core::{Problem, Role, RunId, Settings, SkillSelection, StepKind};
-use maestro_skills::{Catalogue, Lookup, Selector, Skill, TaskNeeds, for_role, instructions};
+use maestro_skills::render::{Part, References, body};
+use maestro_skills::{Catalogue, Lookup, Selector, Skill, TaskNeeds, for_role};
 use maestro_store::{ProjectById, Record, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json_, json};
@@ -19,7 +20,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, Sent, required, word};
 use crate::shelves::{Freshness, Shelf};
-use crate::wire::words::{Id, Part, SkillName, Step, Text};
+use crate::wire::words::{Id, Part as RoleWord, SkillName, Step, Text};
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -145,13 +146,12 @@ async fn one(app: &App, name: String, whose: Whose, freshness: Freshness) -> Res
         let skill = find(&shelf.catalogue, &name)?;
         let text = match skill.instructions {
             Some(_) => {
-                instructions(skill)
+                body(skill, Part::Body, References::Leave, usize::MAX)
                     .map_err(|error| ApiError::internal(format!("the text of `{name}` cannot be read: {error}")))?
-                    .bytes
+                    .text
             }
-            None => Vec::new(),
+            None => String::new(),
         };
-        let text = String::from_utf8_lossy(&text).into_owned();
         Ok(SkillJson { instructions: Some(text), ..SkillJson::from(skill) })
     };
     tokio::task::spawn_blocking(read).await.map_err(|error| ApiError::internal(error.to_string()))?
@@ -169,7 +169,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, ApiError>
 }
 
 /// The skills that a role's sessions get, dependencies first
-#[utoipa::path(get, path = "/api/skills/role/{role}", tag = "skills", params(("role" = Part, Path), Whose),
+#[utoipa::path(get, path = "/api/skills/role/{role}", tag = "skills", params(("role" = RoleWord, Path), Whose),
     responses((status = 200, body = [SkillJson]), Failures))]
 async fn of_role(
     State(app): State<App>,

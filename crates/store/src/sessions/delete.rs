@@ -24,6 +24,7 @@ impl Change for DeleteSession {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::not_a_worker(&self.actor, "delete sessions")?;
+        actor::own_session(tx, &self.actor, &self.id)?;
         let session = by_id(tx, &self.id)?;
         tasks::hold(tx, &session.tasks)?;
         for id in &session.tasks {

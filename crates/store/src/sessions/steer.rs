@@ -1,5 +1,7 @@
 //! How is a session told to wait, to go on or to end?
 
+use std::fmt;
+
 use maestro_core::id::SessionId;
 use maestro_core::notice::Notice;
 use maestro_core::session::{EndReason, Session, SessionStatus};
@@ -22,6 +24,32 @@ pub enum Order {
     Cancel,
 }
 
+impl Order {
+    /// What a session in this state can be told.
+    pub fn fitting(status: SessionStatus) -> &'static [Self] {
+        match status {
+            _ if status.is_over() => &[],
+            SessionStatus::Paused => &[Self::Resume, Self::Cancel],
+            _ => &[Self::Pause, Self::Cancel],
+        }
+    }
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Tells a session to wait, to go on or to end; its agent hears of it with its next call.
 #[derive(Debug, Clone)]
 pub struct Steer {
@@ -37,7 +65,7 @@ impl Change for Steer {
     type Output = Session;
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
-        actor::own_session(&self.actor, &self.id)?;
+        actor::own_session(tx, &self.actor, &self.id)?;
         if self.order == Order::Resume {
             actor::not_a_worker(&self.actor, "end its own pause")?;
         }
@@ -49,7 +77,7 @@ impl Change for Steer {
         };
         let refused = self.order == Order::Resume && session.status != SessionStatus::Paused;
         if refused || (session.status.is_over() && self.order != Order::Cancel) {
-            return Err(StoreError::SessionTransition { from: session.status, to: status });
+            return Err(StoreError::Steering { from: session.status, order: self.order });
         }
         if session.status == status && session.end == reason {
             return Ok(session);

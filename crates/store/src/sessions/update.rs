@@ -62,7 +62,7 @@ impl Change for UpdateSession {
     type Output = Session;
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
-        actor::own_session(&self.actor, &self.id)?;
+        actor::own_session(tx, &self.actor, &self.id)?;
         let mut session = by_id(tx, &self.id)?;
         if let Some(expected) = self.expected.filter(|expected| *expected != session.revision) {
             let id = self.id.to_string();
@@ -150,10 +150,11 @@ impl Change for AddTimeline {
     type Output = Session;
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
-        actor::own_session(&self.actor, &self.session)?;
+        actor::own_session(tx, &self.actor, &self.session)?;
         let session = by_id(tx, &self.session)?;
         if let Some(task) = &self.entry.task {
             tasks::by_id(tx, task)?;
+            actor::require(tx, &self.actor, task)?;
         }
         timeline::add(tx, &session.project, &session.id, &self.entry)?;
         touch(tx, &session)
@@ -177,7 +178,7 @@ impl Change for AddSessionEvent {
     type Output = Session;
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
-        actor::own_session(&self.actor, &self.session)?;
+        actor::own_session(tx, &self.actor, &self.session)?;
         let session = by_id(tx, &self.session)?;
         timeline::add_event(tx, &session.project, &session.id, &self.kind, self.data.as_ref())?;
         touch(tx, &session)

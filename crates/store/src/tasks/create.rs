@@ -87,6 +87,7 @@ impl CreateTask {
             (Some(parent), project) => self.project_of_parent(tx, parent, project.as_ref())?,
             (None, Some(project)) => {
                 actor::not_a_worker(&self.actor, "make tasks that are not below its own")?;
+                actor::in_project(tx, &self.actor, project)?;
                 projects::by_id(tx, project)?.id
             }
             (None, None) => return Err(StoreError::Invalid("Project ID is required".to_owned())),

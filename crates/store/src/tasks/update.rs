@@ -69,7 +69,7 @@ impl Change for UpdateTask {
             }
         }
         if let Some((session, status)) = &self.pair {
-            actor::own_session(&self.actor, session)?;
+            actor::own_session(tx, &self.actor, session)?;
             pairs::set(tx, &self.id, session, *status)?;
         }
         task = by_id(tx, &self.id)?;

@@ -1,0 +1,15 @@
+//! `maestro version`: which Maestro this is.
+
+use serde_json::json;
+
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::world::World;
+
+pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
+    let version = env!("CARGO_PKG_VERSION");
+    if world.json {
+        return Reply::json(&json!({ "version": version }));
+    }
+    Ok(Reply::text(format!("maestro {version}\n")))
+}
