@@ -42,6 +42,7 @@ fn the_overview_groups_the_commands() {
     More
       db           Copy, bring back and check the database
       config       Show the settings in force and where they come from
+      version      Print which Maestro this is
       completions  Print a completion script for your shell
       help         Explain a command or a topic
 

@@ -22,6 +22,7 @@ fn init_writes_a_config_that_turns_skills_on() {
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
     Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     ");
     assert_snapshot!(fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap(), @"
@@ -41,6 +42,7 @@ fn init_leaves_a_config_alone_that_is_there() {
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
     .maestro/config.toml is there already and stays as it is.
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     ");
     let kept = fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap();
@@ -85,6 +87,7 @@ fn init_below_the_project_writes_to_its_root() {
     assert_snapshot!(sandbox.maestro_in("web", &["init", "--yes"]), @"
     $ maestro init --yes
     Wrote ../.maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     ");
     assert!(sandbox.path(".maestro/config.toml").is_file());
@@ -102,6 +105,7 @@ fn init_copies_the_workspaces_skill_pack_with_everything_in_it() {
     $ maestro init --yes
     Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
     Copied the skill pack skills to ~/.local/share/maestro/skills/workspace-[DIGEST].
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     ");
     let copy = copy_of_pack(&sandbox).join("house-style");
@@ -152,6 +156,7 @@ fn packs_are_not_copied_where_that_is_turned_off() {
     assert_snapshot!(sandbox.maestro("init --yes --set skills_sync_on_start=false"), @"
     $ maestro init --yes --set skills_sync_on_start=false
     Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     ");
     assert!(!sandbox.sync_dir().exists());
@@ -165,6 +170,7 @@ fn a_pack_that_cannot_be_copied_is_a_warning_and_is_read_where_it_is() {
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
     Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     --- stderr
     warning[pack-not-synced]: the built-in skill pack was not copied: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
@@ -201,6 +207,7 @@ fn somebody_elses_directory_in_place_of_a_copy_is_left_alone() {
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
     Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     --- stderr
     warning[pack-not-synced]: the built-in skill pack was not copied: [HOME]/.local/share/maestro/skills/builtin exists and was not made by Maestro
@@ -299,6 +306,7 @@ fn init_writes_the_workers_skill_when_asked_and_once() {
     $ maestro init --yes --worker-skill
     Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
     Wrote .skills/maestro-worker: how an agent reports to Maestro.
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     ");
     for file in ["manifest.json", "skill.md", "skill.json"] {
@@ -311,6 +319,7 @@ fn init_writes_the_workers_skill_when_asked_and_once() {
     $ maestro init --yes --worker-skill
     .maestro/config.toml is there already and stays as it is.
     .skills/maestro-worker is there already and stays as it is.
+    Tasks and sessions here belong to the project [PROJECT-1].
     Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
     ");
     assert_eq!(fs::read(sandbox.path(".skills/maestro-worker/skill.md")).unwrap(), b"# Ours\n");

@@ -173,7 +173,7 @@ fn a_server_that_failed_is_asked_again() {
     let args = ["project", "list", "--server", &counter.url];
     assert_snapshot!(desk.sandbox.maestro_as(&[("MAESTRO_RETRY_DELAY", "1")], &args).stderr(), @"
     error: the server answered 500 Internal Server Error
-    hint: `maestro doctor` shows what is wrong here
+    hint: `maestro db check` looks at the database
     ");
 }
 

@@ -16,7 +16,7 @@ fn a_session_knows_who_it_is() {
     project   [PROJECT-1]
     tasks     [TASK-1]
     database  [HOME]/.maestro/maestro.db (no server)
-    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session resume, session cancel, session rename, session suggest-name, say, handoff create, handoff list, handoff accept, handoff complete, project list, project get, manifest generate, track-file, status, events, whoami, commands
+    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session cancel, session rename, session suggest-name, say, handoff create, handoff list, handoff accept, handoff complete, project list, project get, manifest generate, track-file, status, events, whoami, commands
     ");
     assert_snapshot!(desk.session("sess_w", &["whoami", "--json"]), @r#"
     $ MAESTRO_SESSION_ID=sess_w maestro whoami --json
@@ -59,7 +59,6 @@ fn a_session_knows_who_it_is() {
         "session needs-input",
         "session resume-working",
         "session pause",
-        "session resume",
         "session cancel",
         "session rename",
         "session suggest-name",
@@ -87,7 +86,7 @@ fn a_session_knows_who_it_is() {
     project   [PROJECT-1]
     tasks     [TASK-1]
     database  [HOME]/.maestro/maestro.db (no server)
-    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session resume, session cancel, session rename, session suggest-name, say, handoff create, handoff list, handoff accept, handoff complete, project list, project get, manifest generate, track-file, status, events, whoami, commands
+    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session cancel, session rename, session suggest-name, say, handoff create, handoff list, handoff accept, handoff complete, project list, project get, manifest generate, track-file, status, events, whoami, commands
     ");
     assert_eq!(desk.sandbox.maestro_as(&[("MAESTRO_SESSION_ID", "sess_gone")], &["whoami"]).code, 2);
 }
@@ -128,7 +127,6 @@ fn commands_say_what_a_role_may_use() {
       session needs-input
       session resume-working
       session pause           your own session
-      session resume          your own session
       session cancel          your own session
       session rename          your own session
       session suggest-name

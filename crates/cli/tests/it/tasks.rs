@@ -162,7 +162,7 @@ fn a_change_that_is_none_or_not_allowed_says_what_is() {
     assert_snapshot!(desk.person(&["task", "update", &desk.task, "--status", "blocked"]), @"
     $ maestro task update [TASK-1] --status blocked
     --- stderr
-    error: a task that is completed cannot become blocked; it may become: todo, in_progress, in_review, archived
+    error: a task that is completed cannot become blocked; possible: todo, in_progress, in_review, archived
     hint: nothing was changed
     --- exit 1
     ");

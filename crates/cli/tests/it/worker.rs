@@ -418,7 +418,8 @@ fn a_report_answers_programs_with_all_it_knows() {
       "changes": [
         "1 new subtask: One more"
       ],
-      "noticeCursor": 1
+      "noticeCursor": 1,
+      "subcommand": "progress"
     }
     "#);
     assert_snapshot!(desk.worker(&["update", "--json"]), @r#"
@@ -433,7 +434,8 @@ fn a_report_answers_programs_with_all_it_knows() {
       ],
       "notices": [],
       "changes": [],
-      "noticeCursor": 0
+      "noticeCursor": 0,
+      "subcommand": "progress"
     }
     "#);
 }

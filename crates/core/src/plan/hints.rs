@@ -31,8 +31,9 @@ impl Prose {
     /// Adds text that never starts a hint, such as code.
     pub(super) fn push_literal(&mut self, text: &str) {
         self.push_gap();
-        let glyphs = text.chars().map(|c| Glyph { c, literal: true });
-        self.glyphs.extend(glyphs);
+        // A line's end inside code is one blank, whichever way it is written.
+        let glyphs = text.replace("\r\n", " ").replace("\r ", " ");
+        self.glyphs.extend(glyphs.chars().map(|c| Glyph { c, literal: true }));
         self.push_gap();
     }
 

@@ -34,7 +34,7 @@ async fn what_is_no_json_is_refused(api: &Api) {
 
 async fn what_is_too_large_is_refused(api: &Api) {
     let answer = api.post("/api/projects", json!({ "name": "x".repeat(1024 * 1024) })).await;
-    assert_snapshot!(answer.line(), @"413 PAYLOAD_TOO_LARGE Failed to buffer the request body: length limit exceeded");
+    assert_snapshot!(answer.line(), @"413 PAYLOAD_TOO_LARGE the body is larger than a request may be (1 MiB)");
     assert_eq!(api.post("/api/projects", json!({ "name": "x".repeat(1000 * 1000) })).await.status, 201);
 }
 

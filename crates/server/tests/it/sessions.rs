@@ -235,12 +235,12 @@ async fn a_session_is_paused_resumed_and_cancelled(api: &Api) {
     let project = api.project().await;
     let path = format!("/api/sessions/{}", api.session(&project, &[]).await);
     let order = async |word: &str| api.post(&format!("{path}/{word}"), json!({})).await;
-    assert_snapshot!(order("resume").await.line(), @"409 INVALID_TRANSITION a session that is idle cannot become working; it may become: working, paused, completed, failed, stopped");
+    assert_snapshot!(order("resume").await.line(), @"409 INVALID_TRANSITION a session that is idle cannot be told to resume; possible: pause, cancel");
     assert_eq!(order("pause").await.body["status"], json!("paused"));
     assert_eq!(order("resume").await.body["status"], json!("idle"));
     let ended = order("cancel").await;
     assert_eq!((&ended.body["status"], &ended.body["endReason"]), (&json!("stopped"), &json!("cancelled")));
-    assert_snapshot!(order("pause").await.line(), @"409 INVALID_TRANSITION a session that is stopped cannot become paused; it may become: idle, working");
+    assert_snapshot!(order("pause").await.line(), @"409 INVALID_TRANSITION a session that is stopped cannot be told to pause; possible: nothing");
     api.patch(&path, json!({ "status": "working" })).await;
     api.patch(&path, json!({ "status": "completed" })).await;
     assert_snapshot!(api.patch(&path, json!({ "status": "working" })).await, @r#"
@@ -249,7 +249,7 @@ async fn a_session_is_paused_resumed_and_cancelled(api: &Api) {
       "error": true,
       "statusCode": 409,
       "code": "INVALID_TRANSITION",
-      "message": "a session that is completed cannot become working; it may become: nothing",
+      "message": "a session that is completed cannot become working; possible: nothing",
       "details": {
         "from": "completed",
         "to": "working",

@@ -217,7 +217,7 @@ async fn only_some_changes_of_status_are_possible(api: &Api) {
       "error": true,
       "statusCode": 409,
       "code": "INVALID_TRANSITION",
-      "message": "a task that is cancelled cannot become completed; it may become: todo, archived",
+      "message": "a task that is cancelled cannot become completed; possible: todo, archived",
       "details": {
         "from": "cancelled",
         "to": "completed",

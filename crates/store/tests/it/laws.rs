@@ -200,10 +200,16 @@ fn goes_on(task: &Task, tasks: &[Task], sessions: &[Session]) -> bool {
 }
 
 fn is_of_the_domain(refusal: &StoreError) -> bool {
-    use StoreError::{Forbidden, Invalid, NotFound, Rule, SessionTransition, TaskTransition};
+    use StoreError::{Forbidden, Invalid, NotFound, Rule, SessionTransition, Steering, TaskTransition};
     matches!(
         refusal,
-        NotFound { .. } | TaskTransition { .. } | SessionTransition { .. } | Rule(_) | Invalid(_) | Forbidden(_)
+        NotFound { .. }
+            | TaskTransition { .. }
+            | SessionTransition { .. }
+            | Steering { .. }
+            | Rule(_)
+            | Invalid(_)
+            | Forbidden(_)
     )
 }
 

@@ -108,6 +108,12 @@ proptest! {
 }
 
 #[test]
+fn a_line_end_inside_code_is_one_blank_however_it_is_written() {
+    let text = "- [ ] task\n(skill: ```- [ ] task\n[x]: u```2) ";
+    assert_eq!(parse(text), parse(&text.replace('\n', "\r\n")));
+}
+
+#[test]
 fn forty_thousand_lines_keep_their_line_numbers() {
     let task = "- [ ] a task with `code` and [a link](url)\n  by @pdf (skill: a)\n";
     let text = task.repeat(20_000);
