@@ -1,6 +1,11 @@
 //! Reports straight into the store, 64 at a time: what one costs on the writer's thread.
 
-#![allow(clippy::print_stdout, clippy::cast_precision_loss, clippy::unwrap_used, reason = "a measurement prints its result")]
+#![allow(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::unwrap_used,
+    reason = "a measurement prints its result"
+)]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,5 +64,8 @@ async fn main() {
     }
     let reports = rounds * sessions.len();
     let (commits, _) = store.commits();
-    println!("{reports} reports, {commits} commits, {:.1} µs each", started.elapsed().as_secs_f64() * 1e6 / reports as f64);
+    println!(
+        "{reports} reports, {commits} commits, {:.1} µs each",
+        started.elapsed().as_secs_f64() * 1e6 / reports as f64
+    );
 }

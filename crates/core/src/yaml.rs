@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value as Json};
@@ -70,8 +71,7 @@ pub struct Pair<'a> {
 }
 
 /// Why a text is not usable YAML.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlError {
     /// What is wrong.
     pub reason: String,
@@ -80,6 +80,14 @@ pub struct YamlError {
     /// Whether the text is refused for what it would cost rather than for its grammar.
     pub excessive: bool,
 }
+
+impl fmt::Display for YamlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for YamlError {}
 
 impl YamlError {
     fn excessive(reason: &str, span: &Span) -> Self {
