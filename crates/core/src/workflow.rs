@@ -1,0 +1,14 @@
+//! What is a workflow, and how does one walk through it?
+//!
+//! A definition is loaded from text with every finding at once, and never runs unless it is sound. A run is a value:
+//! what may happen next is decided from the definition, the run and an input, and nothing else moves it.
+
+pub mod condition;
+pub mod name;
+pub mod template;
+pub mod value;
+
+pub use condition::Condition;
+pub use name::{Name, Outcome, StepId};
+pub use template::{Reference, Template};
+pub use value::{Field, Type};
