@@ -4,11 +4,24 @@
 //! what may happen next is decided from the definition, the run and an input, and nothing else moves it.
 
 pub mod condition;
+pub mod definition;
+pub mod finding;
+mod graph;
+pub mod load;
+mod missing;
 pub mod name;
+mod names;
+mod reviews;
+mod scope;
 pub mod template;
+mod types;
 pub mod value;
+mod warnings;
 
 pub use condition::Condition;
+pub use definition::Workflow;
+pub use finding::{Finding, FindingCode};
+pub use load::{Callee, Surroundings, Tool, load};
 pub use name::{Name, Outcome, StepId};
 pub use template::{Reference, Template};
 pub use value::{Field, Type};

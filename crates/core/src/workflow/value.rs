@@ -74,6 +74,12 @@ impl Type {
         }
     }
 
+    /// The word for it with its article, for a message.
+    pub fn described(&self) -> String {
+        let article = if matches!(self, Self::Int | Self::Enum(_) | Self::Object(_)) { "an" } else { "a" };
+        format!("{article} {}", self.word())
+    }
+
     /// What a variable reads as before anything was written to it.
     pub fn empty(&self) -> Json {
         match self {

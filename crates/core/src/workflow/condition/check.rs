@@ -41,12 +41,12 @@ impl Checker<'_> {
             Condition::In(a, b) => self.within(a, b),
             Condition::Empty(a) => {
                 if let Some(kind @ (Type::Int | Type::Bool)) = self.operand(a) {
-                    self.fault(a, format!("{} is never empty", article(&kind)), "compare it with a value instead");
+                    self.fault(a, format!("{} is never empty", kind.described()), "compare it with a value instead");
                 }
             }
             Condition::Truth(a) => {
                 if let Some(kind) = self.operand(a).filter(|kind| *kind != Type::Bool) {
-                    let message = format!("{} is no condition by itself", article(&kind));
+                    let message = format!("{} is no condition by itself", kind.described());
                     self.fault(a, message, "compare it, or ask `is empty`");
                 }
             }
@@ -59,7 +59,7 @@ impl Checker<'_> {
             Relation::Equal | Relation::Unequal => self.same(a, &left, b, &right),
             _ if left == Type::Int && right == Type::Int => {}
             _ => {
-                let message = format!("{} and {} have no order", article(&left), article(&right));
+                let message = format!("{} and {} have no order", left.described(), right.described());
                 self.fault(a, message, "only numbers are compared with `<`, `<=`, `>`, `>=`");
             }
         }
@@ -72,7 +72,7 @@ impl Checker<'_> {
             (Type::Text | Type::Path, Type::Text | Type::Path) => {}
             (left, right) if left.word() == right.word() => {}
             (left, right) => {
-                let message = format!("{} never equals {}", article(left), article(right));
+                let message = format!("{} never equals {}", left.described(), right.described());
                 self.fault(b, message, "compare values of one type");
             }
         }
@@ -98,7 +98,7 @@ impl Checker<'_> {
     fn within(&mut self, a: &Operand, b: &Operand) {
         let (left, right) = (self.operand(a), self.operand(b));
         if let Some(kind) = right.filter(|kind| *kind != Type::List) {
-            self.fault(b, format!("{} holds no items", article(&kind)), "`in` asks a list: `x in ['a', 'b']`");
+            self.fault(b, format!("{} holds no items", kind.described()), "`in` asks a list: `x in ['a', 'b']`");
         }
         if let (Some(Type::Enum(values)), Operand::List(items, _)) = (left, b) {
             for (item, at) in items {
@@ -120,7 +120,7 @@ impl Checker<'_> {
             Operand::List(..) => Some(Type::List),
             Operand::Length(of, _) => {
                 if let Some(kind @ (Type::Int | Type::Bool | Type::Object(_))) = self.operand(of) {
-                    self.fault(of, format!("{} has no length", article(&kind)), "`length` counts a text or a list");
+                    self.fault(of, format!("{} has no length", kind.described()), "`length` counts a text or a list");
                 }
                 Some(Type::Int)
             }
@@ -130,9 +130,4 @@ impl Checker<'_> {
     fn fault(&mut self, operand: &Operand, message: String, help: &str) {
         self.faults.push(Fault { at: operand.at(), message, help: help.into() });
     }
-}
-
-fn article(kind: &Type) -> String {
-    let article = if matches!(kind, Type::Int | Type::Enum(_) | Type::Object(_)) { "an" } else { "a" };
-    format!("{article} {}", kind.word())
 }
