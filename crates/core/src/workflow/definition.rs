@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 pub use command::{Action, Argument, Builtin, Effects, Parse, Retry};
 pub use review::{Blocking, Check, Gate, Part, ReviewPart, Severity};
 pub use step::{
-    Agent, Assigned, Call, Case, Dispatch, EndStatus, Expected, ForEach, Mode, Options, OutcomeRule, Question, Route,
-    Session, Step, Target, Task, Validate, Work,
+    Agent, Assigned, Call, Case, Dispatch, EndStatus, Entry, Expected, ForEach, Mode, Options, OutcomeRule, Question,
+    Route, Session, Step, Target, Task, Validate, Work,
 };
 
 use super::name::{Name, StepId};

@@ -160,7 +160,7 @@ fn callees(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Re
     }
 }
 
-fn calls_back(name: &str, caller: &str, surroundings: &Surroundings<'_>) -> bool {
+fn calls_back(name: &str, own: &str, surroundings: &Surroundings<'_>) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![(name.to_owned(), 1)];
     while let Some((name, depth)) = open.pop() {
@@ -168,7 +168,7 @@ fn calls_back(name: &str, caller: &str, surroundings: &Surroundings<'_>) -> bool
         if depth > MAX_DEPTH || !seen.insert(name) {
             continue;
         }
-        if callee.calls.iter().any(|call| call == caller) {
+        if callee.calls.iter().any(|call| call == own) {
             return true;
         }
         open.extend(callee.calls.into_iter().map(|call| (call, depth + 1)));

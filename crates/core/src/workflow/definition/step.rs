@@ -263,8 +263,11 @@ pub enum Mode {
         group: usize,
     },
     /// One for each entry, and exactly these.
-    Roster(Vec<Vec<(Name, Placed<Template>)>>),
+    Roster(Vec<Entry>),
 }
+
+/// One entry of a roster: what `{item.NAME}` stands for.
+pub type Entry = Vec<(Name, Placed<Template>)>;
 
 /// What a dispatch goes through.
 #[derive(Debug, Clone, PartialEq)]

@@ -218,7 +218,7 @@ fn words(text: &str) -> Result<Vec<Word>, BadWord> {
             (Some(open), c) if c == open => quote = None,
             (Some('\''), c) => splitter.quoted(c, at),
             (_, '$' | '`') => return Err(operator(at, c)),
-            (Some(_), '\\') | (None, '\\') => {
+            (_, '\\') => {
                 let escaped = chars.next().map_or('\\', |(_, escaped)| escaped);
                 splitter.quoted(escaped, at);
             }

@@ -3,11 +3,11 @@
 use super::reader::Fields;
 use super::{Reader, next, params, review};
 use crate::workflow::definition::{
-    Agent, Call, Case, Dispatch, EndStatus, Expected, ForEach, Mode, OutcomeRule, Placed, Route, Session, Task, Work,
+    Agent, Call, Case, Dispatch, EndStatus, Entry, Expected, ForEach, Mode, OutcomeRule, Route, Session, Task, Work,
 };
 use crate::workflow::finding::FindingCode;
-use crate::workflow::name::{Name, Outcome};
-use crate::workflow::template::{Reference, Template};
+use crate::workflow::name::Outcome;
+use crate::workflow::template::Reference;
 use crate::yaml::{Node, Place, Value};
 
 /// The own fields of an `agent` step.
@@ -172,7 +172,7 @@ fn template_mode(node: &Node<'_>, group: Option<&Node<'_>>, reader: &mut Reader<
     }
 }
 
-fn roster(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Vec<Vec<(Name, Placed<Template>)>>> {
+fn roster(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Vec<Entry>> {
     let Value::List(items) = &node.value else {
         reader.find(FindingCode::E16, node.place, "a roster is a list", "write one entry for each sub-agent");
         return None;
