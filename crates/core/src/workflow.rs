@@ -5,6 +5,7 @@
 
 pub mod condition;
 pub mod definition;
+pub mod draw;
 pub mod finding;
 mod graph;
 pub mod load;
@@ -14,6 +15,7 @@ mod names;
 mod reviews;
 pub mod run;
 mod scope;
+pub mod simulate;
 pub mod template;
 mod types;
 pub mod value;
