@@ -5,6 +5,7 @@
 
 pub mod condition;
 pub mod definition;
+pub mod directive;
 pub mod draw;
 pub mod finding;
 mod graph;
@@ -12,6 +13,7 @@ pub mod load;
 mod missing;
 pub mod name;
 mod names;
+pub mod render;
 mod reviews;
 pub mod run;
 mod scope;
@@ -23,6 +25,7 @@ mod warnings;
 
 pub use condition::Condition;
 pub use definition::Workflow;
+pub use directive::Directive;
 pub use finding::{Finding, FindingCode};
 pub use load::{Callee, Surroundings, Tool, load};
 pub use name::{Name, Outcome, StepId};

@@ -1,5 +1,7 @@
 //! What follows from an input? Events, or a refusal that changes nothing.
 
+use serde_json::Value as Json;
+
 use super::ticket::fingerprint;
 use super::walk::{Move, Walk, defaults, params};
 use super::{Answer, Choice, Definition, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, Wait};
@@ -213,6 +215,14 @@ impl Walk<'_> {
         match (&position.wait, &step.work) {
             (Wait::Answer(asked), Work::Question(question)) => self.answered(step, question, asked.clone(), answer),
             (Wait::Decision, Work::Gate(gate)) => self.decided(step, gate, &answer),
+            (Wait::Command { progress: Progress::Unsure, .. }, _) => {
+                let possible = Choice::ALL.map(|choice| Outcome::new(choice.word())).to_vec();
+                let said = match &answer {
+                    Answer::Value(Json::String(word)) => Choice::ALL.into_iter().find(|choice| choice.word() == word),
+                    Answer::Value(_) | Answer::Declined | Answer::Cancelled => None,
+                };
+                self.consent(said.ok_or(Refusal::Outcome(possible))?)
+            }
             _ => Err(Refusal::NotAwaited(ticket.clone())),
         }
     }

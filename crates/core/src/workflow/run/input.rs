@@ -129,6 +129,20 @@ pub enum Choice {
     Abort,
 }
 
+impl Choice {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Again, Self::Done, Self::Abort];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Again => "again",
+            Self::Done => "done",
+            Self::Abort => "abort",
+        }
+    }
+}
+
 /// Why an input changes nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {

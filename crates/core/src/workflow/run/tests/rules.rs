@@ -160,6 +160,9 @@ fn a_lost_command_is_repeated_or_the_user_is_asked() {
     consent(&mut driver, Choice::Again);
     driver.execute(0, "");
     lose(&mut driver);
+    assert!(matches!(driver.answer("perhaps"), Err(Refusal::Outcome(_))));
+    driver.answer("again").unwrap();
+    lose(&mut driver);
     consent(&mut driver, Choice::Done);
     assert_eq!(driver.ended(), "success");
 }
