@@ -25,12 +25,12 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
         if scope::type_of(workflow, used.locals, used.reference).is_none() {
             let place = place(used, reader);
             unknown.entry(used.reference).or_insert((place, 0, used.locals)).1 += 1;
-        } else if let Some(step) = used.step.filter(|step| !written_before(workflow, &after, *step, used)) {
-            if unwritten.insert((used.reference, step)) {
-                let message = format!("`{}` is read here before anything has written it", used.reference);
-                let help = "give it a default, or write it on a way that leads here";
-                reader.find(FindingCode::E09, place(used, reader), message, help);
-            }
+        } else if let Some(step) = used.step.filter(|step| !written_before(workflow, &after, *step, used))
+            && unwritten.insert((used.reference, step))
+        {
+            let message = format!("`{}` is read here before anything has written it", used.reference);
+            let help = "give it a default, or write it on a way that leads here";
+            reader.find(FindingCode::E09, place(used, reader), message, help);
         }
     }
     for (reference, (place, times, locals)) in unknown {

@@ -69,12 +69,11 @@ fn named(workflow: &Workflow, name: &Name) -> Option<Type> {
 
 fn local(workflow: &Workflow, locals: Locals<'_>, name: &Name, field: Option<&Name>) -> Option<Type> {
     match locals {
-        Locals::None => None,
         Locals::Answer => (name.as_str() == "answer" && field.is_none()).then_some(Type::Text),
         // What the items of a list look like is not declared; whatever they have is text here.
         Locals::Item => (name.as_str() == "item").then_some(Type::Text),
         Locals::Result(fields) if name.as_str() == "result" => field.and_then(|field| field_of(fields, field)),
-        Locals::Result(_) => None,
+        Locals::None | Locals::Result(_) => None,
         Locals::Output(data, source) => {
             if let Some((_, value)) = data.iter().find(|(key, _)| key == name) {
                 let sole = value.value.sole().and_then(|reference| type_of(workflow, Locals::None, reference));

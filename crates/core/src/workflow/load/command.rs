@@ -182,15 +182,11 @@ fn split(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
         }
     }
     let mut arguments = arguments.into_iter();
-    match arguments.next() {
-        Some(Argument::Text(first)) => {
-            Some(Action::Program { program: program(&first, reader)?, arguments: arguments.collect() })
-        }
-        _ => {
-            reader.find(FindingCode::E14, node.place, "the command names no program", "begin with the program's name");
-            None
-        }
-    }
+    let Some(Argument::Text(first)) = arguments.next() else {
+        reader.find(FindingCode::E14, node.place, "the command names no program", "begin with the program's name");
+        return None;
+    };
+    Some(Action::Program { program: program(&first, reader)?, arguments: arguments.collect() })
 }
 
 /// A word of a command.

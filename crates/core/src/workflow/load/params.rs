@@ -57,14 +57,11 @@ fn declaration<'t>(node: &'t Node<'t>, reader: &mut Reader<'_>) -> Option<(Type,
         return word(node, None, reader).map(|kind| (kind, None));
     }
     let fields = reader.fields(node, "a declaration", KEYS);
-    let kind = match fields.get("type") {
-        Some(named) => word(named, Some(&fields), reader)?,
-        None => {
-            reader.find(FindingCode::E01, node.place, "the type is missing", "add `type: string` or another type");
-            return None;
-        }
+    let Some(named) = fields.get("type") else {
+        reader.find(FindingCode::E01, node.place, "the type is missing", "add `type: string` or another type");
+        return None;
     };
-    Some((kind, Some(fields)))
+    Some((word(named, Some(&fields), reader)?, Some(fields)))
 }
 
 fn word(node: &Node<'_>, fields: Option<&super::reader::Fields<'_>>, reader: &mut Reader<'_>) -> Option<Type> {

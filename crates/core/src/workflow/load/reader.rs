@@ -297,8 +297,8 @@ fn locate(source: &str, place: Place, text: &str, at: usize) -> Place {
     }
     let line_of_text = text.lines().nth(before.matches('\n').count()).unwrap_or_default();
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
-    let below = lines.iter().enumerate().skip(place.line - 1);
-    let found = below.filter_map(|(index, line)| Some((index, line.find(line_of_text)?))).next();
+    let mut below = lines.iter().enumerate().skip(place.line - 1);
+    let found = below.find_map(|(index, line)| Some((index, line.find(line_of_text)?)));
     match found {
         Some((index, indent)) => Place { line: index + 1, column: lines[index][..indent].chars().count() + column + 1 },
         None => place,

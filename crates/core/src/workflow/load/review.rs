@@ -35,14 +35,12 @@ pub(super) fn part<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> O
     let fields = reader.fields(node, "`review`", &["name", "part"]);
     let parts = Part::ALL.map(|part| (part.word(), part));
     let part = fields.get("part").and_then(|node| reader.word(node, "part of a review", &parts));
-    match reader.name_of(fields.get("name")).zip(part) {
-        Some(((review, place), part)) => Some(ReviewPart { review, place, part }),
-        None => {
-            let help = "write `review: {name: NAME, part: decompose | verify | fix}`";
-            reader.find(FindingCode::E01, node.place, "a review needs a name and a part", help);
-            None
-        }
-    }
+    let Some(((review, place), part)) = reader.name_of(fields.get("name")).zip(part) else {
+        let help = "write `review: {name: NAME, part: decompose | verify | fix}`";
+        reader.find(FindingCode::E01, node.place, "a review needs a name and a part", help);
+        return None;
+    };
+    Some(ReviewPart { review, place, part })
 }
 
 /// A gate's own fields.

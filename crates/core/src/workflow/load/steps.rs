@@ -185,15 +185,13 @@ fn own_work(kind: Kind, fields: &Fields<'_>, place: Place, reader: &mut Reader<'
 
 fn kind(item: &Node<'_>, id: &StepId, reader: &mut Reader<'_>) -> Option<Kind> {
     let crate::yaml::Value::Map(pairs) = &item.value else { return None };
-    match pairs.iter().find(|pair| pair.key == "type") {
-        Some(pair) => reader.word(&pair.value, "type of step", &KINDS),
-        None => {
-            let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
-            let help = format!("add `type:` with one of {}", words.join(", "));
-            reader.find(FindingCode::E01, item.place, format!("`{id}` has no type"), help);
-            None
-        }
-    }
+    let Some(pair) = pairs.iter().find(|pair| pair.key == "type") else {
+        let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
+        let help = format!("add `type:` with one of {}", words.join(", "));
+        reader.find(FindingCode::E01, item.place, format!("`{id}` has no type"), help);
+        return None;
+    };
+    reader.word(&pair.value, "type of step", &KINDS)
 }
 
 fn word(kind: Kind) -> &'static str {

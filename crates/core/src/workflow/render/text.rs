@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 use super::banner;
 use crate::workflow::definition::Expected;
 use crate::workflow::directive::{Directive, DispatchInfo, Finished, QuestionInfo};
+use crate::workflow::name::Outcome;
 use crate::workflow::value::in_text;
 
 /// A directive as plain text.
@@ -177,9 +178,10 @@ impl Page {
         if directive.result.is_empty() {
             return;
         }
-        self.heading(match directive.dispatches.is_empty() {
-            true => "RESULT (JSON on standard input of the command below):",
-            false => "RESULT of each sub-agent (JSON on standard input of its command):",
+        self.heading(if directive.dispatches.is_empty() {
+            "RESULT (JSON on standard input of the command below):"
+        } else {
+            "RESULT of each sub-agent (JSON on standard input of its command):"
         });
         for (name, declared) in &directive.result {
             let kind = declared.get("type").map(in_text).unwrap_or_default();
@@ -197,7 +199,7 @@ impl Page {
         } else if directive.question.is_some() {
             self.heading("NEXT: run this, ANSWER being what the user said");
         } else if directive.outcomes.len() > 1 {
-            let words: Vec<&str> = directive.outcomes.iter().map(|outcome| outcome.as_str()).collect();
+            let words: Vec<&str> = directive.outcomes.iter().map(Outcome::as_str).collect();
             self.heading(&format!("NEXT: run this, OUTCOME being one of {}", words.join(", ")));
         } else {
             self.heading("NEXT: run");
@@ -218,9 +220,10 @@ fn command(argv: &[String]) -> String {
     for word in argv {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./#:=".contains(c);
         // A word that begins with `#` would be a comment.
-        let quoted = match !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
+        let quoted = if !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
         };
         let _ = write!(text, "{}{quoted}", if text.is_empty() { "" } else { " " });
     }

@@ -23,16 +23,15 @@ pub fn decide(definition: &Definition, run: &Run, input: Input) -> Result<Vec<Ru
 
 /// Whether a run in this status takes such an input at all.
 fn allowed(run: &Run, input: &Input) -> Result<(), Refusal> {
+    // A command that runs while somebody pauses still comes to its end.
+    let even_paused = matches!(input, Input::Resume | Input::Cancel | Input::Finished { .. } | Input::Lost { .. });
     match (&run.status, input) {
-        (Status::New, Input::Start { .. }) => Ok(()),
-        (Status::New, _) => Err(Refusal::NotStarted),
+        (Status::New, input) if !matches!(input, Input::Start { .. }) => Err(Refusal::NotStarted),
         (Status::Ended(_) | Status::Cancelled, _) => Err(Refusal::Over),
-        (_, Input::Start { .. }) => Err(Refusal::AlreadyStarted),
-        // A command that runs while somebody pauses still comes to its end.
-        (Status::Paused, Input::Resume | Input::Cancel | Input::Finished { .. } | Input::Lost { .. }) => Ok(()),
-        (Status::Paused, _) => Err(Refusal::Paused),
+        (Status::Paused | Status::Active, Input::Start { .. }) => Err(Refusal::AlreadyStarted),
+        (Status::Paused, _) if !even_paused => Err(Refusal::Paused),
         (Status::Active, Input::Resume) => Err(Refusal::NotPaused),
-        (Status::Active, _) => Ok(()),
+        (Status::New | Status::Paused | Status::Active, _) => Ok(()),
     }
 }
 

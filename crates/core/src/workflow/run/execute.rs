@@ -32,7 +32,7 @@ impl<'d> Walk<'d> {
         finish: Finish,
     ) -> Result<Move, Refusal> {
         let (outcome, code, reason) = match finish {
-            Finish::Exited { code: 0, output } => match self.keep(step, parse, output) {
+            Finish::Exited { code: 0, output } => match self.keep(step, parse, &output) {
                 Ok(()) => return self.executed(step, Outcome::OK, Some(0), None),
                 Err(unfit) => (Outcome::FAIL, Some(0), unfit.0),
             },
@@ -71,7 +71,7 @@ impl<'d> Walk<'d> {
     }
 
     /// Stores what a command printed, cut where it is too long, if it fits the variable.
-    fn keep(&mut self, step: &Step, parse: Parse, output: String) -> Result<(), Unfit> {
+    fn keep(&mut self, step: &Step, parse: Parse, output: &str) -> Result<(), Unfit> {
         let Some((name, _)) = &step.store else { return Ok(()) };
         let workflow = self.workflow().map_err(|refusal| Unfit(refusal.to_string()))?;
         let Some(variable) = workflow.variable(name) else { return Ok(()) };
@@ -83,9 +83,9 @@ impl<'d> Walk<'d> {
                 }
                 Json::String(text)
             }
-            Parse::Lines => Json::Array(lines(&output).into_iter().map(Json::String).collect()),
+            Parse::Lines => Json::Array(lines(output).into_iter().map(Json::String).collect()),
             Parse::Json => {
-                serde_json::from_str(&output).map_err(|error| Unfit(format!("it printed no JSON: {error}")))?
+                serde_json::from_str(output).map_err(|error| Unfit(format!("it printed no JSON: {error}")))?
             }
         };
         let value =

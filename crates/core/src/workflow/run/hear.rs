@@ -166,7 +166,9 @@ impl<'d> Walk<'d> {
                 let mut added = review::items(result, declared.max_items).map_err(Refusal::Result)?;
                 // Several sub-agents may each say a part of what is to be checked.
                 if let Some(child) = child.filter(|_| !items.is_empty()) {
-                    added.iter_mut().for_each(|item| item.id = format!("{}-{}", child.name, item.id));
+                    for item in &mut added {
+                        item.id = format!("{}-{}", child.name, item.id);
+                    }
                 }
                 let all: Vec<_> = items.into_iter().chain(added).collect();
                 if all.len() > declared.max_items {

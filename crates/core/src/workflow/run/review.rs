@@ -117,10 +117,9 @@ pub(super) fn judgements(result: &mut Map<String, Json>, given: &[&str]) -> Resu
 pub(super) fn record(items: &mut [Item], judgements: &[Judgement]) {
     for judgement in judgements {
         let Some(item) = items.iter_mut().find(|item| item.id == judgement.id) else { continue };
-        let (status, evidence, finding) = match judgement.pass {
-            true => (ItemStatus::Pass, Some(judgement.text.clone()), None),
-            false => (ItemStatus::Fail, None, Some(judgement.text.clone())),
-        };
+        let said = Some(judgement.text.clone());
+        let (status, evidence, finding) =
+            if judgement.pass { (ItemStatus::Pass, said, None) } else { (ItemStatus::Fail, None, said) };
         (item.status, item.evidence, item.finding) = (status, evidence, finding);
     }
 }

@@ -116,9 +116,10 @@ fn review_items(step: &Step, given: &[Json]) -> Vec<Map<String, Json>> {
                 given.iter().map(judge).collect::<Json>()
             };
             let one = |status: &str| json!([{"id": "1", "status": status, "evidence": "e", "finding": "f"}]);
-            match given.is_empty() {
-                true => vec![items(one("pass")), items(one("fail")), Map::new()],
-                false => vec![items(judged("pass")), items(judged("fail")), Map::new()],
+            if given.is_empty() {
+                vec![items(one("pass")), items(one("fail")), Map::new()]
+            } else {
+                vec![items(judged("pass")), items(judged("fail")), Map::new()]
             }
         }
         Part::Fix => vec![Map::new()],
@@ -151,7 +152,7 @@ fn finishes(workflow: &Workflow, step: &Step) -> Vec<Finish> {
             all.extend(examples(&variable.kind, workflow).iter().map(|value| exited(0, text(value))));
         }
         (Work::Command { parse: Parse::Lines, .. }, Some(_)) => {
-            all.extend([exited(0, String::new()), exited(0, "x".into())])
+            all.extend([exited(0, String::new()), exited(0, "x".into())]);
         }
         _ => all.push(exited(0, "x".into())),
     }

@@ -70,7 +70,7 @@ const HELPER: &str = "name: helper\nsteps:\n- {id: s0, type: agent, next: {ok: e
 
 /// An input for what is waited for, good or bad as the seed says.
 fn respond(effect: &Effect, seed: u8, now: i64) -> Input {
-    let outcome = if seed % 3 == 0 { Outcome::FAIL } else { Outcome::OK };
+    let outcome = if seed.is_multiple_of(3) { Outcome::FAIL } else { Outcome::OK };
     let report = |ticket: &Ticket, result| Input::Report {
         ticket: ticket.clone(),
         outcome: Some(outcome.clone()),
@@ -81,22 +81,22 @@ fn respond(effect: &Effect, seed: u8, now: i64) -> Input {
     };
     let items = json!({"items": [{"check": "c", "severity": "MUST"}, {"check": "d", "severity": "COULD"}]});
     match effect {
-        Effect::Instruct { ticket, .. } if seed % 2 == 0 => report(ticket, items),
+        Effect::Instruct { ticket, .. } if seed.is_multiple_of(2) => report(ticket, items),
         Effect::Instruct { ticket, .. } => report(ticket, json!({})),
         Effect::Delegate { ticket, child, .. } => {
-            let status = if seed % 5 == 0 { "fail" } else { "pass" };
+            let status = if seed.is_multiple_of(5) { "fail" } else { "pass" };
             let judged = child.items.iter().filter_map(|item| item.get("id"));
             let judged = judged.map(|id| json!({"id": id, "status": status, "evidence": "e", "finding": "f"}));
             let judged: Vec<_> = judged.collect();
             report(ticket, if judged.is_empty() { json!({}) } else { json!({"items": judged}) })
         }
         Effect::Execute { ticket, .. } => Input::Started { ticket: ticket.clone(), now },
-        Effect::Await { ticket } if seed % 7 == 0 => Input::Lost { ticket: ticket.clone(), now },
-        Effect::Await { ticket } if seed % 11 == 0 => {
+        Effect::Await { ticket } if seed.is_multiple_of(7) => Input::Lost { ticket: ticket.clone(), now },
+        Effect::Await { ticket } if seed.is_multiple_of(11) => {
             Input::Finished { ticket: ticket.clone(), finish: Finish::TimedOut, now }
         }
         Effect::Await { ticket } => {
-            let finish = Finish::Exited { code: i32::from(seed % 3 == 0), output: "out".into() };
+            let finish = Finish::Exited { code: i32::from(seed.is_multiple_of(3)), output: "out".into() };
             Input::Finished { ticket: ticket.clone(), finish, now }
         }
         Effect::Ask { ticket, asked, .. } => {
@@ -153,7 +153,7 @@ proptest! {
             turn += 1;
             prop_assert!(turn < 5_000, "the run does not end: {:#?}", driver.run.position());
             let now = i64::try_from(turn).unwrap() * 1000;
-            if seed % 13 == 0 {
+            if seed.is_multiple_of(13) {
                 let before = driver.run.clone();
                 if driver.give(noise(seed, now)).is_err() {
                     prop_assert_eq!(&driver.run, &before);

@@ -11,9 +11,9 @@ fn ten_thousand_transitions_of_a_workflow_of_25_steps_are_made() {
     let mut text = "name: w\nlimits: {max_transitions: 10000}\nsteps:\n".to_owned();
     for index in 0..25 {
         let next = (index + 1) % 25;
-        write!(
+        writeln!(
             text,
-            "- {{id: s{index}, type: agent, max_visits: 10000, next: {{ok: s{next}, fail: end, exhausted: end}}}}\n"
+            "- {{id: s{index}, type: agent, max_visits: 10000, next: {{ok: s{next}, fail: end, exhausted: end}}}}"
         )
         .unwrap();
     }
