@@ -2,6 +2,7 @@
 
 mod server;
 mod skills;
+mod workflow;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
 };
+pub(crate) use workflow::{GraphFormat, WorkflowArgs, WorkflowCommand};
 
 /// Gives coding agents the right skills, and finds the next task of a plan.
 #[derive(Debug, Parser)]
@@ -64,6 +66,9 @@ pub(crate) enum Command {
     /// Find the next task of a Markdown plan
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Plan(PlanArgs),
+    /// List, check, draw and simulate workflows
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Workflow(WorkflowArgs),
     /// Start the server
     Up(UpArgs),
     /// Tell how the work goes, and hear what changed

@@ -12,6 +12,7 @@ mod prompt;
 mod skills;
 mod up;
 mod update;
+mod workflow;
 
 use crate::args::{Cli, Command};
 use crate::error::CommandError;
@@ -27,6 +28,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Skills(args)) => skills::run(args, world),
         Some(Command::Prompt(args)) => prompt::run(args, world),
         Some(Command::Plan(args)) => plan::run(args, world),
+        Some(Command::Workflow(args)) => workflow::run(args, world),
         Some(Command::Up(args)) => up::run(args, world),
         Some(Command::Update(args)) => update::run(args, world),
         Some(Command::Events(args)) => events::run(args, world),

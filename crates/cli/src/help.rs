@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["init", "up", "doctor"]),
     ("Skills", &["skills"]),
-    ("Work", &["plan", "prompt", "update"]),
+    ("Work", &["plan", "prompt", "workflow", "update"]),
     ("Watch and steer", &["events"]),
     ("More", &["config", "completions", "help"]),
 ];
@@ -54,6 +54,10 @@ What agents and programs call. Each prints data to standard output and takes --j
   maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
   maestro prompt PLAN.md|TASK      what an agent is told: {text, tokens, events, cut, left_out}
   maestro plan list PLAN.md --json {tasks, problems, done, total}
+  maestro workflow list --json     [{name, description, steps, path, sound}]
+  maestro workflow show NAME --json {name, params, steps, start, …}: what a workflow consists of
+  maestro workflow check --json    [{name, path, sound, findings}]: everything wrong with definitions
+  maestro workflow simulate NAME --json {ends, never_reached, never_taken, states, complete}
   maestro config show --json       every setting with its origin
   maestro doctor --json            {ok, problems, roots, agents, settings}
 

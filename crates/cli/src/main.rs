@@ -20,6 +20,7 @@ mod reply;
 mod screen;
 mod shelves;
 mod worker;
+mod workflows;
 mod world;
 
 use std::process::ExitCode;

@@ -26,4 +26,5 @@ mod skills_select;
 mod skills_show;
 mod skills_sync;
 mod skills_validate;
+mod workflow;
 mod workspace;

@@ -162,14 +162,11 @@ fn program(template: &Placed<Template>, reader: &mut Reader<'_>) -> Option<Strin
 
 fn split(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
     let text = reader.text(node)?;
-    let words = match words(&text) {
-        Ok(words) => words,
-        Err(bad) => {
-            let place = reader.place_at(node, &text, bad.at);
-            reader.find(FindingCode::E14, place, bad.message, bad.help);
-            return None;
-        }
-    };
+    let (words, bad) = words(&text);
+    for bad in bad {
+        let place = reader.place_at(node, &text, bad.at);
+        reader.find(FindingCode::E14, place, bad.message, bad.help);
+    }
     let mut arguments = Vec::new();
     for word in words {
         let place = reader.place_at(node, &text, word.at);
@@ -204,16 +201,18 @@ struct BadWord {
     help: &'static str,
 }
 
-/// The words of a command by POSIX rules for quotes, without anything a shell would do to them.
-fn words(text: &str) -> Result<Vec<Word>, BadWord> {
+/// The words of a command by POSIX rules for quotes, without anything a shell would do to them, and what only a shell
+/// could understand.
+fn words(text: &str) -> (Vec<Word>, Vec<BadWord>) {
     let mut splitter = Splitter::default();
+    let mut bad: Vec<BadWord> = Vec::new();
     let mut quote: Option<(char, usize)> = None;
-    let mut chars = text.char_indices();
+    let mut chars = text.trim_end().char_indices();
     while let Some((at, c)) = chars.next() {
         match (quote.map(|(quote, _)| quote), c) {
             (Some(open), c) if c == open => quote = None,
             (Some('\''), c) => splitter.quoted(c, at),
-            (_, '$' | '`') => return Err(operator(at, c)),
+            (_, '$' | '`') => bad.push(operator(at, c)),
             (_, '\\') => {
                 let escaped = chars.next().map_or('\\', |(_, escaped)| escaped);
                 splitter.quoted(escaped, at);
@@ -223,18 +222,23 @@ fn words(text: &str) -> Result<Vec<Word>, BadWord> {
                 splitter.begin(at);
                 quote = Some((c, at));
             }
-            (None, '\n') if text[at..].trim().is_empty() => {}
-            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '\n') => return Err(operator(at, c)),
-            (None, '~') if splitter.open.is_none() => return Err(operator(at, c)),
+            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '\n') => {
+                splitter.end();
+                // `&&` and `$(` are one operator, and told once.
+                if bad.last().is_none_or(|last| last.at + 1 != at) {
+                    bad.push(operator(at, c));
+                }
+            }
+            (None, '~') if splitter.open.is_none() => bad.push(operator(at, c)),
             (None, c) if c.is_whitespace() => splitter.end(),
             (None, c) => splitter.bare(c, at),
         }
     }
     if let Some((_, at)) = quote {
-        return Err(BadWord { at, message: "the quote is never closed".into(), help: "close it" });
+        bad.push(BadWord { at, message: "the quote is never closed".into(), help: "close it" });
     }
     splitter.end();
-    Ok(splitter.done)
+    (splitter.done, bad)
 }
 
 #[derive(Default)]
@@ -294,7 +298,9 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<(String, bool)> {
-        words(text).map_err(|bad| bad.message).unwrap().into_iter().map(|word| (word.text, word.glob)).collect()
+        let (words, bad) = words(text);
+        assert_eq!(bad.iter().map(|bad| bad.at).collect::<Vec<_>>(), [0; 0], "{text}");
+        words.into_iter().map(|word| (word.text, word.glob)).collect()
     }
 
     #[test]
@@ -309,19 +315,19 @@ mod tests {
 
     #[test]
     fn what_only_a_shell_understands_is_refused_with_its_place() {
+        let places = |text: &str| words(text).1.iter().map(|bad| bad.at).collect::<Vec<_>>();
         for (text, at) in [
-            ("a | b", 2),
-            ("a; b", 1),
-            ("a && b", 2),
-            ("a > b", 2),
-            ("a $(b)", 2),
-            ("a \"`b`\"", 3),
-            ("~/x", 0),
-            ("a\nb", 1),
+            ("a | b; c", &[2, 5][..]),
+            ("a && b", &[2]),
+            ("a > b", &[2]),
+            ("a $(b)", &[2, 5]),
+            ("a \"`b`\"", &[3, 5]),
+            ("~/x", &[0]),
+            ("a\nb", &[1]),
+            ("a 'b", &[2]),
         ] {
-            assert_eq!(words(text).map_err(|bad| bad.at).unwrap_err(), at, "{text}");
+            assert_eq!(places(text), at, "{text}");
         }
-        assert!(words("a 'b").is_err());
     }
 
     proptest! {
