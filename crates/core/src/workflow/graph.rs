@@ -28,7 +28,7 @@ pub(super) fn start(node: Option<&Node<'_>>, steps: &[Step], top: Place, reader:
 pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
     let graph = Graph::of(workflow);
     outcomes_are_routed(workflow, reader);
-    bounds(workflow, &graph, reader);
+    bounds(workflow, reader);
     if !unknown_targets(workflow, reader) {
         // With a route that leads nowhere, its step and those behind it would be blamed for the slip of a pen.
         reachable(workflow, &graph, reader);
@@ -66,24 +66,18 @@ impl Graph {
         })
     }
 
-    /// Which steps can come after the step at `from`, passing only steps that may be passed. The step itself is among
-    /// them only if a way leads back.
-    fn behind(&self, from: usize, may_pass: &dyn Fn(usize) -> bool) -> BTreeSet<usize> {
+    /// Which steps can come after the step at `from`; itself only if a way leads back.
+    pub(super) fn after(&self, from: usize) -> BTreeSet<usize> {
         let mut seen = BTreeSet::new();
         let mut open = vec![from];
         while let Some(index) = open.pop() {
-            for next in self.next(index).filter(|next| may_pass(*next)) {
+            for next in self.next(index) {
                 if seen.insert(next) {
                     open.push(next);
                 }
             }
         }
         seen
-    }
-
-    /// Which steps can come after the step at `from`.
-    pub(super) fn after(&self, from: usize) -> BTreeSet<usize> {
-        self.behind(from, &|_| true)
     }
 }
 
@@ -144,14 +138,19 @@ fn ends(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
     }
 }
 
-/// Steps whose visits are counted break a cycle; what is left must not go round.
-fn bounds(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
-    let free = |index: usize| {
-        let step = &workflow.steps[index];
-        step.max_visits.is_none() && !matches!(step.work, Work::Gate(_))
-    };
-    let count = workflow.steps.len();
-    let round: Vec<BTreeSet<usize>> = (0..count).map(|index| graph.behind(index, &free)).collect();
+/// Visits that are counted and rounds of a gate break a cycle; what is left must not go round.
+fn bounds(workflow: &Workflow, reader: &mut Reader<'_>) {
+    let mut free = workflow.clone();
+    for step in &mut free.steps {
+        let bounded: Vec<Outcome> = step.next.keys().filter(|outcome| is_bounded(step, outcome)).cloned().collect();
+        step.next.retain(|outcome, _| !bounded.contains(outcome));
+        if let (Some(_), Work::Conditional { cases, otherwise }) = (step.max_visits, &mut step.work) {
+            cases.clear();
+            *otherwise = None;
+        }
+    }
+    let graph = Graph::of(&free);
+    let round: Vec<BTreeSet<usize>> = (0..workflow.steps.len()).map(|index| graph.after(index)).collect();
     let mut told = BTreeSet::new();
     for (index, step) in workflow.steps.iter().enumerate() {
         if !round[index].contains(&index) || told.contains(&index) {
@@ -159,7 +158,14 @@ fn bounds(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
         }
         told.extend(round[index].iter().copied().filter(|other| round[*other].contains(&index)));
         let message = format!("`{}` can be reached from itself without end", step.id);
-        let help = "add `max_visits:` to a step of the cycle, and route its `exhausted`";
+        let help = "add `max_visits:` to a step of the cycle, and let its `exhausted` lead out of it";
         reader.find(FindingCode::E08, step.place, message, help);
     }
+}
+
+/// Whether a way can be taken a limited number of times only. A step whose visits are used up is still passed by
+/// `exhausted`, one that is not needed by `skip`; a gate counts how often it fails, not how often it lets through.
+fn is_bounded(step: &Step, outcome: &Outcome) -> bool {
+    let counted = step.max_visits.is_some() && *outcome != Outcome::EXHAUSTED && *outcome != Outcome::SKIP;
+    counted || (matches!(step.work, Work::Gate(_)) && *outcome == Outcome::FAIL)
 }

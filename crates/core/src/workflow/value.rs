@@ -118,7 +118,7 @@ impl Type {
             (Self::Enum(values), value) => Err(Unfit(format!("{} is none of {}", show(&value), values.join(", ")))),
             (Self::List, Json::Array(items)) => Ok(Json::Array(items)),
             (Self::Path, Json::String(text)) => inside(text),
-            (Self::Object(fields), Json::Object(map)) => admit_fields(fields, map).map(Json::Object),
+            (Self::Object(fields), Json::Object(map)) => declared_only(fields, map).map(Json::Object),
             (_, value) => Err(self.not(&value)),
         }
     }
@@ -126,6 +126,14 @@ impl Type {
     fn not(&self, value: &Json) -> Unfit {
         Unfit(format!("{} is no {}", show(value), self.word()))
     }
+}
+
+/// The declared fields of an object. What else it holds was not asked for: a program prints what it prints.
+fn declared_only(fields: &[Field], mut map: Map<String, Json>) -> Result<Map<String, Json>, Unfit> {
+    if !fields.is_empty() {
+        map.retain(|key, _| fields.iter().any(|field| field.name.as_str() == key));
+    }
+    admit_fields(fields, map)
 }
 
 /// The values of declared fields. A field that is missing or unknown is refused, so that a result can be relied on.
@@ -198,12 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn an_object_has_exactly_its_declared_fields() {
+    fn an_object_has_its_declared_fields_and_a_result_no_other() {
         let name = Name::parse("n").unwrap();
         let field = Field { name, kind: Type::Int, append: false, max_length: 10, description: None };
-        let object = Type::Object(vec![field]);
+        let object = Type::Object(vec![field.clone()]);
         assert_eq!(object.admit(json!({"n": "1"}), 99), Ok(json!({"n": 1})));
         assert!(object.admit(json!({}), 99).is_err());
-        assert!(object.admit(json!({"n": 1, "m": 2}), 99).is_err());
+        assert_eq!(object.admit(json!({"n": 1, "m": 2}), 99), Ok(json!({"n": 1})));
+        let result = Map::from_iter([("n".to_owned(), json!(1)), ("m".to_owned(), json!(2))]);
+        assert!(admit_fields(&[field], result).is_err());
     }
 }

@@ -30,7 +30,7 @@ pub(in crate::workflow) fn outcomes(step: &Step) -> Vec<Outcome> {
     let more = [
         (step.max_visits.is_some(), Outcome::EXHAUSTED),
         (step.timeout.is_some(), Outcome::TIMEOUT),
-        (step.when.is_some() && !matches!(step.work, Work::End { .. }), Outcome::SKIP),
+        (step.when.is_some(), Outcome::SKIP),
     ];
     for (has, outcome) in more {
         if has && !found.contains(&outcome) {

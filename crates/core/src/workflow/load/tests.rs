@@ -50,6 +50,10 @@ const CASES: &[(&str, &str)] = &[
         "name: w\nsteps:\n- {id: a, type: command, command: ls, next: {ok: b, fail: end}}\n- {id: b, type: command, command: ls, next: {ok: a, fail: end}}\n",
     ),
     (
+        "E08 an exhausted step that leads back, a gate that passes for ever",
+        "name: w\nsteps:\n- {id: a, type: command, command: ls, max_visits: 3, next: {ok: b, fail: end, exhausted: b}}\n- {id: b, type: command, command: ls, next: {ok: a, fail: c}}\n- {id: c, type: command, command: ls, next: {ok: g, fail: g}}\n- {id: g, type: gate, checks: [c], next: {pass: c, fail: c, exhausted: end}}\n",
+    ),
+    (
         "E09 never declared",
         "name: w\nparams: {role: string}\nsteps:\n- {id: a, type: command, command: 'echo {rloe} {params.rule} {steps.a.result.x}'}\n",
     ),

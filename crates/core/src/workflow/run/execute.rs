@@ -64,7 +64,8 @@ impl<'d> Walk<'d> {
             _ => false,
         });
         if is_check {
-            let workflow = workflow.name.clone();
+            // The name it was called by, which need not be the one it gives itself.
+            let workflow = self.frame()?.workflow.clone();
             self.emit(RunEvent::Checked { workflow, step: id.clone(), outcome: outcome.clone() });
         }
         Ok(Move::Leave(id, outcome))

@@ -8,6 +8,19 @@ use crate::workflow::definition::{Agent, Part, Step, Work};
 use crate::workflow::name::Outcome;
 use crate::workflow::value::{Unfit, admit_fields};
 
+/// How many bytes a report's result may have, and what results that add up may come to.
+const MAX_RESULT: usize = 256 * 1024;
+
+fn bounded(result: &Map<String, Json>) -> Result<(), Refusal> {
+    let size = serde_json::to_string(result).map_or(usize::MAX, |text| text.len());
+    if size <= MAX_RESULT {
+        return Ok(());
+    }
+    Err(Refusal::Result(Unfit(format!(
+        "it has {size} bytes, and {MAX_RESULT} are allowed; write to a file and name it"
+    ))))
+}
+
 impl<'d> Walk<'d> {
     pub(super) fn report(
         &mut self,
@@ -20,6 +33,7 @@ impl<'d> Walk<'d> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
             return Err(Refusal::OtherDefinition);
         };
+        bounded(&result)?;
         match (position.wait.clone(), &step.work) {
             (Wait::Agent, Work::Agent(agent)) => {
                 self.set_variables(set)?;
@@ -100,6 +114,7 @@ impl<'d> Walk<'d> {
                 self.emit(RunEvent::Set { name: field.name.clone(), value });
             }
         }
+        bounded(&result)?;
         self.emit(RunEvent::Resulted { step: step.id.clone(), result });
         Ok(())
     }

@@ -147,12 +147,7 @@ impl<'d> Walk<'d> {
 
     fn leave(&mut self, id: &StepId, outcome: Outcome) -> Result<Move, Refusal> {
         let step = self.step(id)?;
-        let most = self.workflow()?.max_transitions;
         self.emit(RunEvent::Left { step: id.clone(), outcome: outcome.clone() });
-        if self.frame()?.transitions >= most {
-            let message = format!("the limit of {most} transitions is reached at `{id}`");
-            return Ok(Move::End(EndStatus::Failure, Some(message)));
-        }
         let target = match (step.route(&outcome), step.route(&Outcome::OK)) {
             (Some(target), _) => target.clone(),
             (None, Some(target)) if step.optional => {
@@ -256,16 +251,20 @@ impl<'d> Walk<'d> {
         })
     }
 
-    fn call(&mut self, step: &Step, call: &Call) -> Result<Move, Refusal> {
+    fn call(&mut self, step: &'d Step, call: &Call) -> Result<Move, Refusal> {
         let name = &call.workflow.0;
         let callee = self.definition.workflow(name).ok_or(Refusal::OtherDefinition)?;
         let mut given = Map::new();
         for (param, _, value) in &call.with {
             given.insert(param.to_string(), self.assigned(value)?);
         }
-        let admitted = params(&callee.params, given);
-        let (true, Ok(params)) = (self.run.frames.len() < MAX_DEPTH, admitted) else {
-            return Ok(Move::Leave(step.id.clone(), Outcome::FAIL));
+        let admitted = match params(&callee.params, given) {
+            Ok(_) if self.run.frames.len() >= MAX_DEPTH => Err(format!("workflows call each other {MAX_DEPTH} deep")),
+            admitted => admitted.map_err(|refusal| refusal.to_string()),
+        };
+        let params = match admitted {
+            Ok(params) => params,
+            Err(reason) => return self.executed(step, Outcome::FAIL, None, Some(reason)),
         };
         self.emit(RunEvent::Waiting { wait: Wait::Callee });
         self.emit(RunEvent::Called { workflow: name.clone(), params, variables: defaults(&callee.variables) });

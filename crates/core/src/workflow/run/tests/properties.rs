@@ -27,21 +27,19 @@ fn text(kinds: &[(u8, u8, u8)]) -> String {
             0 => format!("{common}, type: agent, next: {{ok: {next}, {bad}}}"),
             1 => format!("{common}, type: command, command: run, retry: 1, next: {{ok: {next}, {bad}}}"),
             2 => format!(
-                "{common}, type: command, command: run, effect: read, next: {{ok: {next}, exhausted: {other}}}, optional: true"
+                "{common}, type: command, command: run, effect: read, next: {{ok: {next}, exhausted: last}}, optional: true"
             ),
             3 => format!(
                 "{common}, type: question, prompt: p, options: [a, b], store: word, next: {{ok: {next}, b: {other}, exhausted: last}}"
             ),
-            4 => format!("{common}, type: set, values: {{n: {seed}}}, next: {{ok: {next}, exhausted: {other}}}"),
+            4 => format!("{common}, type: set, values: {{n: {seed}}}, next: {{ok: {next}, exhausted: last}}"),
             5 => format!(
                 "id: s{index}, type: conditional, max_visits: {most}, cases: [{{when: 'n > 100', next: {other}}}], else: {next}, next: {{exhausted: last}}"
             ),
             6 => format!(
                 "{common}, type: dispatch, for_each: items, group: 2, prompt: p, next: {{ok: {next}, partial: {other}, {bad}}}"
             ),
-            7 => format!(
-                "{common}, type: output, template: t, when: 'n < 128', next: {{ok: {next}, exhausted: {other}}}"
-            ),
+            7 => format!("{common}, type: output, template: t, when: 'n < 128', next: {{ok: {next}, exhausted: last}}"),
             8 => format!(
                 "{common}, type: call, workflow: helper, next: {{ok: {next}, blocked: {other}, exhausted: last}}"
             ),

@@ -415,3 +415,58 @@ fn output_is_cut_with_a_mark_and_an_event() {
     assert_eq!(driver.ended(), format!("success {}\n[cut]", "é".repeat(7)));
     assert!(driver.log.iter().any(|event| matches!(event, RunEvent::Cut { bytes: 46, .. })));
 }
+
+#[test]
+fn a_huge_result_is_refused() {
+    let mut driver = at_review();
+    let evidence = "x".repeat(300_000);
+    let items =
+        json!([{"id": "1", "status": "pass", "evidence": evidence}, {"id": "2", "status": "pass", "evidence": "x"}]);
+    assert!(matches!(driver.report("ok", json!({"items": items})), Err(Refusal::Result(_))));
+}
+
+#[test]
+fn a_gate_of_a_called_workflow_finds_its_check_whatever_the_workflow_calls_itself() {
+    let main = "name: w\nsteps:\n- {id: a, type: call, workflow: helper}\n";
+    let helper = "name: other\nsteps:\n- {id: t, type: command, command: t, max_visits: 3, next: {ok: g, fail: g, exhausted: end}}\n- {id: g, type: gate, checks: [t], next: {pass: end, fail: t, exhausted: end}}\n";
+    let mut driver = Driver::new(main);
+    driver.definition.callees.insert("helper".into(), workflow(helper));
+    driver.start(json!({})).unwrap();
+    driver.execute(1, "");
+    driver.execute(0, "");
+    assert_eq!(driver.ended(), "success");
+}
+
+#[test]
+fn adr_004_with_its_names_supplied_runs_to_its_end() {
+    let names = "params:\n  suggested_name: {type: string, default: Ptah}\n  mythology: {type: string, default: x}\n  mythology_text: {type: string, default: Old}\nvariables:\n  dashboard-output: {type: object, fields: {active_agents: int, tasks_in_progress: int, tasks_completed: int}}\nvalidators:\n  role-exists: {command: 's9 agent has {answer}'}\n";
+    let text = include_str!("../../load/fixtures/session-start.yaml")
+        .replace("    validate: role-exists\n", "    validate: role-exists\n    store: role\n")
+        .replace("another one?\"\n", "another one?\"\n    store: name\n")
+        .replace("command: s9 dashboard\n", "command: s9 dashboard\n    parse: json\n    store: dashboard-output\n");
+    let mut driver = Driver::started(&format!("{names}{text}"));
+    driver.execute(0, "{\"active_agents\": 2, \"tasks_in_progress\": 1, \"tasks_completed\": 7, \"more\": 0}");
+    driver.execute(0, "Builder\nTester\n");
+    driver.answer("Tester").unwrap();
+    driver.execute(0, "");
+    driver.execute(0, "Ptah\n");
+    driver.answer("Ptah; rm -rf /").unwrap();
+    driver.execute(0, "2026-02-03\n");
+    let Effect::Execute { order: Order::Program { arguments, .. }, .. } = driver.effect() else { panic!() };
+    assert_eq!(arguments[2], Given::Text("Ptah; rm -rf /".into()), "a name stays one argument");
+    driver.execute(0, "17\n");
+    driver.execute(1, "");
+    driver.execute(2, "");
+    driver.execute(0, "");
+    assert_eq!(driver.ended(), "success");
+    let shown: Vec<&str> = driver
+        .log
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::Shown { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(shown[0].contains("| Active agents    | 2 |"), "{shown:?}");
+    assert_eq!(driver.log.iter().filter(|event| matches!(event, RunEvent::Tolerated { .. })).count(), 2);
+}

@@ -24,5 +24,5 @@ fn ten_thousand_transitions_of_a_workflow_of_25_steps_are_made() {
         reports += 1;
     }
     assert_eq!(reports, 10_000);
-    assert_eq!(driver.ended(), "failure the limit of 10000 transitions is reached at `s24`");
+    assert_eq!(driver.ended(), "failure the limit of 10000 transitions is reached before `s0`");
 }
