@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 pub use build::{Context, directive, finished};
 
-use super::definition::{EndStatus, Expected};
+use super::definition::EndStatus;
 use super::name::{Name, Outcome, StepId};
 use super::run::{AcceptedRisk, Ticket};
 
@@ -47,6 +47,23 @@ pub struct Directive {
     pub report: Vec<String>,
     /// How far the run is.
     pub progress: Progress,
+}
+
+/// What is expected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Expected {
+    /// These things.
+    List(Vec<String>),
+    /// This when all is well, that when it is not.
+    Verdict {
+        /// What to say when nothing was found.
+        if_pass: Option<String>,
+        /// How to tell what was found.
+        when_issues: Option<String>,
+        /// What there is to be found.
+        categories: Vec<String>,
+    },
 }
 
 /// The step of a directive.

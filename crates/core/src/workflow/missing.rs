@@ -6,6 +6,7 @@ use super::definition::{ForEach, MAX_DEPTH, Mode, ROLES, ResourceSource, Task, V
 use super::finding::FindingCode;
 use super::load::{Callee, Reader, Surroundings};
 use super::name::Name;
+use super::types;
 use crate::suggest;
 use crate::yaml::Place;
 
@@ -155,7 +156,7 @@ fn callees(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Re
     for step in &workflow.steps {
         let Work::Call(call) = &step.work else { continue };
         if let Some(callee) = (surroundings.callee)(&call.workflow.0) {
-            handed_over(call, &callee, reader);
+            handed_over(workflow, call, &callee, reader);
         }
     }
 }
@@ -176,8 +177,15 @@ fn calls_back(name: &str, own: &str, surroundings: &Surroundings<'_>) -> bool {
     false
 }
 
-fn handed_over(call: &super::definition::Call, callee: &Callee, reader: &mut Reader<'_>) {
+fn handed_over(workflow: &Workflow, call: &super::definition::Call, callee: &Callee, reader: &mut Reader<'_>) {
     let (name, place) = &call.workflow;
+    for param in &callee.params {
+        let Some((_, place, value)) = call.with.iter().find(|(given, ..)| *given == param.name) else { continue };
+        if let Some(message) = types::misfit(workflow, param, value) {
+            let help = format!("`{}` of `{name}` is declared as {}", param.name, param.kind.word());
+            reader.find(FindingCode::E10, *place, message, help);
+        }
+    }
     for (param, place, _) in
         call.with.iter().filter(|(param, ..)| callee.params.iter().all(|known| known.name != *param))
     {

@@ -167,7 +167,7 @@ impl<'w> Uses<'w> {
     fn work(&mut self, workflow: &'w Workflow, work: &'w Work) {
         match work {
             Work::Agent(agent) => {
-                self.templates(&agent.actions);
+                self.templates(agent.actions.iter().chain(&agent.forbidden).chain(agent.expected.texts()));
                 self.templates(agent.data.iter().map(|(_, template)| template));
                 let rules = agent.outcome_from.iter().filter_map(|rule| rule.when.as_ref());
                 self.with(Locals::Result(&agent.result), |uses| uses.conditions(rules));
@@ -209,7 +209,7 @@ impl<'w> Uses<'w> {
             Work::Set(values) => self.assigned(values.iter().map(|(_, _, value)| value)),
             Work::Call(call) => self.assigned(call.with.iter().map(|(_, _, value)| value)),
             Work::End { message, .. } => self.templates(message),
-            Work::Gate(_) => {}
+            Work::Gate(gate) => self.templates(&gate.pass_message),
         }
     }
 }

@@ -120,34 +120,9 @@ impl<'w> Checker<'w, '_, '_> {
     }
 
     fn assigned(&mut self, variable: &Variable, place: Place, value: &Assigned) {
-        let mut mismatch = |message: String| {
+        if let Some(message) = misfit(self.workflow, variable, value) {
             let help = format!("`{}` is declared as {}", variable.name, variable.kind.word());
             self.reader.find(FindingCode::E10, place, message, help);
-        };
-        match value {
-            Assigned::Literal(value) => {
-                if let Err(unfit) = variable.kind.admit(value.clone(), variable.max_length) {
-                    mismatch(format!("the value does not fit: {unfit}"));
-                }
-            }
-            Assigned::Text(template) if template.value.is_literal() => {
-                let text = Json::String(template.value.lead().to_owned());
-                if let Err(unfit) = variable.kind.admit(text, variable.max_length) {
-                    mismatch(format!("the value does not fit: {unfit}"));
-                }
-            }
-            Assigned::Text(template) => match template.value.sole() {
-                Some(reference) => {
-                    let kind = type_of(self.workflow, Locals::None, reference);
-                    if let Some(kind) = kind.filter(|kind| !may_become(kind, &variable.kind)) {
-                        mismatch(format!("`{reference}` is {} and does not fit", kind.described()));
-                    }
-                }
-                None if matches!(variable.kind, Type::List | Type::Object(_)) => {
-                    mismatch("a text does not fit".to_owned());
-                }
-                None => {}
-            },
         }
     }
 
@@ -184,6 +159,29 @@ impl<'w> Checker<'w, '_, '_> {
             let message = format!("`{}` cannot hold the option `{option}`", variable.name);
             self.reader.find(FindingCode::E17, place, message, format!("it can be {}", values.join(", ")));
         }
+    }
+}
+
+/// Why a value cannot be what a variable or a parameter holds, as far as that can be told before anything runs.
+pub(super) fn misfit(workflow: &Workflow, variable: &Variable, value: &Assigned) -> Option<String> {
+    let unfit = |value: Json| match variable.kind.admit(value, variable.max_length) {
+        Ok(_) => None,
+        Err(unfit) => Some(format!("the value does not fit: {unfit}")),
+    };
+    match value {
+        Assigned::Literal(value) => unfit(value.clone()),
+        Assigned::Text(template) if template.value.is_literal() => {
+            unfit(Json::String(template.value.lead().to_owned()))
+        }
+        Assigned::Text(template) => match template.value.sole() {
+            Some(reference) => {
+                let kind = type_of(workflow, Locals::None, reference);
+                let kind = kind.filter(|kind| !may_become(kind, &variable.kind))?;
+                Some(format!("`{reference}` is {} and does not fit", kind.described()))
+            }
+            None if matches!(variable.kind, Type::List | Type::Object(_)) => Some("a text does not fit".to_owned()),
+            None => None,
+        },
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Placed;
 use crate::workflow::name::{Name, StepId};
+use crate::workflow::template::Template;
 use crate::yaml::Place;
 
 /// How much an item of a review matters.
@@ -81,7 +83,7 @@ pub struct Gate {
     /// How often work may come back before the user decides.
     pub max_rounds: u32,
     /// What is said when it passes.
-    pub pass_message: Option<String>,
+    pub pass_message: Option<Placed<Template>>,
     /// Who mends what failed.
     pub fix_target: Option<(Name, Place)>,
     /// Whether whoever is told mends it itself.

@@ -163,7 +163,7 @@ pub struct Agent {
     /// What it shall do, one thing each.
     pub actions: Vec<Placed<Template>>,
     /// What it must not do.
-    pub forbidden: Vec<String>,
+    pub forbidden: Vec<Placed<Template>>,
     /// What is expected of it.
     pub expected: Expected,
     /// The texts it is given.
@@ -187,22 +187,31 @@ pub struct Agent {
 }
 
 /// What is expected of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Expected {
     /// These things.
-    List(Vec<String>),
+    List(Vec<Placed<Template>>),
     /// This when all is well, that when it is not.
     Verdict {
         /// What to say when nothing was found.
-        if_pass: String,
+        if_pass: Option<Placed<Template>>,
         /// How to tell what was found.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        when_issues: Option<String>,
+        when_issues: Option<Placed<Template>>,
         /// What there is to be found.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        categories: Vec<String>,
+        categories: Vec<Placed<Template>>,
     },
+}
+
+impl Expected {
+    /// Every text in it.
+    pub fn texts(&self) -> Vec<&Placed<Template>> {
+        match self {
+            Self::List(items) => items.iter().collect(),
+            Self::Verdict { if_pass, when_issues, categories } => {
+                if_pass.iter().chain(when_issues).chain(categories).collect()
+            }
+        }
+    }
 }
 
 impl Default for Expected {

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    Directive, DispatchInfo, Finished, FinishedStatus, Progress, QuestionInfo, ResourceText, Round, RoundMode, StepInfo,
+    Directive, DispatchInfo, Expected, Finished, FinishedStatus, Progress, QuestionInfo, ResourceText, Round,
+    RoundMode, StepInfo,
 };
-use crate::workflow::definition::{
-    Agent, Dispatch, EndStatus, Expected, Gate, Part, Placed, Step, Task, Work, Workflow,
-};
+use crate::workflow::definition::{self, Agent, Dispatch, EndStatus, Gate, Part, Placed, Step, Task, Work, Workflow};
 use crate::workflow::name::{Name, Outcome};
 use crate::workflow::run::{
     Asked, Child, Choice, Definition, Effect, Frame, ItemStatus, Position, Run, Scope, Status, Ticket, Wait, pending,
@@ -86,7 +85,7 @@ impl Builder<'_> {
             data: Map::new(),
             resources: Vec::new(),
             forbidden: Vec::new(),
-            expected: Expected::default(),
+            expected: Expected::List(Vec::new()),
             result: Map::new(),
             outcomes: Vec::new(),
             dispatches: Vec::new(),
@@ -156,8 +155,8 @@ impl Builder<'_> {
         let text = |name: &Name| self.context.resources.get(name).cloned().unwrap_or_default();
         let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
         directive.resources = agent.resources.iter().map(|(name, _)| resource(name)).collect();
-        directive.forbidden.clone_from(&agent.forbidden);
-        directive.expected = agent.expected.clone();
+        directive.forbidden = agent.forbidden.iter().map(|text| self.fill(text)).collect();
+        directive.expected = self.expected(&agent.expected);
         directive.result = self.schema(&agent.result);
         directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
         directive.report = self.report(ticket, &directive.outcomes);
@@ -165,6 +164,17 @@ impl Builder<'_> {
             directive.report.extend(["--result-file".to_owned(), "-".to_owned()]);
         }
         directive
+    }
+
+    fn expected(&self, expected: &definition::Expected) -> Expected {
+        let all = |texts: &[Placed<Template>]| texts.iter().map(|text| self.fill(text)).collect();
+        let one = |text: &Option<Placed<Template>>| text.as_ref().map(|text| self.fill(text));
+        match expected {
+            definition::Expected::List(items) => Expected::List(all(items)),
+            definition::Expected::Verdict { if_pass, when_issues, categories } => {
+                Expected::Verdict { if_pass: one(if_pass), when_issues: one(when_issues), categories: all(categories) }
+            }
+        }
     }
 
     /// The items a step of a review works on: what failed for a fix, what is open, without old verdicts, for a look.

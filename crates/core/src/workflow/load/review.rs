@@ -54,7 +54,7 @@ pub(super) fn gate(fields: &super::reader::Fields<'_>, reader: &mut Reader<'_>) 
         checks: checks(fields.get("checks"), reader),
         blocking: blocking(fields.get("blocking"), reader),
         max_rounds: rounds.unwrap_or(DEFAULT_ROUNDS),
-        pass_message: reader.text_of(fields.get("pass_message")),
+        pass_message: reader.template_of(fields.get("pass_message")),
         fix_target: reader.name_of(fields.get("fix_target")),
         self_fix: reader.flag_of(fields.get("self_fix")),
     }

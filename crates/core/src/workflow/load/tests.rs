@@ -4,9 +4,15 @@ use super::*;
 use crate::workflow::definition::{Action, Argument, Target, Work};
 use crate::workflow::name::{Outcome, StepId};
 
+/// The parameters of a workflow that declares these.
+fn params(declared: &str) -> Vec<Variable> {
+    let text = format!("name: c\nparams: {{{declared}}}\nsteps: [{{id: a, type: end}}]\n");
+    load(&text, &Surroundings::none()).0.unwrap().params
+}
+
 fn surroundings() -> Surroundings<'static> {
     let callee: &'static dyn Fn(&str) -> Option<Callee> = &|name| match name {
-        "helper" => Some(Callee::default()),
+        "helper" => Some(Callee { params: params("count: {type: int, required: true}"), calls: Vec::new() }),
         "mutual" => Some(Callee { params: Vec::new(), calls: vec!["w".into()] }),
         _ => None,
     };
@@ -72,6 +78,10 @@ const CASES: &[(&str, &str)] = &[
     (
         "E10 values",
         "name: w\nvariables: {l: {type: list, default: []}, n: {type: int, default: 1}}\nsteps:\n- {id: a, type: set, values: {n: \"{l}\", l: text}}\n- {id: b, type: command, command: 'echo {l}', store: l}\n- {id: c, type: command, command: [echo, {spread: n}], timeout: soon}\n",
+    ),
+    (
+        "E10 what a call hands over",
+        "name: w\nvariables: {l: {type: list, default: []}}\nsteps:\n- {id: a, type: call, workflow: helper, with: {count: '{l}', cuont: 2}}\n- {id: b, type: call, workflow: helper}\n",
     ),
     (
         "E11",

@@ -39,7 +39,7 @@ pub(super) fn agent(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Work {
     }
     Work::Agent(Box::new(Agent {
         actions: reader.templates_of(fields.get("actions")),
-        forbidden: reader.texts_of(fields.get("forbidden")),
+        forbidden: reader.templates_of(fields.get("forbidden")),
         expected: fields.get("expected_output").map(|node| expected(node, reader)).unwrap_or_default(),
         resources: reader.names_of(fields.get("resources")),
         data: reader.named_templates(fields.get("data")),
@@ -55,13 +55,13 @@ pub(super) fn agent(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Work {
 
 fn expected(node: &Node<'_>, reader: &mut Reader<'_>) -> Expected {
     if !matches!(node.value, Value::Map(_)) {
-        return Expected::List(reader.texts(node));
+        return Expected::List(reader.templates_of(Some(node)));
     }
     let fields = reader.fields(node, "`expected_output`", &["if_pass", "when_issues", "categories"]);
     Expected::Verdict {
-        if_pass: reader.text_of(fields.get("if_pass")).unwrap_or_default(),
-        when_issues: reader.text_of(fields.get("when_issues")),
-        categories: reader.texts_of(fields.get("categories")),
+        if_pass: reader.template_of(fields.get("if_pass")),
+        when_issues: reader.template_of(fields.get("when_issues")),
+        categories: reader.templates_of(fields.get("categories")),
     }
 }
 

@@ -23,7 +23,7 @@ steps:
   - |
     Change the code.
     Keep it small.
-  forbidden: [Touch unrelated files]
+  forbidden: ['Touch files that {task} is not about']
   expected_output: [Tests pass]
   resources: [rules]
   data: {task: '{task}'}

@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value as Json};
 
 use super::banner;
-use crate::workflow::definition::Expected;
-use crate::workflow::directive::{Directive, DispatchInfo, Finished, QuestionInfo};
+use crate::workflow::directive::{Directive, DispatchInfo, Expected, Finished, QuestionInfo};
 use crate::workflow::name::Outcome;
 use crate::workflow::value::in_text;
 
@@ -133,7 +132,9 @@ impl Page {
             Expected::List(items) => self.list("EXPECTED:", items),
             Expected::Verdict { if_pass, when_issues, categories } => {
                 self.heading("EXPECTED:");
-                self.indented(&format!("If all is well: {if_pass}"));
+                if let Some(if_pass) = if_pass {
+                    self.indented(&format!("If all is well: {if_pass}"));
+                }
                 if let Some(when_issues) = when_issues {
                     self.indented(&format!("If not: {when_issues}"));
                 }

@@ -2,7 +2,7 @@
 
 use super::question::{choices, validation};
 use super::{Asked, Child, Definition, Order, Progress, Run, Scope, Status, Ticket, Wait, arguments, judge};
-use crate::workflow::definition::{Options, Work};
+use crate::workflow::definition::{Options, Session, Work};
 use crate::workflow::name::StepId;
 
 /// Something that somebody else must do before the run can go on.
@@ -14,6 +14,8 @@ pub enum Effect {
         ticket: Ticket,
         /// At which step.
         step: StepId,
+        /// The session to start for it, if it is not whoever asks.
+        session: Option<Session>,
     },
     /// A sub-agent follows one.
     Delegate {
@@ -115,7 +117,9 @@ pub fn pending(definition: &Definition, run: &Run) -> Vec<Effect> {
         None => Vec::new(),
     };
     match (&position.wait, &step.work) {
-        (Wait::Agent, _) => vec![Effect::Instruct { ticket, step: id }],
+        (Wait::Agent, Work::Agent(agent)) => {
+            vec![Effect::Instruct { ticket, step: id, session: agent.session.clone() }]
+        }
         (Wait::Children(children), _) => {
             let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
             let delegate = |(index, child): (usize, &Child)| {

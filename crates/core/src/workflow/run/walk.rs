@@ -318,6 +318,10 @@ impl<'d> Walk<'d> {
         if outcome == Outcome::FAIL && last {
             return Ok(self.wait(Wait::Decision));
         }
+        if let (Some(message), true) = (&gate.pass_message, outcome == Outcome::PASS) {
+            let text = self.fill(&message.value)?;
+            self.emit(RunEvent::Shown { step: step.id.clone(), text });
+        }
         Ok(Move::Leave(step.id.clone(), outcome))
     }
 }

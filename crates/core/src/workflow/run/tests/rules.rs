@@ -324,7 +324,7 @@ fn at_exhaustion_the_user_decides_and_the_risk_is_on_record() {
 
 #[test]
 fn checks_never_soften_and_a_red_one_never_ends_in_success() {
-    let text = "name: w\nsteps:\n- {id: test, type: command, command: t, effect: read, max_visits: 9, next: {ok: gate, fail: gate, exhausted: end}}\n- {id: gate, type: gate, checks: [test], max_rounds: 6, next: {pass: end, fail: test, exhausted: end}}\n";
+    let text = "name: w\nsteps:\n- {id: test, type: command, command: t, effect: read, max_visits: 9, next: {ok: gate, fail: gate, exhausted: end}}\n- {id: gate, type: gate, checks: [test], max_rounds: 6, pass_message: All is green., next: {pass: end, fail: test, exhausted: end}}\n";
     let mut driver = Driver::started(text);
     for _ in 0..6 {
         driver.execute(1, "");
@@ -335,6 +335,7 @@ fn checks_never_soften_and_a_red_one_never_ends_in_success() {
     driver.execute(1, "");
     driver.execute(0, "");
     assert_eq!(driver.ended(), "success");
+    assert!(driver.log.contains(&RunEvent::Shown { step: id("gate"), text: "All is green.".into() }));
 }
 
 #[test]
