@@ -7,7 +7,7 @@ mod responses;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value as Json};
 
@@ -67,7 +67,7 @@ pub fn simulate(definition: &Definition, bounds: Bounds) -> Simulation {
     let mut walker = Walker {
         definition: &definition,
         seen: BTreeSet::new(),
-        open: Vec::new(),
+        open: VecDeque::new(),
         ends: BTreeSet::new(),
         taken: BTreeMap::new(),
     };
@@ -76,7 +76,7 @@ pub fn simulate(definition: &Definition, bounds: Bounds) -> Simulation {
         walker.give(&Run::default(), start);
     }
     let mut complete = true;
-    while let Some(run) = walker.open.pop() {
+    while let Some(run) = walker.open.pop_front() {
         if walker.seen.len() > bounds.states {
             complete = false;
             break;
@@ -106,7 +106,7 @@ fn bounded(definition: &Definition, bounds: Bounds) -> Definition {
 struct Walker<'d> {
     definition: &'d Definition,
     seen: BTreeSet<String>,
-    open: Vec<Run>,
+    open: VecDeque<Run>,
     ends: BTreeSet<End>,
     /// The outcomes with which each step of the main workflow was left.
     taken: BTreeMap<StepId, BTreeSet<Outcome>>,
@@ -139,9 +139,9 @@ impl Walker<'_> {
             }
             (Status::Ended(_) | Status::Cancelled, _) => {}
             _ => {
-                let run = plain(run);
+                let run = plain(self.definition, run);
                 if self.seen.insert(serde_json::to_string(&run).unwrap_or_default()) {
-                    self.open.push(run);
+                    self.open.push_back(run);
                 }
             }
         }
@@ -167,14 +167,18 @@ impl Walker<'_> {
 }
 
 /// A run without what does not matter for where it can go.
-fn plain(mut run: Run) -> Run {
+fn plain(definition: &Definition, mut run: Run) -> Run {
     run.serial = 0;
     run.heard.clear();
     run.accepted_risks.clear();
     for frame in &mut run.frames {
+        let workflow = definition.workflow(&frame.workflow);
+        let counted = |id: &StepId| workflow.and_then(|workflow| workflow.step(id)?.max_visits).is_some();
+        frame.visits.retain(|step, _| counted(step));
         frame.transitions = 0;
         if let Some(position) = &mut frame.position {
             position.entered = 0;
+            position.visit = 1;
         }
         for value in frame.results.values_mut().flat_map(Map::values_mut).chain(frame.variables.values_mut()) {
             // A list that grows with every visit would make every visit another state.

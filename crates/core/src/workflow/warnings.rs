@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::definition::{Action, Effects, Step, Work, Workflow};
+use super::definition::{Action, Effects, Part, Step, Work, Workflow};
 use super::finding::FindingCode;
 use super::load::{Reader, outcomes};
 use super::name::{Name, Outcome};
@@ -44,10 +44,12 @@ fn unused(workflow: &Workflow, reader: &mut Reader<'_>) {
 }
 
 fn one_way(step: &Step, reader: &mut Reader<'_>) {
+    // What those find who verify is judged by a gate, not by how they end.
+    let judged = step.work.review().is_some_and(|part| part.part == Part::Verify);
     let decides =
         matches!(step.work, Work::Agent(_) | Work::Dispatch(_) | Work::Question(_) | Work::Conditional { .. });
     let ways = step.ways();
-    if decides && ways.len() > 1 && ways.iter().all(|(_, route)| route.target == ways[0].1.target) {
+    if decides && !judged && ways.len() > 1 && ways.iter().all(|(_, route)| route.target == ways[0].1.target) {
         let message = format!("all outcomes of `{}` lead to one place", step.id);
         reader.find(FindingCode::W02, step.place, message, "let a failure lead elsewhere, or declare one outcome");
     }

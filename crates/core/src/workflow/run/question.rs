@@ -162,7 +162,8 @@ impl<'d> Walk<'d> {
     }
 }
 
-const CONTINUE: &str = "continue";
+/// What a user says who wants more rounds.
+pub(in crate::workflow) const CONTINUE: &str = "continue";
 const ACCEPT: &str = "accept";
 const ABORT: &str = "abort";
 

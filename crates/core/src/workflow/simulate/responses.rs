@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::workflow::condition::{Condition, Literal, Operand};
 use crate::workflow::definition::{Agent, Parse, Part, Step, Variable, Work, Workflow};
 use crate::workflow::name::Outcome;
-use crate::workflow::run::{Answer, Child, Choice, Definition, Effect, Finish, Input, Run, Ticket, pending};
+use crate::workflow::run::{Answer, CONTINUE, Child, Choice, Definition, Effect, Finish, Input, Run, Ticket, pending};
 use crate::workflow::value::Type;
 
 /// How many combinations of values are tried at once.
@@ -28,10 +28,15 @@ pub(super) fn params(workflow: &Workflow) -> Vec<Map<String, Json>> {
 
 /// Everything that might happen to a run now.
 pub(super) fn to(definition: &Definition, run: &Run) -> Vec<Vec<Input>> {
-    let Some((_, _, workflow, step)) = run.current(definition) else { return Vec::new() };
+    let Some((frame, _, workflow, step)) = run.current(definition) else { return Vec::new() };
     let mut all = Vec::new();
+    // A user who always says "continue" at a gate never comes to an end; saying it once shows where it leads.
+    let granted = frame.rounds.get(&step.id).is_some_and(|rounds| rounds.granted > 0);
     // Of several children any may come first; that makes no difference to where the run goes.
-    if let Some(effect) = pending(definition, run).into_iter().next() {
+    if let Some(mut effect) = pending(definition, run).into_iter().next() {
+        if let (Effect::Ask { asked, .. }, Work::Gate(_), true) = (&mut effect, &step.work, granted) {
+            asked.options.iter_mut().for_each(|options| options.retain(|option| option != CONTINUE));
+        }
         all.extend(responses(workflow, step, &effect));
     }
     if step.timeout.is_some() {

@@ -35,6 +35,7 @@ fn a_review_loop_passes_fails_and_is_given_up() {
     let simulation = simulated(
         "name: w\nreviews: {r: {}}\nsteps:\n- {id: work, type: agent, review: {name: r, part: fix}, next: {ok: plan, fail: no}}\n- {id: plan, type: agent, review: {name: r, part: decompose}, next: {ok: look, fail: no}}\n- {id: look, type: dispatch, for_each: reviews.r.open, prompt: '{item}', review: {name: r, part: verify}, next: {ok: test, fail: test, partial: test}}\n- {id: test, type: command, command: t, effect: read, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, review: r, checks: [test], next: {pass: yes, fail: work, exhausted: no}}\n- {id: yes, type: end}\n- {id: no, type: end, status: blocked}\n",
     );
+    assert!(simulation.complete, "{} states", simulation.states);
     assert_eq!(simulation.never_reached, []);
     assert!(simulation.reaches(EndStatus::Success) && simulation.reaches(EndStatus::Blocked));
     let red = simulation.ends.iter().find(|end| end.status == "success" && end.step.as_str() != "yes");
