@@ -12,7 +12,8 @@ use crate::yaml::{Node, Pair, Place, Value};
 
 /// Reads values and collects findings.
 pub(in crate::workflow) struct Reader<'s> {
-    source: &'s str,
+    /// The file's lines, split once: a place is looked up for every word of every command.
+    lines: Vec<&'s str>,
     findings: Vec<Finding>,
 }
 
@@ -30,7 +31,7 @@ impl<'t> Fields<'t> {
 
 impl<'s> Reader<'s> {
     pub(super) fn new(source: &'s str) -> Self {
-        Self { source, findings: Vec::new() }
+        Self { lines: source.lines().collect(), findings: Vec::new() }
     }
 
     /// What was found, in the order of the file.
@@ -53,12 +54,12 @@ impl<'s> Reader<'s> {
 
     /// Where the byte `at` of a placed text stands in the file.
     pub(in crate::workflow) fn place_in<T>(&self, placed: &Placed<T>, at: usize) -> Place {
-        locate(self.source, placed.place, &placed.text, at)
+        locate(&self.lines, placed.place, &placed.text, at)
     }
 
     /// Where the byte `at` of a scalar's text stands in the file.
     pub(super) fn place_at(&self, node: &Node<'_>, text: &str, at: usize) -> Place {
-        locate(self.source, node.place, text, at)
+        locate(&self.lines, node.place, text, at)
     }
 
     /// The entries of a mapping; a key that is not known or stands twice is told.
@@ -283,11 +284,10 @@ fn list(words: &[&str]) -> String {
     words.join(", ")
 }
 
-/// Where the byte `at` of a scalar stands in `source`. The scalar begins at `place`; when it is folded or escaped so
+/// Where the byte `at` of a scalar stands among the file's lines. The scalar begins at `place`; when it is folded or escaped so
 /// that it cannot be found, its own place must do.
-fn locate(source: &str, place: Place, text: &str, at: usize) -> Place {
+fn locate(lines: &[&str], place: Place, text: &str, at: usize) -> Place {
     let before = text.get(..at).unwrap_or_default();
-    let lines: Vec<&str> = source.lines().collect();
     let first = lines.get(place.line.saturating_sub(1)).copied().unwrap_or_default();
     let rest: String = first.chars().skip(place.column - 1).collect();
     let quote = usize::from(rest.starts_with(['"', '\'']));
