@@ -80,11 +80,13 @@ impl<'d> Walk<'d> {
         if !derived && !agent.outcomes.contains(&said) {
             return Err(Refusal::Outcome(agent.outcomes.clone()));
         }
-        let gave_up = !derived && said == Outcome::FAIL;
-        if !gave_up || result.contains_key("items") {
+        // Who did not do it need not say what came of it.
+        let nothing_said = !derived && said != Outcome::OK && result.is_empty();
+        let mends = step.work.review().is_some_and(|part| part.part == Part::Fix) && said != Outcome::FAIL;
+        if !nothing_said || mends {
             self.review_part(step, &mut result, changed, None)?;
         }
-        if !(gave_up && result.is_empty()) {
+        if !nothing_said {
             self.keep_result(step, agent, result)?;
         }
         let outcome = if derived { self.derived(step, agent)? } else { said };

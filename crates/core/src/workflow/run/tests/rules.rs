@@ -64,6 +64,16 @@ fn what_does_not_fit_is_refused_and_the_directive_stays() {
 }
 
 #[test]
+fn only_who_did_it_must_say_what_came_of_it() {
+    let text = "name: w\nsteps:\n- {id: a, type: agent, outcomes: [ok, skip], result: {n: int}, next: {ok: end, skip: b}}\n- {id: b, type: end, status: blocked}\n";
+    let mut driver = Driver::started(text);
+    assert!(matches!(driver.report("ok", json!({})), Err(Refusal::Result(_))));
+    assert!(matches!(driver.report("skip", json!({"n": "x"})), Err(Refusal::Result(_))));
+    driver.report("skip", json!({})).unwrap();
+    assert_eq!(driver.ended(), "blocked");
+}
+
+#[test]
 fn parameters_are_checked_before_anything_happens() {
     let text = "name: w\nparams: {count: {type: int, required: true}, note: {type: string, default: hi}}\nsteps:\n- {id: a, type: end, message: '{note} {params.count}'}\n";
     let mut driver = Driver::new(text);
