@@ -3,10 +3,14 @@
 #[cfg(test)]
 mod tests;
 mod text;
+mod xml;
+
+use std::fmt::Write as _;
 
 use super::directive::{Directive, Finished, Round, RoundMode};
 
 pub use text::{finished_text, text};
+pub use xml::{finished_xml, xml};
 
 /// A directive as JSON, with its keys as they are.
 pub fn json(directive: &Directive) -> String {
@@ -31,4 +35,20 @@ pub fn banner(round: &Round) -> Option<String> {
             format!("{name} (Iteration {}, re-verify fixes): Previous review found issues.", round.number)
         }
     })
+}
+
+/// A command as it can be typed.
+fn command(argv: &[String]) -> String {
+    let mut text = String::new();
+    for word in argv {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./#:=".contains(c);
+        // A word that begins with `#` would be a comment.
+        let quoted = if !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        };
+        let _ = write!(text, "{}{quoted}", if text.is_empty() { "" } else { " " });
+    }
+    text
 }

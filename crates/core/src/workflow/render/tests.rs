@@ -147,3 +147,47 @@ fn the_banners_are_the_seeds() {
     let again = "PLAN REVIEW (Iteration 2, fresh review): Previous review found issues.";
     assert_eq!(banner(&round(2, RoundMode::FreshReview)).unwrap(), again);
 }
+
+/// Whether every tag is closed in order, and nothing stands where it must not.
+fn is_well_formed(page: &str) -> bool {
+    let mut open = Vec::new();
+    let mut rest = page;
+    while let Some(at) = rest.find('<') {
+        if rest[..at].contains('>') {
+            return false;
+        }
+        let Some(end) = rest[at..].find('>') else { return false };
+        let tag = &rest[at + 1..at + end];
+        match tag.strip_prefix('/') {
+            Some(name) if open.pop() != Some(name) => return false,
+            Some(_) => {}
+            None if tag.matches('"').count() % 2 == 1 || tag.contains('<') => return false,
+            None => open.push(tag.split(' ').next().unwrap_or_default()),
+        }
+        rest = &rest[at + end + 1..];
+    }
+    open.is_empty() && !rest.contains('>')
+}
+
+#[test]
+fn a_step_reads_in_xml_with_the_blocks_of_the_seed() {
+    let mut walk = Walk::new("the <parser> & \"more\"");
+    let mut pages = vec![xml(&walk.directive())];
+    walk.report("ok", json!({"files": ["a.rs"], "size": "small"}));
+    walk.report(
+        "ok",
+        json!({"items": [{"check": "names", "severity": "MUST"}, {"check": "style", "severity": "COULD"}]}),
+    );
+    pages.push(xml(&walk.directive()));
+    assert!(pages.iter().all(|page| is_well_formed(page)));
+    insta::assert_snapshot!(pages.join("\n"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn xml_is_well_formed_whatever_a_value_holds(task in "[a-z<>&\"'/\\n\u{0}-\u{1f}]{0,40}|<!\\[CDATA\\[|</step>|]]>") {
+        let page = xml(&Walk::new(&task).directive());
+        proptest::prop_assert!(is_well_formed(&page), "{}", page);
+        proptest::prop_assert!(!page.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
+    }
+}

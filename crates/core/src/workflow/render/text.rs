@@ -1,11 +1,9 @@
 //! How is a directive told in plain text? Headings stand at the margin, and everything that came from elsewhere is
 //! indented, so that no value can pass for a heading.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Value as Json};
 
-use super::banner;
+use super::{banner, command};
 use crate::workflow::directive::{Directive, DispatchInfo, Expected, Finished, QuestionInfo};
 use crate::workflow::name::Outcome;
 use crate::workflow::value::in_text;
@@ -213,20 +211,4 @@ impl Page {
 /// A text on one line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A command as it can be typed.
-fn command(argv: &[String]) -> String {
-    let mut text = String::new();
-    for word in argv {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./#:=".contains(c);
-        // A word that begins with `#` would be a comment.
-        let quoted = if !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        };
-        let _ = write!(text, "{}{quoted}", if text.is_empty() { "" } else { " " });
-    }
-    text
 }
