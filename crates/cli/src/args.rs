@@ -4,6 +4,7 @@ mod records;
 mod server;
 mod skills;
 mod work;
+mod workflow;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,7 @@ pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
 };
+pub(crate) use workflow::{GraphFormat, WorkflowArgs, WorkflowCommand};
 
 pub(crate) use work::{
     BlockedArgs, CommandsArgs, CompleteArgs, ProjectArgs, ProjectCommand, QueueArgs, QueueCommand, ReportArgs,
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// Find the next task of a Markdown plan
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Plan(PlanArgs),
+    /// List, check, draw and simulate workflows
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Workflow(WorkflowArgs),
     /// Start the server
     Up(UpArgs),
     /// Tell how the work goes, and hear what changed

@@ -29,6 +29,7 @@ mod up;
 mod update;
 mod version;
 mod whoami;
+mod workflow;
 
 use maestro_core::report::ReportKind;
 
@@ -46,6 +47,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Skills(args)) => skills::run(args, world),
         Some(Command::Prompt(args)) => prompt::run(args, world),
         Some(Command::Plan(args)) => plan::run(args, world),
+        Some(Command::Workflow(args)) => workflow::run(args, world),
         Some(Command::Up(args)) => up::run(args, world),
         Some(Command::Update(args)) => update::run(args, world),
         Some(Command::Info) => info::run(world),

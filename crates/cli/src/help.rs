@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["init", "up", "doctor"]),
     ("Skills", &["skills", "roles"]),
-    ("Work", &["project", "task", "plan", "prompt"]),
+    ("Work", &["project", "task", "plan", "prompt", "workflow"]),
     ("Watch and steer", &["status", "session", "say", "handoff", "events"]),
     ("More", &["db", "config", "version", "completions", "help"]),
 ];
@@ -96,6 +96,10 @@ Skills, plans and settings.
   maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
   maestro prompt PLAN.md|TASK      what an agent is told: {text, tokens, events, cut, left_out}
   maestro plan list PLAN.md --json {tasks, problems, done, total}
+  maestro workflow list --json     [{name, description, steps, path, sound}]
+  maestro workflow show NAME --json {name, params, steps, start, …}: what a workflow consists of
+  maestro workflow check --json    [{name, path, sound, findings}]: everything wrong with definitions
+  maestro workflow simulate NAME --json {ends, never_reached, never_taken, states, complete}
   maestro config show --json       every setting with its origin
   maestro roles check --json       {ok, roles}: whether each role has the skills it needs
   maestro handoff list --json      what was passed from role to role; create, accept and complete answer the record

@@ -27,6 +27,7 @@ mod tree;
 mod waiting;
 mod wire;
 mod worker;
+mod workflows;
 mod world;
 
 use std::process::ExitCode;

@@ -19,6 +19,8 @@ pub mod session;
 pub mod settings;
 pub mod suggest;
 pub mod task;
+pub mod workflow;
+pub mod yaml;
 
 pub use event::{Event, RunId, SkillSelection, StepKind};
 pub use problem::{Code, Problem, Severity};

@@ -8,8 +8,7 @@ mod repair;
 use std::ops::Range;
 
 use maestro_core::Code;
-
-use crate::yaml::{self, Node, Place, YamlError};
+use maestro_core::yaml::{self, Node, Place, YamlError};
 
 pub use repair::Repair;
 

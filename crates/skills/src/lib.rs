@@ -25,7 +25,6 @@ mod select;
 mod skill;
 mod text;
 mod watch;
-pub mod yaml;
 
 pub use cache::CatalogueCache;
 pub use catalogue::{Broken, Catalogue, Lookup, RootReport, Shadowed};

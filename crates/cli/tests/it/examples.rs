@@ -25,3 +25,13 @@ fn the_example_skills_keep_every_rule() {
     assert_eq!(listed["problems"], serde_json::json!([]));
     assert_eq!(listed["skills"][0]["name"], "release-notes");
 }
+
+#[test]
+fn the_example_workflow_is_sound_and_every_step_of_it_is_reached() {
+    let sandbox = Sandbox::new();
+    let folder = format!("{EXAMPLES}/reviewed-change");
+    let checked = sandbox.maestro_with(&["workflow", "check", &folder]);
+    assert_eq!(checked.stdout(), "1 workflow checked: 0 errors, 0 warnings\n");
+    let walked = sandbox.maestro_with(&["workflow", "simulate", "reviewed-change", "--json", "--dir", EXAMPLES]).json();
+    assert_eq!((&walked["never_reached"], &walked["complete"]), (&serde_json::json!([]), &serde_json::json!(true)));
+}

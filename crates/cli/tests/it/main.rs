@@ -45,4 +45,5 @@ mod skills_validate;
 mod tasks;
 mod track_file;
 mod worker;
+mod workflow;
 mod workspace;

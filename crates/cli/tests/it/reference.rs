@@ -6,6 +6,7 @@ use std::path::Path;
 
 use maestro_core::Code;
 use maestro_core::settings::Key;
+use maestro_core::workflow::FindingCode;
 
 use crate::sandbox::Sandbox;
 
@@ -109,6 +110,24 @@ unknown key is a warning.
         );
     }
     check("config.md", &page);
+}
+
+#[test]
+fn the_reference_of_findings_lists_every_code() {
+    let mut page = String::from(
+        "# Findings
+
+What `maestro workflow check` finds in a definition. With an error (`E`) it cannot be started; a warning (`W`) is
+allowed and probably not meant.
+
+| code | meaning |
+|---|---|
+",
+    );
+    for code in FindingCode::ALL {
+        let _ = writeln!(page, "| `{code}` | {} |", code.meaning().replace('|', "\\|"));
+    }
+    check("findings.md", &page);
 }
 
 #[test]

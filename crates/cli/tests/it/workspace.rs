@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// What the core may use of others: nothing that opens a file, asks a clock, starts a process or awaits.
-const PURE: &[&str] = &["pulldown-cmark", "serde", "serde_json", "strsim", "toml", "uuid"];
+const PURE: &[&str] = &["granit-parser", "pulldown-cmark", "serde", "serde_json", "strsim", "toml", "uuid"];
 
 struct Package {
     name: String,

@@ -31,9 +31,8 @@ impl Prose {
     /// Adds text that never starts a hint, such as code.
     pub(super) fn push_literal(&mut self, text: &str) {
         self.push_gap();
-        // A line's end inside code is one blank, whichever way it is written.
-        let glyphs = text.replace("\r\n", " ").replace("\r ", " ");
-        self.glyphs.extend(glyphs.chars().map(|c| Glyph { c, literal: true }));
+        let glyphs = text.chars().map(|c| Glyph { c, literal: true });
+        self.glyphs.extend(glyphs);
         self.push_gap();
     }
 
@@ -56,10 +55,10 @@ impl Prose {
                 ':' if starts_with(after, "//") => in_url = true,
                 '@' if !in_url && may_precede_mention(before) => {
                     if let Some(name) = mention(after) {
-                        found.add(name);
+                        found.add(&name);
                     }
                 }
-                '(' => list(after).into_iter().flatten().for_each(|name| found.add(name)),
+                '(' => list(after).into_iter().flatten().for_each(|name| found.add(&name)),
                 _ => {}
             }
             before = glyph.c;
@@ -76,7 +75,9 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, name: String) {
+    fn add(&mut self, name: &str) {
+        // A line's end inside a name is one blank, whichever way it is written.
+        let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
         if self.seen.insert(name.clone()) {
             self.names.push(name);
         }

@@ -4,12 +4,12 @@ use std::io;
 use std::path::PathBuf;
 
 use maestro_core::settings::Validation;
+use maestro_core::yaml::Place;
 use maestro_core::{Code, Problem, Severity};
 
 use crate::index::Stamp;
 use crate::listing::{Directory, Opened};
 use crate::text::{self, Head, HeadBuffer};
-use crate::yaml::Place;
 
 /// The problems of one file, and whether they keep it from being used.
 #[derive(Debug)]

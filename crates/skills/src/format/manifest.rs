@@ -1,12 +1,12 @@
 //! What does a `manifest.json` say? All of its fields; unknown keys are kept.
 
+use maestro_core::yaml::Place;
 use maestro_core::{Code, Role};
 use serde_json::{Map, Value as Json};
 
 use super::Files;
 use super::findings::Findings;
 use crate::skill::{Skill, SkillType};
-use crate::yaml::Place;
 
 /// The fields of a manifest.
 #[derive(Debug)]

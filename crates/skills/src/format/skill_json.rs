@@ -1,12 +1,12 @@
 //! What does a `skill.json` say? A name, a description and the commands it declares.
 
 use maestro_core::Code;
+use maestro_core::yaml::Place;
 use serde_json::{Map, Value as Json};
 
 use super::findings::Findings;
 use super::manifest::{read_object, text_field};
 use crate::skill::{Command, Skill};
-use crate::yaml::Place;
 
 /// The fields of a `skill.json`.
 #[derive(Debug)]

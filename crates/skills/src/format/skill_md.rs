@@ -1,5 +1,6 @@
 //! What does a `SKILL.md` say? The Agent Skills fields, and the extensions that clients use.
 
+use maestro_core::yaml::{Node, Pair, Place, Value};
 use maestro_core::{Code, Severity, suggest};
 use serde_json::{Map, Value as Json};
 
@@ -9,7 +10,6 @@ use crate::frontmatter::{self, NoHeader, Repair};
 use crate::rules;
 use crate::skill::{Invocation, Skill};
 use crate::text::{self, Head, HeadBuffer};
-use crate::yaml::{Node, Pair, Place, Value};
 
 /// The fields of a `SKILL.md` that Maestro understands.
 #[derive(Debug, Default)]

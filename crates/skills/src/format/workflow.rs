@@ -1,10 +1,10 @@
 //! Is there a workflow in this folder, and what is it called? Its steps are the workflow engine's business.
 
 use maestro_core::Code;
+use maestro_core::yaml::{self, Place, Value};
 
 use super::findings::Findings;
 use crate::skill::Skill;
-use crate::yaml::{self, Place, Value};
 
 /// What a workflow file says about itself.
 #[derive(Debug)]

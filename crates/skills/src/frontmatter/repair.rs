@@ -3,7 +3,7 @@
 //! Each entry (a key and the lines that belong to it) is tried alone. Those that do not parse are rewritten
 //! as quoted text, others stay untouched. Lines keep their numbers, so places still fit the file.
 
-use crate::yaml::{self, Place};
+use maestro_core::yaml::{self, Place};
 
 /// One entry that was read differently from how it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value as Json};
@@ -70,8 +71,7 @@ pub struct Pair<'a> {
 }
 
 /// Why a text is not usable YAML.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlError {
     /// What is wrong.
     pub reason: String,
@@ -80,6 +80,14 @@ pub struct YamlError {
     /// Whether the text is refused for what it would cost rather than for its grammar.
     pub excessive: bool,
 }
+
+impl fmt::Display for YamlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for YamlError {}
 
 impl YamlError {
     fn excessive(reason: &str, span: &Span) -> Self {
@@ -102,9 +110,25 @@ impl From<ScanError> for YamlError {
     }
 }
 
+/// Whether an alias may stand for a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aliases {
+    ForTexts,
+    Refused,
+}
+
 /// Reads the first document of `text`. An empty text is an empty mapping.
 pub fn parse(text: &str) -> Result<Node<'_>, YamlError> {
-    let mut events = Events { parser: Parser::new_from_str(text), anchored: HashMap::new(), repeated: 0 };
+    document(text, Aliases::ForTexts)
+}
+
+/// Reads the first document of a `text` that must not have any alias, so that what is read is what is written there.
+pub fn parse_without_aliases(text: &str) -> Result<Node<'_>, YamlError> {
+    document(text, Aliases::Refused)
+}
+
+fn document(text: &str, aliases: Aliases) -> Result<Node<'_>, YamlError> {
+    let mut events = Events { parser: Parser::new_from_str(text), anchored: HashMap::new(), repeated: 0, aliases };
     loop {
         match events.next().transpose()? {
             Some((Event::StreamStart | Event::DocumentStart(..), _)) => {}
@@ -126,6 +150,7 @@ struct Events<'a> {
     anchored: HashMap<usize, Value<'a>>,
     /// How many bytes aliases have repeated so far.
     repeated: usize,
+    aliases: Aliases,
 }
 
 impl<'a> Events<'a> {
@@ -142,6 +167,9 @@ impl<'a> Events<'a> {
 
     /// The text that an alias stands for.
     fn resolve(&mut self, anchor: usize, span: &Span) -> Result<Value<'a>, YamlError> {
+        if self.aliases == Aliases::Refused {
+            return Err(YamlError::excessive("an alias (`*name`) stands where its text should", span));
+        }
         let Some(value) = self.anchored.get(&anchor).cloned() else {
             return Err(YamlError::excessive("an alias (`*name`) may stand for a text only", span));
         };
@@ -305,6 +333,7 @@ mod tests {
     #[test]
     fn an_alias_stands_for_a_text_but_not_without_end() {
         assert_eq!(parse("a: &d hello\nb: *d\n").unwrap().to_json(), json!({"a": "hello", "b": "hello"}));
+        assert!(parse_without_aliases("a: &d hello\nb: *d\n").is_err_and(|error| error.place.line == 2));
         let long = format!("a: &d {}\nb: [{}]\n", "x".repeat(30_000), "*d, ".repeat(10));
         assert!(parse(&long).is_err_and(|error| error.excessive));
     }

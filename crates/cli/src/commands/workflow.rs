@@ -1,0 +1,115 @@
+//! `maestro workflow`: what workflows there are, whether they are sound, and where they lead.
+
+mod check;
+mod show;
+
+use std::fmt::Write as _;
+
+use maestro_core::workflow::draw::{Notation, draw};
+use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
+use serde_json::json;
+
+use crate::args::{GraphFormat, WorkflowArgs, WorkflowCommand};
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, count, fit, pad};
+use crate::workflows::{Loaded, Workflows};
+use crate::world::World;
+use crate::{catalogue, config};
+
+/// How wide a list is where there is no terminal.
+const WIDTH: usize = 100;
+
+pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<Reply, CommandError> {
+    let settings = config::settings(world)?;
+    let catalogue = catalogue::load(world, &args.dirs.dirs, &settings)?;
+    let workflows = Workflows::of(&catalogue, world);
+    match &args.command {
+        WorkflowCommand::List => list(&workflows, world),
+        WorkflowCommand::Show { name } => show::run(&workflows, name, world),
+        WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
+        WorkflowCommand::Simulate { name } => simulated(&workflows, name, world),
+        WorkflowCommand::Graph { name, format } => graph(&workflows, name, *format, world),
+    }
+}
+
+fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError> {
+    let mut loaded = Vec::new();
+    for source in workflows.all() {
+        loaded.push(workflows.load(&source)?);
+    }
+    loaded.retain(Loaded::is_listed);
+    if world.json {
+        let row = |loaded: &Loaded| {
+            let workflow = loaded.workflow.as_ref();
+            json!({
+                "name": loaded.source.name,
+                "description": workflow.map(|workflow| workflow.description.as_str()),
+                "steps": workflow.map(|workflow| workflow.steps.len()),
+                "path": loaded.source.path.to_string_lossy(),
+                "sound": loaded.is_sound(),
+            })
+        };
+        return Reply::json(&loaded.iter().map(row).collect::<Vec<_>>());
+    }
+    if loaded.is_empty() {
+        return Ok(Reply::text("There is no workflow here. One is a skill folder with a `workflow.yaml`.\n"));
+    }
+    let widest = loaded.iter().map(|workflow| workflow.source.name.chars().count()).max().unwrap_or_default();
+    let mut text = String::new();
+    for Loaded { source, workflow, .. } in &loaded {
+        let name = world.paint.strong(&pad(&clean(&source.name), widest));
+        let about = match workflow {
+            Some(workflow) => clean(&workflow.description).into_owned(),
+            None => world.paint.error("has errors; `maestro workflow check` shows them"),
+        };
+        let room = world.width.unwrap_or(WIDTH).saturating_sub(widest + 2);
+        let _ = writeln!(text, "{name}  {}", fit(&about, room));
+    }
+    Ok(Reply::text(text))
+}
+
+fn graph(workflows: &Workflows<'_>, name: &str, format: GraphFormat, world: &World) -> Result<Reply, CommandError> {
+    let definition = workflows.definition(name)?;
+    let notation = match format {
+        GraphFormat::Mermaid => Notation::Mermaid,
+        GraphFormat::Dot => Notation::Dot,
+    };
+    let text = draw(&definition.main, notation, None);
+    if world.json { Reply::json(&json!({ "graph": text })) } else { Ok(Reply::text(text)) }
+}
+
+fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {
+    let definition = workflows.definition(name)?;
+    let Simulation { never_reached, never_taken, ends, states, complete } = simulate(&definition, Bounds::default());
+    if world.json {
+        let end = |end: &maestro_core::workflow::simulate::End| json!({"status": end.status, "step": end.step, "outcome": end.outcome});
+        let way = |(step, outcome): &(_, _)| json!({"step": step, "outcome": outcome});
+        return Reply::json(&json!({
+            "ends": ends.iter().map(end).collect::<Vec<_>>(),
+            "never_reached": never_reached,
+            "never_taken": never_taken.iter().map(way).collect::<Vec<_>>(),
+            "states": states,
+            "complete": complete,
+        }));
+    }
+    let mut text = format!("{} were looked at.\n\nEnds\n", count(states, "state", "states"));
+    for end in &ends {
+        let _ = writeln!(text, "  {:<8} after `{}` with `{}`", end.status, end.step, clean(end.outcome.as_str()));
+    }
+    if !never_reached.is_empty() {
+        let _ = writeln!(text, "\nNever reached");
+        for step in &never_reached {
+            let _ = writeln!(text, "  {step}");
+        }
+    }
+    if !never_taken.is_empty() {
+        let _ = writeln!(text, "\nNever taken");
+        for (step, outcome) in &never_taken {
+            let _ = writeln!(text, "  `{}` of `{step}`", clean(outcome.as_str()));
+        }
+    }
+    let notes =
+        if complete { "" } else { "There are more states than were looked at; what is said holds for those only.\n" };
+    Ok(Reply::text(text).with_notes(notes))
+}

@@ -1,0 +1,94 @@
+//! `maestro workflow check`: what is wrong with definitions, shown where it is.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use maestro_core::Severity;
+use maestro_core::workflow::Finding;
+use serde_json::{Value as Json, json};
+use unicode_width::UnicodeWidthStr;
+
+use crate::error::{CommandError, Exit};
+use crate::reply::Reply;
+use crate::screen::{Paint, clean, clean_path, count};
+use crate::workflows::{Loaded, Workflows};
+use crate::world::World;
+
+/// How much of a long line is shown.
+const WIDEST: usize = 160;
+
+pub(super) fn run(workflows: &Workflows<'_>, paths: &[PathBuf], world: &World) -> Result<Reply, CommandError> {
+    let sources = if paths.is_empty() { workflows.all() } else { workflows.at(paths)? };
+    let mut loaded = Vec::new();
+    for source in &sources {
+        loaded.push(workflows.load(source)?);
+    }
+    let exit = if loaded.iter().all(Loaded::is_sound) { Exit::Ok } else { Exit::Failed };
+    if world.json {
+        return Ok(Reply::json(&loaded.iter().map(to_json).collect::<Vec<_>>())?.ending(exit));
+    }
+    let mut text = String::new();
+    for loaded in &loaded {
+        for finding in &loaded.findings {
+            text.push_str(&told(loaded, finding, world.paint));
+            text.push('\n');
+        }
+    }
+    let all = || loaded.iter().flat_map(|loaded| &loaded.findings);
+    let errors = all().filter(|finding| finding.is_error()).count();
+    let warnings = all().count() - errors;
+    let checked = count(loaded.len(), "workflow", "workflows");
+    let (errors, warnings) = (count(errors, "error", "errors"), count(warnings, "warning", "warnings"));
+    let _ = writeln!(text, "{checked} checked: {errors}, {warnings}");
+    Ok(Reply::text(text).ending(exit))
+}
+
+fn to_json(loaded: &Loaded) -> Json {
+    let finding = |finding: &Finding| {
+        json!({
+            "code": finding.code.as_str(),
+            "severity": finding.code.severity(),
+            "line": finding.place.line,
+            "column": finding.place.column,
+            "message": finding.message,
+            "help": finding.help,
+        })
+    };
+    json!({
+        "name": loaded.source.name,
+        "path": loaded.source.path.to_string_lossy(),
+        "sound": loaded.is_sound(),
+        "findings": loaded.findings.iter().map(finding).collect::<Vec<_>>(),
+    })
+}
+
+/// A finding with the line it is about and a mark below the place.
+fn told(loaded: &Loaded, finding: &Finding, paint: Paint) -> String {
+    let severity = finding.code.severity();
+    let word = if severity == Severity::Error { "error" } else { "warning" };
+    let head = paint.severity(severity, &format!("{word}[{}]", finding.code));
+    let (line, column) = (finding.place.line, finding.place.column);
+    let gutter = " ".repeat(line.to_string().len());
+    let path = loaded.source.path.to_string_lossy();
+    let mut text = format!("{head}: {}\n", clean_path(&finding.message));
+    let _ = writeln!(text, "{gutter}{} {}:{line}:{column}", paint.dim("-->"), clean_path(&path));
+    if let Some((source, mark)) = snippet(&loaded.text, line, column) {
+        let _ = writeln!(text, "{gutter} {}", paint.dim("|"));
+        let _ = writeln!(text, "{line} {} {source}", paint.dim("|"));
+        let _ = writeln!(text, "{gutter} {} {}{}", paint.dim("|"), " ".repeat(mark), paint.severity(severity, "^"));
+    }
+    let _ = writeln!(text, "{gutter} {} {}", paint.help("= help:"), clean(&finding.help));
+    text
+}
+
+/// A line as it can be shown, and how far to the right the place is.
+fn snippet(text: &str, line: usize, column: usize) -> Option<(String, usize)> {
+    let line = text.trim_start_matches('\u{feff}').lines().nth(line.checked_sub(1)?)?;
+    // Of a long line the part around the place is shown.
+    let from = column.saturating_sub(WIDEST / 2);
+    let from = if line.chars().count() <= WIDEST { 0 } else { from };
+    let part = |from: usize, to: usize| line.chars().skip(from).take(to - from).collect::<String>();
+    let shown = clean_path(&part(from, from + WIDEST)).into_owned();
+    let before = clean_path(&part(from, column.saturating_sub(1).max(from))).width();
+    Some((shown, before))
+}

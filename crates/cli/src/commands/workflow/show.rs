@@ -1,0 +1,99 @@
+//! `maestro workflow show`: a workflow's parameters, steps and ways.
+
+use std::fmt::Write as _;
+
+use maestro_core::workflow::Workflow;
+use maestro_core::workflow::definition::{Step, Target, Variable};
+use serde_json::{Map, Value as Json, json};
+
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, clean_path};
+use crate::workflows::Workflows;
+use crate::world::World;
+
+pub(super) fn run(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {
+    let definition = workflows.definition(name)?;
+    let loaded = workflows.find(name)?;
+    let workflow = &definition.main;
+    if world.json {
+        return Reply::json(&to_json(workflow, &loaded.source.path.to_string_lossy()));
+    }
+    let paint = world.paint;
+    let mut text = format!("{}\n", paint.strong(&clean(&loaded.source.name)));
+    if !workflow.description.is_empty() {
+        let _ = writeln!(text, "{}", clean(&workflow.description));
+    }
+    let _ = writeln!(text, "{}", paint.dim(&clean_path(&loaded.source.path.to_string_lossy())));
+    if !workflow.params.is_empty() {
+        let _ = writeln!(text, "\nParameters");
+        for param in &workflow.params {
+            let _ = writeln!(text, "  {}", clean(&declared(param)));
+        }
+    }
+    let _ = writeln!(text, "\nSteps");
+    for (index, step) in workflow.steps.iter().enumerate() {
+        let title = if step.title == step.id.as_str() { String::new() } else { format!("  {}", clean(&step.title)) };
+        let _ = writeln!(
+            text,
+            "  {:>2}. {} {}{title}",
+            index + 1,
+            paint.strong(step.id.as_str()),
+            paint.dim(step.work.word())
+        );
+        let ways = ways(step);
+        if !ways.is_empty() {
+            let _ = writeln!(text, "      {}", clean(&ways.join(", ")));
+        }
+    }
+    Ok(Reply::text(text))
+}
+
+fn declared(param: &Variable) -> String {
+    let needed = match &param.default {
+        Some(default) => format!(", otherwise {default}"),
+        None if param.required => ", required".to_owned(),
+        None => String::new(),
+    };
+    let about = param.description.as_ref().map(|about| format!(": {about}")).unwrap_or_default();
+    format!("{} ({}{needed}){about}", param.name, param.kind.word())
+}
+
+fn ways(step: &Step) -> Vec<String> {
+    step.ways().into_iter().map(|(word, route)| format!("{word} → {}", target(&route.target))).collect()
+}
+
+fn target(target: &Target) -> &str {
+    match target {
+        Target::Step(id) => id.as_str(),
+        Target::End => "end",
+    }
+}
+
+fn to_json(workflow: &Workflow, path: &str) -> Json {
+    let param = |param: &Variable| {
+        json!({
+            "name": param.name,
+            "type": param.kind.word(),
+            "required": param.required,
+            "default": param.default,
+            "description": param.description,
+        })
+    };
+    let step = |step: &Step| {
+        let next: Map<String, Json> =
+            step.ways().into_iter().map(|(word, route)| (word, json!(target(&route.target)))).collect();
+        json!({"id": step.id, "type": step.work.word(), "title": step.title, "phase": step.phase, "next": next})
+    };
+    json!({
+        "name": workflow.name,
+        "version": workflow.version,
+        "description": workflow.description,
+        "category": workflow.category,
+        "compatibility": workflow.compatibility,
+        "path": path,
+        "start": workflow.start,
+        "params": workflow.params.iter().map(param).collect::<Vec<_>>(),
+        "steps": workflow.steps.iter().map(step).collect::<Vec<_>>(),
+    })
+}

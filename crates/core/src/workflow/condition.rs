@@ -1,0 +1,236 @@
+//! Does a condition hold?
+//!
+//! A small typed grammar: names, literals, comparisons, `in`, `and or not`, `is empty`, `length(x)`, parentheses. It is
+//! parsed and type-checked when a workflow is loaded, so that holding or not is all that is left to ask.
+
+mod check;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::Value as Json;
+
+pub use check::{Fault, check};
+
+use super::template::{At, Reference};
+
+/// Something that holds or does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// One of two holds.
+    Or(Box<Condition>, Box<Condition>),
+    /// Both hold.
+    And(Box<Condition>, Box<Condition>),
+    /// It does not hold.
+    Not(Box<Condition>),
+    /// Two values stand in a relation.
+    Compare(Operand, Relation, Operand),
+    /// A value is in a list.
+    In(Operand, Operand),
+    /// A text, list or object has nothing in it.
+    Empty(Operand),
+    /// A truth value is true.
+    Truth(Operand),
+}
+
+/// How two values are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// `==`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+/// A value in a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operand {
+    /// What a name holds.
+    Value(Reference, At),
+    /// What is written.
+    Literal(Literal, At),
+    /// A written list.
+    List(Vec<(Literal, At)>, At),
+    /// How many characters or items there are.
+    Length(Box<Operand>, At),
+}
+
+/// A written value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Literal {
+    /// Text in quotes.
+    Text(String),
+    /// A whole number.
+    Int(i64),
+    /// `true` or `false`.
+    Bool(bool),
+}
+
+/// Why a text is no condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadCondition {
+    /// Where, in bytes.
+    pub at: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Condition {
+    /// The condition with this text.
+    pub fn parse(text: &str) -> Result<Self, BadCondition> {
+        parse::condition(text)
+    }
+
+    /// Whether it holds. Values of another type than was checked make comparisons false rather than fail.
+    pub fn holds<'v>(&self, lookup: &dyn Fn(&Reference) -> Cow<'v, Json>) -> bool {
+        match self {
+            Self::Or(a, b) => a.holds(lookup) || b.holds(lookup),
+            Self::And(a, b) => a.holds(lookup) && b.holds(lookup),
+            Self::Not(a) => !a.holds(lookup),
+            Self::Compare(a, relation, b) => relation.between(&a.value(lookup), &b.value(lookup)),
+            Self::In(a, b) => match b.value(lookup).as_ref() {
+                Json::Array(items) => items.contains(&a.value(lookup)),
+                _ => false,
+            },
+            Self::Empty(a) => is_empty(&a.value(lookup)),
+            Self::Truth(a) => *a.value(lookup) == Json::Bool(true),
+        }
+    }
+
+    /// What it refers to, and where.
+    pub fn references(&self) -> Vec<(&Reference, At)> {
+        match self {
+            Self::Or(a, b) | Self::And(a, b) => [a.references(), b.references()].concat(),
+            Self::Not(a) => a.references(),
+            Self::Compare(a, _, b) | Self::In(a, b) => a.reference().into_iter().chain(b.reference()).collect(),
+            Self::Empty(a) | Self::Truth(a) => a.reference().into_iter().collect(),
+        }
+    }
+}
+
+impl Relation {
+    fn between(self, a: &Json, b: &Json) -> bool {
+        let ordered = |wanted: fn(&i64, &i64) -> bool| match (a.as_i64(), b.as_i64()) {
+            (Some(a), Some(b)) => wanted(&a, &b),
+            _ => false,
+        };
+        match self {
+            Self::Equal => a == b,
+            Self::Unequal => a != b,
+            Self::Less => ordered(i64::lt),
+            Self::AtMost => ordered(i64::le),
+            Self::Greater => ordered(i64::gt),
+            Self::AtLeast => ordered(i64::ge),
+        }
+    }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+}
+
+impl Operand {
+    fn value<'v>(&self, lookup: &dyn Fn(&Reference) -> Cow<'v, Json>) -> Cow<'v, Json> {
+        match self {
+            Self::Value(reference, _) => lookup(reference),
+            Self::Literal(literal, _) => Cow::Owned(literal.to_json()),
+            Self::List(items, _) => Cow::Owned(items.iter().map(|(item, _)| item.to_json()).collect()),
+            Self::Length(of, _) => Cow::Owned(Json::from(match of.value(lookup).as_ref() {
+                Json::String(text) => text.chars().count(),
+                Json::Array(items) => items.len(),
+                _ => 0,
+            })),
+        }
+    }
+
+    fn reference(&self) -> Option<(&Reference, At)> {
+        match self {
+            Self::Value(reference, at) => Some((reference, *at)),
+            Self::Length(of, _) => of.reference(),
+            Self::Literal(..) | Self::List(..) => None,
+        }
+    }
+
+    /// Where it stands.
+    pub(super) fn at(&self) -> usize {
+        match self {
+            Self::Value(_, at) | Self::Literal(_, at) | Self::List(_, at) | Self::Length(_, at) => at.0,
+        }
+    }
+}
+
+impl Literal {
+    fn to_json(&self) -> Json {
+        match self {
+            Self::Text(text) => Json::String(text.clone()),
+            Self::Int(number) => Json::from(*number),
+            Self::Bool(flag) => Json::Bool(*flag),
+        }
+    }
+}
+
+fn is_empty(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::String(text) => text.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        Json::Object(map) => map.is_empty(),
+        Json::Bool(_) | Json::Number(_) => false,
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Or(a, b) => write!(f, "({a} or {b})"),
+            Self::And(a, b) => write!(f, "({a} and {b})"),
+            Self::Not(a) => write!(f, "not ({a})"),
+            Self::Compare(a, relation, b) => write!(f, "{a} {} {b}", relation.sign()),
+            Self::In(a, b) => write!(f, "{a} in {b}"),
+            Self::Empty(a) => write!(f, "{a} is empty"),
+            Self::Truth(a) => write!(f, "{a}"),
+        }
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(reference, _) => write!(f, "{reference}"),
+            Self::Literal(literal, _) => write!(f, "{literal}"),
+            Self::List(items, _) => {
+                let items: Vec<String> = items.iter().map(|(item, _)| item.to_string()).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            Self::Length(of, _) => write!(f, "length({of})"),
+        }
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+            Self::Int(number) => write!(f, "{number}"),
+            Self::Bool(flag) => write!(f, "{flag}"),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Do the types of a condition fit together?
+
+use super::{Condition, Literal, Operand, Relation};
+use crate::suggest;
+use crate::workflow::template::Reference;
+use crate::workflow::value::Type;
+
+/// A mismatch of types, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, in bytes.
+    pub at: usize,
+    /// What does not fit.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+/// What is wrong with the types of `condition`. A name that `type_of` does not know is passed over: that it is unknown
+/// is said elsewhere, once.
+pub fn check(condition: &Condition, type_of: &dyn Fn(&Reference) -> Option<Type>) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    Checker { type_of, faults: &mut faults }.condition(condition);
+    faults
+}
+
+struct Checker<'a> {
+    type_of: &'a dyn Fn(&Reference) -> Option<Type>,
+    faults: &'a mut Vec<Fault>,
+}
+
+impl Checker<'_> {
+    fn condition(&mut self, condition: &Condition) {
+        match condition {
+            Condition::Or(a, b) | Condition::And(a, b) => {
+                self.condition(a);
+                self.condition(b);
+            }
+            Condition::Not(a) => self.condition(a),
+            Condition::Compare(a, relation, b) => self.compare(a, *relation, b),
+            Condition::In(a, b) => self.within(a, b),
+            Condition::Empty(a) => {
+                if let Some(kind @ (Type::Int | Type::Bool)) = self.operand(a) {
+                    self.fault(a, format!("{} is never empty", kind.described()), "compare it with a value instead");
+                }
+            }
+            Condition::Truth(a) => {
+                if let Some(kind) = self.operand(a).filter(|kind| *kind != Type::Bool) {
+                    let message = format!("{} is no condition by itself", kind.described());
+                    self.fault(a, message, "compare it, or ask `is empty`");
+                }
+            }
+        }
+    }
+
+    fn compare(&mut self, a: &Operand, relation: Relation, b: &Operand) {
+        let (Some(left), Some(right)) = (self.operand(a), self.operand(b)) else { return };
+        match relation {
+            Relation::Equal | Relation::Unequal => self.same(a, &left, b, &right),
+            _ if left == Type::Int && right == Type::Int => {}
+            _ => {
+                let message = format!("{} and {} have no order", left.described(), right.described());
+                self.fault(a, message, "only numbers are compared with `<`, `<=`, `>`, `>=`");
+            }
+        }
+    }
+
+    fn same(&mut self, a: &Operand, left: &Type, b: &Operand, right: &Type) {
+        match (left, right) {
+            (Type::Enum(values), Type::Text) => self.is_value(values, b),
+            (Type::Text, Type::Enum(values)) => self.is_value(values, a),
+            (Type::Text | Type::Path, Type::Text | Type::Path) => {}
+            (left, right) if left.word() == right.word() => {}
+            (left, right) => {
+                let message = format!("{} never equals {}", left.described(), right.described());
+                self.fault(b, message, "compare values of one type");
+            }
+        }
+    }
+
+    fn is_value(&mut self, values: &[String], written: &Operand) {
+        if let Operand::Literal(Literal::Text(text), _) = written {
+            self.one_of(values, text, written.at());
+        }
+    }
+
+    fn one_of(&mut self, values: &[String], text: &str, at: usize) {
+        if values.iter().any(|value| value == text) {
+            return;
+        }
+        let help = match suggest::closest(text, values.iter().map(String::as_str)) {
+            Some(close) => format!("did you mean '{close}'?"),
+            None => format!("it can be {}", values.join(", ")),
+        };
+        self.faults.push(Fault { at, message: format!("'{text}' is none of the values"), help });
+    }
+
+    fn within(&mut self, a: &Operand, b: &Operand) {
+        let (left, right) = (self.operand(a), self.operand(b));
+        if let Some(kind) = right.filter(|kind| *kind != Type::List) {
+            self.fault(b, format!("{} holds no items", kind.described()), "`in` asks a list: `x in ['a', 'b']`");
+        }
+        if let (Some(Type::Enum(values)), Operand::List(items, _)) = (left, b) {
+            for (item, at) in items {
+                match item {
+                    Literal::Text(text) => self.one_of(&values, text, at.0),
+                    Literal::Int(_) | Literal::Bool(_) => self.one_of(&values, &item.to_string(), at.0),
+                }
+            }
+        }
+    }
+
+    /// The type of an operand; nothing when it is a name that nobody declared.
+    fn operand(&mut self, operand: &Operand) -> Option<Type> {
+        match operand {
+            Operand::Value(reference, _) => (self.type_of)(reference),
+            Operand::Literal(Literal::Text(_), _) => Some(Type::Text),
+            Operand::Literal(Literal::Int(_), _) => Some(Type::Int),
+            Operand::Literal(Literal::Bool(_), _) => Some(Type::Bool),
+            Operand::List(..) => Some(Type::List),
+            Operand::Length(of, _) => {
+                if let Some(kind @ (Type::Int | Type::Bool | Type::Object(_))) = self.operand(of) {
+                    self.fault(of, format!("{} has no length", kind.described()), "`length` counts a text or a list");
+                }
+                Some(Type::Int)
+            }
+        }
+    }
+
+    fn fault(&mut self, operand: &Operand, message: String, help: &str) {
+        self.faults.push(Fault { at: operand.at(), message, help: help.into() });
+    }
+}

@@ -1,0 +1,147 @@
+use std::borrow::Cow;
+
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::workflow::name::Name;
+use crate::workflow::value::Type;
+
+fn values(reference: &Reference) -> Cow<'static, Json> {
+    Cow::Owned(match reference.to_string().as_str() {
+        "n" => json!(3),
+        "word" | "params.word" => json!("high"),
+        "list" => json!(["a", "b"]),
+        "flag" => json!(true),
+        _ => json!(""),
+    })
+}
+
+fn types(reference: &Reference) -> Option<Type> {
+    match reference.to_string().as_str() {
+        "n" => Some(Type::Int),
+        "word" => Some(Type::Enum(vec!["low".into(), "high".into()])),
+        "text" => Some(Type::Text),
+        "list" => Some(Type::List),
+        "flag" => Some(Type::Bool),
+        _ => None,
+    }
+}
+
+#[test]
+fn conditions_hold_as_they_read() {
+    for (text, expected) in [
+        ("n == 3", true),
+        ("n < 3 or n >= 3", true),
+        ("not n == 3 and true", false),
+        ("not (n == 3 and false)", true),
+        ("word in ['low', \"high\"]", true),
+        ("word not in ['low']", true),
+        ("params.word == 'high'", true),
+        ("'a' in list and length(list) == 2", true),
+        ("text is empty and list is not empty", true),
+        ("flag", true),
+        ("false or flag and false", false),
+        ("word == 'it\\'s'", false),
+        ("n > -1", true),
+        ("truth == ''", true),
+    ] {
+        assert_eq!(Condition::parse(text).unwrap().holds(&values), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_condition_is_refused_where_it_stands() {
+    for (text, at) in [
+        ("", 0),
+        ("n ==", 4),
+        ("n = 3", 2),
+        ("(n == 3", 7),
+        ("n is 3", 5),
+        ("n == 'x", 5),
+        ("a b", 2),
+        ("n == 99999999999999999999", 5),
+        ("and", 0),
+        ("x == [1", 7),
+        ("n == 3; rm", 6),
+        ("params.a.b == 1", 0),
+    ] {
+        assert_eq!(Condition::parse(text).unwrap_err().at, at, "{text}");
+    }
+    assert!(Condition::parse(&"(".repeat(1000)).is_err());
+    assert!(Condition::parse(&"not ".repeat(400)).is_err());
+}
+
+#[test]
+fn types_that_do_not_fit_are_told_with_their_places() {
+    let faults = |text: &str| -> Vec<String> {
+        let condition = Condition::parse(text).unwrap();
+        check(&condition, &types).into_iter().map(|f| format!("{} {} / {}", f.at, f.message, f.help)).collect()
+    };
+    assert_eq!(faults("n == 3 and word == 'high' and 'a' in list and flag and unknown == 3"), [""; 0]);
+    assert_eq!(faults("word == 'hihg'"), ["8 'hihg' is none of the values / did you mean 'high'?"]);
+    assert_eq!(faults("word in ['low', 'x']"), ["16 'x' is none of the values / it can be low, high"]);
+    assert_eq!(faults("n == 'x'"), ["5 an int never equals a string / compare values of one type"]);
+    assert_eq!(faults("text < 'b'").len(), 1);
+    assert_eq!(faults("text"), ["0 a string is no condition by itself / compare it, or ask `is empty`"]);
+    assert_eq!(faults("n is empty or length(flag) > 1 or 1 in text").len(), 3);
+}
+
+fn reference() -> impl Strategy<Value = Reference> {
+    let name = |text: &str| Name::parse(text).unwrap();
+    prop_oneof![
+        Just(Reference::Named(name("n"), None)),
+        Just(Reference::Named(name("a-b"), Some(name("f")))),
+        Just(Reference::Param(name("word"))),
+    ]
+}
+
+fn literal() -> impl Strategy<Value = Literal> {
+    prop_oneof![
+        "[a'\\\\\" ]{0,4}".prop_map(Literal::Text),
+        any::<i64>().prop_map(Literal::Int),
+        any::<bool>().prop_map(Literal::Bool),
+    ]
+}
+
+fn operand() -> impl Strategy<Value = Operand> {
+    let item = literal().prop_map(|literal| (literal, At(0)));
+    prop_oneof![
+        reference().prop_map(|reference| Operand::Value(reference, At(0))),
+        literal().prop_map(|literal| Operand::Literal(literal, At(0))),
+        proptest::collection::vec(item, 0..3).prop_map(|items| Operand::List(items, At(0))),
+        reference().prop_map(|of| Operand::Length(Box::new(Operand::Value(of, At(0))), At(0))),
+    ]
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let relations = [Relation::Equal, Relation::Unequal, Relation::Less, Relation::AtMost, Relation::Greater];
+    let leaf = prop_oneof![
+        (operand(), proptest::sample::select(relations.to_vec()), operand())
+            .prop_map(|(a, relation, b)| Condition::Compare(a, relation, b)),
+        (operand(), operand()).prop_map(|(a, b)| Condition::In(a, b)),
+        operand().prop_map(Condition::Empty),
+        operand().prop_map(Condition::Truth),
+    ];
+    leaf.prop_recursive(4, 24, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| Condition::Or(Box::new(a), Box::new(b))),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| Condition::And(Box::new(a), Box::new(b))),
+            inner.prop_map(|a| Condition::Not(Box::new(a))),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn printing_and_parsing_again_is_the_same(condition in condition()) {
+        prop_assert_eq!(Condition::parse(&condition.to_string()).unwrap(), condition);
+    }
+
+    #[test]
+    fn any_text_is_a_condition_or_is_refused_inside_itself(text in "[a-z0-9'\"()\\[\\],. =<>!-]{0,30}") {
+        if let Err(bad) = Condition::parse(&text) {
+            prop_assert!(bad.at <= text.len());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What does an engine step execute?
+
+use std::collections::BTreeMap;
+
+use super::Placed;
+use crate::workflow::name::Name;
+use crate::workflow::template::{Reference, Template};
+
+/// What is executed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// A program with its arguments. The program is a fixed text; there is always one.
+    Program {
+        /// What is started.
+        program: String,
+        /// What it is given.
+        arguments: Vec<Argument>,
+    },
+    /// Something the program can do itself.
+    Builtin {
+        /// Which.
+        builtin: Builtin,
+        /// With what.
+        arguments: BTreeMap<Name, Placed<Template>>,
+    },
+    /// A fixed script; values reach it by its environment only.
+    Shell {
+        /// The script.
+        script: String,
+        /// Its environment.
+        env: BTreeMap<String, Placed<Template>>,
+    },
+}
+
+/// One argument of a program.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Argument {
+    /// Always exactly one argument.
+    Text(Placed<Template>),
+    /// As many as files match, one argument each.
+    Glob(Placed<Template>),
+    /// One argument for each item of a list.
+    Spread(Reference, crate::yaml::Place),
+}
+
+/// Whether an execution can be repeated without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effects {
+    /// It changes nothing.
+    Read,
+    /// It changes something, and doing so twice is the same as once.
+    Idempotent,
+    /// It changes something.
+    Write,
+}
+
+impl Effects {
+    /// Whether it may be run again after a crash.
+    pub fn repeatable(self) -> bool {
+        matches!(self, Self::Read | Self::Idempotent)
+    }
+}
+
+/// What is made of a command's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Parse {
+    /// Text without white space around it.
+    #[default]
+    Text,
+    /// A list of lines.
+    Lines,
+    /// What the JSON says.
+    Json,
+}
+
+/// How often a failed execution is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Retry {
+    /// How many more times.
+    pub max: u32,
+    /// How many seconds to wait before each.
+    pub delay: u32,
+}
+
+macro_rules! builtins {
+    ($($variant:ident = $word:literal, $effects:ident, [$($argument:literal),*], $doc:literal;)+) => {
+        /// What the program can do itself.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Builtin {
+            $(#[doc = $doc] $variant,)+
+        }
+
+        impl Builtin {
+            /// Every one of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Its name.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// Whether it can be repeated.
+            pub fn effects(self) -> Effects {
+                match self { $(Self::$variant => Effects::$effects,)+ }
+            }
+
+            /// The names of its arguments.
+            pub fn arguments(self) -> &'static [&'static str] {
+                match self { $(Self::$variant => &[$($argument),*],)+ }
+            }
+        }
+    };
+}
+
+builtins! {
+    Glob = "glob", Read, ["pattern"], "Files that match a pattern.";
+    Now = "now", Read, ["format"], "The time.";
+    ReadFile = "read_file", Read, ["path"], "A file's text.";
+    Exists = "exists", Read, ["path"], "Whether a file is there.";
+    PlanNext = "plan.next", Read, ["plan"], "The next open task of a plan.";
+    SkillsSelect = "skills.select", Read, ["task"], "The skills for a task.";
+    GitDiff = "git.diff", Read, ["base"], "What changed.";
+    SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";
+    PlanTick = "plan.tick", Idempotent, ["plan", "line", "text"], "Tick a task of a plan.";
+    WorktreeOpen = "worktree.open", Idempotent, ["name", "base"], "Open a worktree.";
+    WorktreeClose = "worktree.close", Idempotent, ["name"], "Close a worktree.";
+    GitCommit = "git.commit", Idempotent, ["message"], "Commit what changed.";
+    GitMerge = "git.merge", Idempotent, ["branch"], "Merge a branch.";
+    Verify = "verify", Idempotent, [], "Run the configured checks.";
+}

@@ -1,0 +1,134 @@
+//! How is work reviewed, and what lets it through?
+
+use serde::{Deserialize, Serialize};
+
+use super::Placed;
+use crate::workflow::name::{Name, StepId};
+use crate::workflow::template::Template;
+use crate::yaml::Place;
+
+/// How much an item of a review matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Severity {
+    /// It would be nice.
+    #[serde(rename = "COULD")]
+    Could,
+    /// It ought to be.
+    #[serde(rename = "SHOULD")]
+    Should,
+    /// It has to be.
+    #[serde(rename = "MUST")]
+    Must,
+}
+
+impl Severity {
+    /// All of them, the weightiest first.
+    pub const ALL: [Self; 3] = [Self::Must, Self::Should, Self::Could];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Must => "MUST",
+            Self::Should => "SHOULD",
+            Self::Could => "COULD",
+        }
+    }
+}
+
+/// What a step does for a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewPart {
+    /// Which review.
+    pub review: Name,
+    /// Where that is said.
+    pub place: Place,
+    /// What it does for it.
+    pub part: Part,
+}
+
+/// The three parts of a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Says what is to be checked, once.
+    Decompose,
+    /// Checks the open items.
+    Verify,
+    /// Mends what failed.
+    Fix,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Decompose, Self::Verify, Self::Fix];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Decompose => "decompose",
+            Self::Verify => "verify",
+            Self::Fix => "fix",
+        }
+    }
+}
+
+/// Lets a run through, or does not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// The review that must have passed.
+    pub review: Option<(Name, Place)>,
+    /// The executed commands that must have ended well.
+    pub checks: Vec<Check>,
+    /// Which items block in which round.
+    pub blocking: Blocking,
+    /// How often work may come back before the user decides.
+    pub max_rounds: u32,
+    /// What is said when it passes.
+    pub pass_message: Option<Placed<Template>>,
+    /// Who mends what failed.
+    pub fix_target: Option<(Name, Place)>,
+    /// Whether whoever is told mends it itself.
+    pub self_fix: bool,
+}
+
+/// An executed command whose last outcome must be `ok`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// The step that executes it.
+    pub step: StepId,
+    /// Where that is said.
+    pub place: Place,
+}
+
+/// From which round on only weightier items block. The last entry whose round has come counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocking(pub Vec<(u32, Severity)>);
+
+impl Default for Blocking {
+    fn default() -> Self {
+        Self(vec![(1, Severity::Could), (4, Severity::Should), (5, Severity::Must)])
+    }
+}
+
+impl Blocking {
+    /// Whether an item of this severity blocks in this round.
+    pub fn blocks(&self, round: u32, severity: Severity) -> bool {
+        let least = self.0.iter().rev().find(|(from, _)| *from <= round).map(|(_, least)| *least);
+        severity >= least.unwrap_or(Severity::Could)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_let_go_of_what_matters_less_and_never_of_what_must_be() {
+        let blocking = Blocking::default();
+        let blocked = |round| Severity::ALL.map(|severity| blocking.blocks(round, severity));
+        assert_eq!(blocked(1), [true, true, true]);
+        assert_eq!(blocked(3), [true, true, true]);
+        assert_eq!(blocked(4), [true, true, false]);
+        assert_eq!(blocked(5), [true, false, false]);
+        assert_eq!(blocked(99), [true, false, false]);
+    }
+}

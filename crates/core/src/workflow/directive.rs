@@ -1,0 +1,199 @@
+//! What is somebody told to do now? Plain data; renderers give it a form.
+
+mod build;
+
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+pub use build::{Context, directive, finished};
+
+use super::definition::EndStatus;
+use super::name::{Name, Outcome, StepId};
+use super::run::{AcceptedRisk, Ticket};
+
+/// What is to be done now, and how to say that it is done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Directive {
+    /// The run.
+    pub run: String,
+    /// What a report must quote.
+    pub ticket: Ticket,
+    /// The workflow.
+    pub workflow: String,
+    /// The step.
+    pub step: StepInfo,
+    /// Which time this is, and how often there may be.
+    pub round: Round,
+    /// What to do, one thing each.
+    #[serde(rename = "do")]
+    pub actions: Vec<String>,
+    /// Values to work with. They are material, never instructions.
+    pub data: Map<String, Json>,
+    /// Texts to work by.
+    pub resources: Vec<ResourceText>,
+    /// What not to do.
+    pub forbidden: Vec<String>,
+    /// What is expected.
+    pub expected: Expected,
+    /// The fields of the result, as the definition declares them.
+    pub result: Map<String, Json>,
+    /// What the step can end with.
+    pub outcomes: Vec<Outcome>,
+    /// The sub-agents to start.
+    pub dispatches: Vec<DispatchInfo>,
+    /// What to ask the user.
+    pub question: Option<QuestionInfo>,
+    /// The command that reports; `OUTCOME` or `ANSWER` in it stands for one of those above.
+    pub report: Vec<String>,
+    /// How far the run is.
+    pub progress: Progress,
+}
+
+/// What is expected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Expected {
+    /// These things.
+    List(Vec<String>),
+    /// This when all is well, that when it is not.
+    Verdict {
+        /// What to say when nothing was found.
+        if_pass: Option<String>,
+        /// How to tell what was found.
+        when_issues: Option<String>,
+        /// What there is to be found.
+        categories: Vec<String>,
+    },
+}
+
+/// The step of a directive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StepInfo {
+    /// Its id.
+    pub id: StepId,
+    /// Its title.
+    pub title: String,
+    /// What it is about.
+    pub brief: Option<String>,
+    /// The part of the workflow it belongs to.
+    pub phase: Option<String>,
+    /// Its number in the order of the file, from 1.
+    pub number: usize,
+    /// How many steps there are.
+    pub total: usize,
+}
+
+/// Which time something is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Round {
+    /// From 1.
+    pub number: u32,
+    /// How often there may be.
+    pub limit: Option<u32>,
+    /// How to look at it.
+    pub mode: RoundMode,
+    /// The review it belongs to, once that has begun.
+    pub review: Option<Name>,
+}
+
+/// How to look at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundMode {
+    /// For the first time.
+    Initial,
+    /// Again, and as if for the first time.
+    FreshReview,
+    /// For what failed before.
+    ReVerify,
+}
+
+/// A text to work by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ResourceText {
+    /// Its name.
+    pub name: Name,
+    /// What it says.
+    pub content: String,
+}
+
+/// A sub-agent to start.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DispatchInfo {
+    /// What its report must quote.
+    pub ticket: Ticket,
+    /// Its name within the dispatch.
+    pub child: String,
+    /// Who it is.
+    pub role: Option<Name>,
+    /// What it is told, unless it walks through a workflow.
+    pub prompt: Option<String>,
+    /// The workflow it walks through.
+    pub workflow: Option<String>,
+    /// Values it is given.
+    pub with: Map<String, Json>,
+    /// The items it is given.
+    pub items: Vec<Json>,
+    /// Whether it may go about it as it likes.
+    pub free_form: bool,
+    /// The command by which it reports.
+    pub report: Vec<String>,
+}
+
+/// What to ask the user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct QuestionInfo {
+    /// The question.
+    pub prompt: String,
+    /// What there is to choose from; nothing for a free text.
+    pub options: Option<Vec<String>>,
+    /// The answer when the user only confirms.
+    pub default: Option<String>,
+    /// Whether several may be chosen.
+    pub multiple: bool,
+    /// Why the last answer was no good.
+    pub refused: Option<String>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// How many steps were visited at least once.
+    pub visited: usize,
+    /// How many there are.
+    pub total: usize,
+    /// How many transitions were made.
+    pub transitions: u32,
+    /// How many may be made.
+    pub limit: u32,
+}
+
+/// What is said of a run that is over.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finished {
+    /// The run.
+    pub run: String,
+    /// How it stands.
+    pub status: FinishedStatus,
+    /// How it ended, if it came to an end.
+    pub outcome: Option<EndStatus>,
+    /// What it hands back.
+    pub outputs: Map<String, Json>,
+    /// What a user let pass.
+    pub accepted_risks: Vec<AcceptedRisk>,
+    /// What is said about it; the text form prints it.
+    #[serde(skip)]
+    pub message: Option<String>,
+}
+
+/// How a run that is over stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FinishedStatus {
+    /// It did what it should.
+    Completed,
+    /// It did not.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+}

@@ -1,0 +1,321 @@
+//! How does a directive follow from a definition and a run?
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{
+    Directive, DispatchInfo, Expected, Finished, FinishedStatus, Progress, QuestionInfo, ResourceText, Round,
+    RoundMode, StepInfo,
+};
+use crate::workflow::definition::{self, Agent, Dispatch, EndStatus, Gate, Part, Placed, Step, Task, Work, Workflow};
+use crate::workflow::name::{Name, Outcome};
+use crate::workflow::run::{
+    Asked, Child, Choice, Definition, Effect, Frame, ItemStatus, Position, Run, Scope, Status, Ticket, Wait, pending,
+};
+use crate::workflow::template::Template;
+use crate::workflow::value::{Field, Type, in_text};
+
+/// What a directive needs to know beside the run.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'c> {
+    /// The run's id.
+    pub run: &'c str,
+    /// The program that reports, as it is called here.
+    pub program: &'c str,
+    /// The texts of the resources.
+    pub resources: &'c BTreeMap<Name, String>,
+}
+
+/// What somebody is told to do now; nothing while the engine or a command is at work, or when the run is over.
+pub fn directive(definition: &Definition, run: &Run, context: Context<'_>) -> Option<Directive> {
+    let effects = pending(definition, run);
+    let (frame, position, workflow, step) = run.current(definition)?;
+    let builder = Builder { run, frame, position, workflow, step, context, scope: Scope::new(run, frame, workflow) };
+    match effects.first()? {
+        Effect::Instruct { ticket, .. } => match &step.work {
+            Work::Agent(agent) => Some(builder.agent(agent, ticket)),
+            _ => None,
+        },
+        Effect::Delegate { .. } => match (&step.work, &position.wait) {
+            (Work::Dispatch(dispatch), Wait::Children(children)) => builder.dispatch(dispatch, children),
+            _ => None,
+        },
+        Effect::Ask { ticket, prompt, asked, .. } => Some(builder.question(ticket, prompt.clone(), asked)),
+        Effect::Consent { ticket, .. } => Some(builder.consent(ticket)),
+        Effect::Execute { .. } | Effect::Await { .. } => None,
+    }
+}
+
+/// What is said of a run that is over.
+pub fn finished(run: &Run, context: Context<'_>) -> Option<Finished> {
+    let (status, outcome, outputs, message) = match &run.status {
+        Status::Ended(ending) => {
+            let status =
+                if ending.status == EndStatus::Success { FinishedStatus::Completed } else { FinishedStatus::Failed };
+            (status, Some(ending.status), ending.outputs.clone(), ending.message.clone())
+        }
+        Status::Cancelled => (FinishedStatus::Cancelled, None, Map::new(), None),
+        Status::New | Status::Active | Status::Paused => return None,
+    };
+    let accepted_risks = run.accepted_risks.clone();
+    Some(Finished { run: context.run.to_owned(), status, outcome, outputs, accepted_risks, message })
+}
+
+struct Builder<'b> {
+    run: &'b Run,
+    frame: &'b Frame,
+    position: &'b Position,
+    workflow: &'b Workflow,
+    step: &'b Step,
+    context: Context<'b>,
+    scope: Scope<'b>,
+}
+
+impl Builder<'_> {
+    /// What every directive has.
+    fn plain(&self, ticket: &Ticket) -> Directive {
+        Directive {
+            run: self.context.run.to_owned(),
+            ticket: ticket.clone(),
+            workflow: self.workflow.name.clone(),
+            step: self.info(),
+            round: self.round(),
+            actions: Vec::new(),
+            data: Map::new(),
+            resources: Vec::new(),
+            forbidden: Vec::new(),
+            expected: Expected::List(Vec::new()),
+            result: Map::new(),
+            outcomes: Vec::new(),
+            dispatches: Vec::new(),
+            question: None,
+            report: Vec::new(),
+            progress: Progress {
+                visited: self.frame.visits.len(),
+                total: self.workflow.steps.len(),
+                transitions: self.frame.transitions,
+                limit: self.workflow.max_transitions,
+            },
+        }
+    }
+
+    fn info(&self) -> StepInfo {
+        StepInfo {
+            id: self.step.id.clone(),
+            title: self.step.title.clone(),
+            brief: self.step.description.as_ref().map(|brief| self.fill(brief)),
+            phase: self.step.phase.clone(),
+            number: self.workflow.number(&self.step.id).unwrap_or_default(),
+            total: self.workflow.steps.len(),
+        }
+    }
+
+    fn fill(&self, template: &Placed<Template>) -> String {
+        template.value.fill(&|reference| self.scope.get(reference))
+    }
+
+    /// The round of a review's gate, or else the visit.
+    fn round(&self) -> Round {
+        let own = match (&self.step.work, self.step.work.review()) {
+            (Work::Gate(gate), _) => gate.review.as_ref().map(|(name, _)| (name, None)),
+            (_, Some(part)) => Some((&part.review, Some(part.part))),
+            _ => None,
+        };
+        let Some((review, part)) = own else {
+            let mode = RoundMode::Initial;
+            return Round { number: self.position.visit, limit: self.step.max_visits, mode, review: None };
+        };
+        let judges =
+            |step: &&Step| matches!(&step.work, Work::Gate(Gate { review: Some((name, _)), .. }) if name == review);
+        let gate = self.workflow.steps.iter().find(judges);
+        let rounds = gate.and_then(|gate| self.frame.rounds.get(&gate.id)).copied().unwrap_or_default();
+        let limit = gate.and_then(|gate| match &gate.work {
+            Work::Gate(gate) => Some(gate.max_rounds + rounds.granted),
+            _ => None,
+        });
+        // While the user decides, the round that failed is still the one at hand.
+        let number = if self.position.wait == Wait::Decision { rounds.done } else { rounds.done + 1 };
+        let mode = match (number, part) {
+            (1, _) => RoundMode::Initial,
+            (_, Some(Part::Fix)) => RoundMode::ReVerify,
+            _ => RoundMode::FreshReview,
+        };
+        // The first time, whoever does the work has nothing to mend yet.
+        let begun = part != Some(Part::Fix) || number > 1;
+        Round { number, limit, mode, review: begun.then(|| review.clone()) }
+    }
+
+    fn agent(&self, agent: &Agent, ticket: &Ticket) -> Directive {
+        let mut directive = self.plain(ticket);
+        directive.actions = agent.actions.iter().map(|action| self.fill(action)).collect();
+        let value = |template: &Placed<Template>| template.value.value(&|reference| self.scope.get(reference));
+        directive.data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template))).collect();
+        directive.data.extend(self.review_items());
+        let text = |name: &Name| self.context.resources.get(name).cloned().unwrap_or_default();
+        let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
+        directive.resources = agent.resources.iter().map(|(name, _)| resource(name)).collect();
+        directive.forbidden = agent.forbidden.iter().map(|text| self.fill(text)).collect();
+        directive.expected = self.expected(&agent.expected);
+        directive.result = self.schema(&agent.result);
+        directive.outcomes = if agent.outcome_from.is_empty() { agent.outcomes.clone() } else { Vec::new() };
+        directive.report = self.report(ticket, &directive.outcomes);
+        if !directive.result.is_empty() {
+            directive.report.extend(["--result-file".to_owned(), "-".to_owned()]);
+        }
+        directive
+    }
+
+    fn expected(&self, expected: &definition::Expected) -> Expected {
+        let all = |texts: &[Placed<Template>]| texts.iter().map(|text| self.fill(text)).collect();
+        let one = |text: &Option<Placed<Template>>| text.as_ref().map(|text| self.fill(text));
+        match expected {
+            definition::Expected::List(items) => Expected::List(all(items)),
+            definition::Expected::Verdict { if_pass, when_issues, categories } => {
+                Expected::Verdict { if_pass: one(if_pass), when_issues: one(when_issues), categories: all(categories) }
+            }
+        }
+    }
+
+    /// The items a step of a review works on: what failed for a fix, what is open, without old verdicts, for a look.
+    fn review_items(&self) -> Option<(String, Json)> {
+        let part = self.step.work.review()?;
+        let items = self.frame.reviews.get(&part.review)?;
+        let shown: Vec<Json> = match part.part {
+            Part::Decompose => return None,
+            Part::Verify => {
+                let open = items.iter().filter(|item| item.status == ItemStatus::Todo);
+                open.map(
+                    |item| json!({"id": item.id, "scope": item.scope, "check": item.check, "severity": item.severity}),
+                )
+                .collect()
+            }
+            Part::Fix => {
+                let failed = items.iter().filter(|item| item.status == ItemStatus::Fail);
+                failed.map(|item| json!({"id": item.id, "scope": item.scope, "check": item.check, "severity": item.severity, "finding": item.finding})).collect()
+            }
+        };
+        (!shown.is_empty()).then(|| ("items".to_owned(), Json::Array(shown)))
+    }
+
+    /// The fields of a result as they are declared, with those a review asks for.
+    fn schema(&self, fields: &[Field]) -> Map<String, Json> {
+        let mut schema: Map<String, Json> =
+            fields.iter().map(|field| (field.name.to_string(), declared(field))).collect();
+        let items = match self.step.work.review().map(|part| part.part) {
+            Some(Part::Decompose) => Some("each {id, scope, check, severity: MUST|SHOULD|COULD}"),
+            Some(Part::Verify) => Some("each {id, status: pass|fail, evidence, finding}"),
+            Some(Part::Fix) | None => None,
+        };
+        if let Some(items) = items {
+            schema.insert("items".to_owned(), json!({"type": "list", "description": items}));
+        }
+        schema
+    }
+
+    fn report(&self, ticket: &Ticket, outcomes: &[Outcome]) -> Vec<String> {
+        let outcome = match outcomes {
+            [] => None,
+            [one] => Some(one.to_string()),
+            _ => Some("OUTCOME".to_owned()),
+        };
+        let mut argv = self.command("report", ticket);
+        argv.extend(outcome.into_iter().flat_map(|outcome| ["--outcome".to_owned(), outcome]));
+        argv
+    }
+
+    fn command(&self, verb: &str, ticket: &Ticket) -> Vec<String> {
+        let words = [self.context.program, "workflow", verb, self.context.run, "--ticket", ticket.as_str()];
+        words.map(str::to_owned).to_vec()
+    }
+
+    fn dispatch(&self, dispatch: &Dispatch, children: &[Child]) -> Option<Directive> {
+        let own = self.run.ticket()?;
+        let mut directive = self.plain(&own);
+        directive.outcomes = vec![Outcome::OK, Outcome::FAIL];
+        directive.result = self.schema(&[]);
+        let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
+        directive.dispatches = open.filter_map(|(index, child)| self.child(dispatch, index, child)).collect();
+        directive.report = [self.context.program, "workflow", "next", self.context.run].map(str::to_owned).to_vec();
+        Some(directive)
+    }
+
+    fn child(&self, dispatch: &Dispatch, index: usize, child: &Child) -> Option<DispatchInfo> {
+        let ticket = self.run.child_ticket(index, child)?;
+        // One item is the item itself; several are a list.
+        let item = match child.items.as_slice() {
+            [] => Json::Null,
+            [one] => one.clone(),
+            many => Json::Array(many.to_vec()),
+        };
+        let locals = Map::from_iter([("item".to_owned(), item)]);
+        let scope = self.scope.with(&locals);
+        let (prompt, workflow) = match &dispatch.task {
+            Task::Prompt(prompt) => (Some(prompt.value.fill(&|reference| scope.get(reference))), None),
+            Task::Call(name, _) => (None, Some(name.clone())),
+        };
+        let with =
+            dispatch.with.iter().map(|(name, value)| (name.to_string(), value.value.value(&|name| scope.get(name))));
+        let mut report = self.report(&ticket, &[Outcome::OK, Outcome::FAIL]);
+        report.extend(["--result-file".to_owned(), "-".to_owned()]);
+        Some(DispatchInfo {
+            ticket,
+            child: child.name.clone(),
+            role: dispatch.role.as_ref().map(|(name, _)| name.clone()),
+            prompt,
+            workflow,
+            with: with.collect(),
+            items: child.items.clone(),
+            free_form: dispatch.free_form,
+            report,
+        })
+    }
+
+    fn question(&self, ticket: &Ticket, prompt: String, asked: &Asked) -> Directive {
+        let mut directive = self.plain(ticket);
+        let own = match &self.step.work {
+            Work::Question(question) => Some(question),
+            _ => None,
+        };
+        directive.question = Some(QuestionInfo {
+            prompt,
+            options: asked.options.clone(),
+            default: own.and_then(|question| question.default.as_ref()).map(|default| self.fill(default)),
+            multiple: own.is_some_and(|question| question.multiple),
+            refused: asked.refused.clone(),
+        });
+        directive.report = self.command("answer", ticket);
+        directive.report.push("ANSWER".to_owned());
+        directive
+    }
+
+    fn consent(&self, ticket: &Ticket) -> Directive {
+        let options = Choice::ALL.map(|choice| choice.word().to_owned()).to_vec();
+        let prompt = format!(
+            "Nobody knows whether `{}` was executed. Shall it be done again, is it done, or is this the end?",
+            self.step.title
+        );
+        self.question(ticket, prompt, &Asked { options: Some(options), refused: None, tries: 0 })
+    }
+}
+
+/// A field as the definition declares it.
+fn declared(field: &Field) -> Json {
+    let mut map = Map::from_iter([("type".to_owned(), json!(field.kind.word()))]);
+    match &field.kind {
+        Type::Enum(values) => map.insert("values".to_owned(), json!(values)),
+        Type::Object(fields) if !fields.is_empty() => {
+            let fields: Map<String, Json> =
+                fields.iter().map(|field| (field.name.to_string(), declared(field))).collect();
+            map.insert("fields".to_owned(), Json::Object(fields))
+        }
+        _ => None,
+    };
+    if field.append {
+        map.insert("append".to_owned(), json!(true));
+    }
+    if let Some(description) = &field.description {
+        map.insert("description".to_owned(), json!(in_text(&json!(description))));
+    }
+    Json::Object(map)
+}

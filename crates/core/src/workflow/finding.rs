@@ -1,0 +1,89 @@
+//! What can be wrong with a definition? One list of codes, and what a finding says.
+
+use std::fmt;
+
+use crate::problem::Severity;
+use crate::yaml::Place;
+
+macro_rules! codes {
+    ($($code:ident, $severity:ident, $meaning:literal;)+) => {
+        /// The stable name of a kind of finding.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FindingCode {
+            $(#[doc = $meaning] $code,)+
+        }
+
+        impl FindingCode {
+            /// Every code.
+            pub const ALL: &'static [Self] = &[$(Self::$code,)+];
+
+            /// The name that is printed.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$code => stringify!($code),)+ }
+            }
+
+            /// How much it matters.
+            pub fn severity(self) -> Severity {
+                match self { $(Self::$code => Severity::$severity,)+ }
+            }
+
+            /// One sentence on what it means.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$code => $meaning,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    E01, Error, "A key, type or field that is unknown, or one that is missing.";
+    E02, Error, "Two things have the same id.";
+    E03, Error, "The run has nowhere to start.";
+    E04, Error, "A route leads to a step that does not exist.";
+    E05, Error, "No route leads to a step.";
+    E06, Error, "An outcome of an `agent`, `dispatch` or `gate` step is not routed.";
+    E07, Error, "No end can be reached from a step.";
+    E08, Error, "Steps form a cycle without a bound.";
+    E09, Error, "A name was never declared, or is read before anything has written it.";
+    E10, Error, "Types do not fit together.";
+    E11, Error, "A routed outcome that the step cannot have.";
+    E12, Error, "A `conditional` without `else`.";
+    E13, Error, "Something that is referred to is not there, or calls itself.";
+    E14, Error, "A command that only a shell could understand, or whose program is not fixed.";
+    E15, Error, "A gate or a review that cannot work.";
+    E16, Error, "A dispatch over something that is no list, or over nobody.";
+    E17, Error, "The options of a question make no choice.";
+    E18, Error, "A limit is too high.";
+    E19, Error, "The tool lacks a capability.";
+    E20, Error, "The text is too large, too deep, or has aliases or duplicate keys.";
+    W01, Warning, "A variable or a template that nothing uses.";
+    W02, Warning, "All outcomes lead to one place.";
+    W03, Warning, "A command that writes is optional.";
+    W04, Warning, "A failure ends the run where a route was likely meant.";
+}
+
+impl fmt::Display for FindingCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Something that is wrong with a definition, where, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind.
+    pub code: FindingCode,
+    /// Where.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl Finding {
+    /// Whether the definition cannot be used for it.
+    pub fn is_error(&self) -> bool {
+        self.code.severity() == Severity::Error
+    }
+}

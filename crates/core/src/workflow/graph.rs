@@ -1,0 +1,171 @@
+//! Is there a way from the start to every step, from every step to an end, and never an endless one?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::definition::{Route, Step, Target, Work, Workflow};
+use super::finding::FindingCode;
+use super::load::{Reader, outcomes};
+use super::name::{Outcome, StepId};
+use crate::suggest;
+use crate::yaml::{Node, Place};
+
+/// The step a run begins with.
+pub(super) fn start(node: Option<&Node<'_>>, steps: &[Step], top: Place, reader: &mut Reader<'_>) -> Option<StepId> {
+    let Some(first) = steps.first() else {
+        reader.find(FindingCode::E03, top, "the workflow has no steps", "add `steps:` with at least one step");
+        return None;
+    };
+    let Some(node) = node else { return Some(first.id.clone()) };
+    let named = node.text().and_then(|text| steps.iter().find(|step| step.id.as_str() == text));
+    if named.is_none() {
+        let text = node.text().unwrap_or_default();
+        let help = did_you_mean(text, steps, "name a step, or leave `start` out for the first one");
+        reader.find(FindingCode::E03, node.place, format!("there is no step `{text}` to start at"), help);
+    }
+    Some(named.unwrap_or(first).id.clone())
+}
+
+pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
+    let graph = Graph::of(workflow);
+    outcomes_are_routed(workflow, reader);
+    bounds(workflow, reader);
+    if !unknown_targets(workflow, reader) {
+        // With a route that leads nowhere, its step and those behind it would be blamed for the slip of a pen.
+        reachable(workflow, &graph, reader);
+        ends(workflow, &graph, reader);
+    }
+}
+
+/// The ways between steps, by their positions.
+pub(super) struct Graph {
+    ways: Vec<Vec<Way>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    To(usize),
+    End,
+}
+
+impl Graph {
+    pub(super) fn of(workflow: &Workflow) -> Self {
+        let positions: BTreeMap<&StepId, usize> =
+            workflow.steps.iter().enumerate().map(|(index, step)| (&step.id, index)).collect();
+        let way = |route: &Route| match &route.target {
+            Target::End => Some(Way::End),
+            Target::Step(id) => positions.get(id).copied().map(Way::To),
+        };
+        let ways = |step: &Step| step.ways().into_iter().filter_map(|(_, route)| way(route)).collect();
+        Self { ways: workflow.steps.iter().map(ways).collect() }
+    }
+
+    fn next(&self, from: usize) -> impl Iterator<Item = usize> {
+        self.ways[from].iter().filter_map(|way| match way {
+            Way::To(next) => Some(*next),
+            Way::End => None,
+        })
+    }
+
+    /// Which steps can come after the step at `from`; itself only if a way leads back.
+    pub(super) fn after(&self, from: usize) -> BTreeSet<usize> {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(index) = open.pop() {
+            for next in self.next(index) {
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        seen
+    }
+}
+
+fn did_you_mean(text: &str, steps: &[Step], otherwise: &str) -> String {
+    match suggest::closest(text, steps.iter().map(|step| step.id.as_str())) {
+        Some(close) => format!("did you mean `{close}`?"),
+        None => otherwise.to_owned(),
+    }
+}
+
+/// Tells of routes to steps that do not exist; whether there are any.
+fn unknown_targets(workflow: &Workflow, reader: &mut Reader<'_>) -> bool {
+    let mut unknown = false;
+    for (_, Route { target, place }) in workflow.steps.iter().flat_map(Step::ways) {
+        let Target::Step(id) = target else { continue };
+        if workflow.step(id).is_none() {
+            let help = did_you_mean(id.as_str(), &workflow.steps, "name a step of this workflow, or `end`");
+            reader.find(FindingCode::E04, *place, format!("there is no step `{id}`"), help);
+            unknown = true;
+        }
+    }
+    unknown
+}
+
+fn outcomes_are_routed(workflow: &Workflow, reader: &mut Reader<'_>) {
+    for step in &workflow.steps {
+        if !matches!(step.work, Work::Agent(_) | Work::Dispatch(_) | Work::Gate(_)) {
+            continue;
+        }
+        let missing: Vec<Outcome> =
+            outcomes(step).into_iter().filter(|outcome| step.route(outcome).is_none()).collect();
+        for outcome in missing {
+            let message = format!("nothing says where `{}` goes with `{outcome}`", step.id);
+            reader.find(FindingCode::E06, step.place, message, format!("add `{outcome}: STEP` to its `next`"));
+        }
+    }
+}
+
+fn reachable(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
+    let start = workflow.steps.iter().position(|step| step.id == workflow.start).unwrap_or(0);
+    let reached = graph.after(start);
+    for (index, step) in workflow.steps.iter().enumerate() {
+        if index != start && !reached.contains(&index) {
+            let help = "route an outcome to it, or remove it";
+            reader.find(FindingCode::E05, step.place, format!("no way leads to `{}`", step.id), help);
+        }
+    }
+}
+
+fn ends(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
+    let ends =
+        |index: usize| matches!(workflow.steps[index].work, Work::End { .. }) || graph.ways[index].contains(&Way::End);
+    for (index, step) in workflow.steps.iter().enumerate() {
+        if !ends(index) && !graph.after(index).into_iter().any(ends) {
+            let help = "route one of its outcomes to `end` or to a step of type `end`";
+            reader.find(FindingCode::E07, step.place, format!("no end can be reached from `{}`", step.id), help);
+        }
+    }
+}
+
+/// Visits that are counted and rounds of a gate break a cycle; what is left must not go round.
+fn bounds(workflow: &Workflow, reader: &mut Reader<'_>) {
+    let mut free = workflow.clone();
+    for step in &mut free.steps {
+        let bounded: Vec<Outcome> = step.next.keys().filter(|outcome| is_bounded(step, outcome)).cloned().collect();
+        step.next.retain(|outcome, _| !bounded.contains(outcome));
+        if let (Some(_), Work::Conditional { cases, otherwise }) = (step.max_visits, &mut step.work) {
+            cases.clear();
+            *otherwise = None;
+        }
+    }
+    let graph = Graph::of(&free);
+    let round: Vec<BTreeSet<usize>> = (0..workflow.steps.len()).map(|index| graph.after(index)).collect();
+    let mut told = BTreeSet::new();
+    for (index, step) in workflow.steps.iter().enumerate() {
+        if !round[index].contains(&index) || told.contains(&index) {
+            continue;
+        }
+        told.extend(round[index].iter().copied().filter(|other| round[*other].contains(&index)));
+        let message = format!("`{}` can be reached from itself without end", step.id);
+        let help = "add `max_visits:` to a step of the cycle, and let its `exhausted` lead out of it";
+        reader.find(FindingCode::E08, step.place, message, help);
+    }
+}
+
+/// Whether a way can be taken a limited number of times only. A step whose visits are used up is still passed by
+/// `exhausted`, one that is not needed by `skip`; a gate counts how often it fails, not how often it lets through.
+fn is_bounded(step: &Step, outcome: &Outcome) -> bool {
+    let counted = step.max_visits.is_some() && *outcome != Outcome::EXHAUSTED && *outcome != Outcome::SKIP;
+    counted || (matches!(step.work, Work::Gate(_)) && *outcome == Outcome::FAIL)
+}

@@ -1,0 +1,196 @@
+//! What does a definition's text mean, and what is wrong with it?
+//!
+//! The text is read into one tree with places, and the tree is walked by code that goes on after a mistake, so that
+//! everything wrong is told at once. Only a definition without errors is handed out.
+
+mod command;
+mod heading;
+mod next;
+mod params;
+mod question;
+mod reader;
+mod review;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) use next::outcomes;
+pub(super) use reader::Reader;
+
+use super::definition::{DEFAULT_TRANSITIONS, MAX_STEPS, MAX_TRANSITIONS, Variable, Workflow};
+use super::finding::{Finding, FindingCode};
+use super::{graph, missing, names, reviews, types, warnings};
+use crate::yaml::{self, Node, Place, Value};
+
+/// The largest definition there is.
+const MAX_TEXT: usize = 1024 * 1024;
+
+/// What a definition may refer to outside itself. Whoever loads it knows; the core looks nowhere.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Whether the skill's folder has this file.
+    pub file_exists: &'a dyn Fn(&str) -> bool,
+    /// Whether there is a convention of this name.
+    pub convention_exists: &'a dyn Fn(&str) -> bool,
+    /// The workflow of this name, if there is one.
+    pub callee: &'a dyn Fn(&str) -> Option<Callee>,
+    /// The tool it is loaded for, if that is known.
+    pub tool: Option<&'a Tool>,
+}
+
+impl Surroundings<'_> {
+    /// Nothing outside: no files, no conventions, no other workflows, no particular tool.
+    pub fn none() -> Self {
+        Self { file_exists: &|_| false, convention_exists: &|_| false, callee: &|_| None, tool: None }
+    }
+}
+
+/// What a caller needs to know of another workflow.
+#[derive(Debug, Clone, Default)]
+pub struct Callee {
+    /// What it is started with.
+    pub params: Vec<Variable>,
+    /// The workflows it calls itself.
+    pub calls: Vec<String>,
+}
+
+impl Callee {
+    /// What others need to know of this workflow.
+    pub fn of(workflow: &Workflow) -> Self {
+        let calls = missing::calls(workflow).map(|(name, _)| name.to_owned()).collect();
+        Self { params: workflow.params.clone(), calls }
+    }
+}
+
+/// A tool and what it can do.
+#[derive(Debug, Clone, Default)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its capabilities.
+    pub capabilities: BTreeSet<String>,
+}
+
+/// The workflow in `text`, if it has no errors, and everything that was found, in the order of the file.
+pub fn load(text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, Vec<Finding>) {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut reader = Reader::new(text);
+    let workflow = read(text, &mut reader);
+    if let Some(workflow) = &workflow {
+        graph::check(workflow, &mut reader);
+        names::check(workflow, &mut reader);
+        types::check(workflow, &mut reader);
+        reviews::check(workflow, &mut reader);
+        missing::check(workflow, surroundings, &mut reader);
+        warnings::check(workflow, &mut reader);
+    }
+    let findings = reader.finish();
+    let sound = !findings.iter().any(Finding::is_error);
+    (workflow.filter(|_| sound), findings)
+}
+
+/// The definition as far as it can be understood.
+fn read(text: &str, reader: &mut Reader<'_>) -> Option<Workflow> {
+    let start = Place { line: 1, column: 1 };
+    if text.len() > MAX_TEXT {
+        reader.find(FindingCode::E20, start, "the definition has more than 1 MiB", "move long texts into resources");
+        return None;
+    }
+    match yaml::parse_without_aliases(text) {
+        Ok(tree) if matches!(tree.value, Value::Map(_)) => workflow(&tree, reader),
+        Ok(tree) => {
+            reader.find(
+                FindingCode::E01,
+                tree.place,
+                "the definition is no mapping",
+                "begin with `name:` and `steps:`",
+            );
+            None
+        }
+        Err(error) => {
+            let message = format!("the YAML cannot be read: {error}");
+            let help = if error.excessive { "write the text out where it is needed" } else { "mend it at this place" };
+            reader.find(FindingCode::E20, error.place, message, help);
+            None
+        }
+    }
+}
+
+const KEYS: &[&str] = &[
+    "workflow",
+    "name",
+    "aliases",
+    "version",
+    "description",
+    "category",
+    "compatibility",
+    "requires",
+    "params",
+    "variables",
+    "reviews",
+    "roles",
+    "validators",
+    "limits",
+    "start",
+    "steps",
+    "templates",
+    "resources",
+    "outputs",
+    "listed",
+];
+
+fn workflow(tree: &Node<'_>, reader: &mut Reader<'_>) -> Option<Workflow> {
+    let fields = reader.fields(tree, "a workflow", KEYS);
+    heading::language(fields.get("workflow"), reader);
+    let steps = match fields.get("steps") {
+        Some(node) => steps::read(node, reader),
+        None => Vec::new(),
+    };
+    if steps.len() > MAX_STEPS {
+        let message = format!("{} steps; {MAX_STEPS} are allowed", steps.len());
+        reader.find(FindingCode::E20, tree.place, message, "move some into a workflow of their own and `call` it");
+    }
+    let start = graph::start(fields.get("start"), &steps, tree.place, reader)?;
+    let mut variables = params::read(fields.get("variables"), "variables", reader);
+    params::add_stored(&mut variables, &steps);
+    Some(Workflow {
+        name: heading::name(fields.get("name"), tree.place, reader),
+        aliases: reader.texts_of(fields.get("aliases")),
+        version: reader.text_of(fields.get("version")),
+        description: reader.text_of(fields.get("description")).unwrap_or_default(),
+        category: reader.text_of(fields.get("category")),
+        compatibility: reader.texts_of(fields.get("compatibility")),
+        requires: heading::requires(fields.get("requires"), reader),
+        listed: reader.flag_of(fields.get("listed")),
+        params: params::read(fields.get("params"), "params", reader),
+        variables,
+        reviews: review::declared(fields.get("reviews"), reader),
+        roles: heading::roles(fields.get("roles"), reader),
+        validators: heading::validators(fields.get("validators"), reader),
+        max_transitions: max_transitions(fields.get("limits"), reader),
+        start,
+        steps,
+        templates: heading::templates(fields.get("templates"), reader),
+        resources: heading::resources(fields.get("resources"), reader),
+        outputs: reader.named_templates(fields.get("outputs")),
+    })
+}
+
+fn max_transitions(node: Option<&Node<'_>>, reader: &mut Reader<'_>) -> u32 {
+    let Some(node) = node else { return DEFAULT_TRANSITIONS };
+    let fields = reader.fields(node, "limits", &["max_transitions"]);
+    let node = fields.get("max_transitions");
+    node.and_then(|node| reader.limit(node, MAX_TRANSITIONS)).unwrap_or(DEFAULT_TRANSITIONS)
+}
+
+/// The entries of a mapping by their names; the first of two equal ones counts.
+fn by_name<T>(entries: Vec<(super::Name, T)>) -> BTreeMap<super::Name, T> {
+    let mut map = BTreeMap::new();
+    for (name, value) in entries {
+        map.entry(name).or_insert(value);
+    }
+    map
+}

@@ -1,0 +1,132 @@
+//! Which values does a workflow know? Parameters, variables, and the fields of results.
+
+use super::Reader;
+use crate::workflow::definition::{Step, Variable, Work};
+use crate::workflow::finding::FindingCode;
+use crate::workflow::value::{Field, MAX_OUTPUT, MAX_VALUE, Type};
+use crate::yaml::{Node, Pair, Value};
+
+const KEYS: &[&str] =
+    &["type", "values", "fields", "default", "required", "max_length", "allow_leading_dash", "append", "description"];
+
+/// The declared parameters or variables.
+pub(super) fn read<'t>(node: Option<&'t Node<'t>>, what: &str, reader: &mut Reader<'_>) -> Vec<Variable> {
+    let Some(node) = node else { return Vec::new() };
+    let mut found: Vec<Variable> = Vec::new();
+    for pair in reader.pairs(node, &format!("`{what}`")) {
+        found.extend(variable(pair, reader));
+    }
+    found
+}
+
+fn variable(pair: &Pair<'_>, reader: &mut Reader<'_>) -> Option<Variable> {
+    let name = reader.name_at(&pair.key, pair.place)?;
+    let (kind, declared) = declaration(&pair.value, reader)?;
+    let mut variable = Variable {
+        name,
+        place: pair.place,
+        kind,
+        default: None,
+        required: false,
+        max_length: MAX_VALUE,
+        allow_leading_dash: false,
+        description: None,
+    };
+    let Some(fields) = declared else { return Some(variable) };
+    variable.required = reader.flag_of(fields.get("required"));
+    variable.allow_leading_dash = reader.flag_of(fields.get("allow_leading_dash"));
+    variable.description = reader.text_of(fields.get("description"));
+    if let Some(bytes) = fields.get("max_length").and_then(|node| reader.limit(node, 1024 * 1024)) {
+        variable.max_length = bytes as usize;
+    }
+    if let Some(node) = fields.get("default") {
+        match variable.kind.admit(node.to_json(), variable.max_length) {
+            Ok(value) => variable.default = Some(value),
+            Err(unfit) => {
+                let help = format!("`{}` is declared as {}", variable.name, variable.kind.word());
+                reader.find(FindingCode::E10, node.place, format!("the default does not fit: {unfit}"), help);
+            }
+        }
+    }
+    Some(variable)
+}
+
+/// The type of a declaration, which is a word or a mapping.
+fn declaration<'t>(node: &'t Node<'t>, reader: &mut Reader<'_>) -> Option<(Type, Option<super::reader::Fields<'t>>)> {
+    if !matches!(node.value, Value::Map(_)) {
+        return word(node, None, reader).map(|kind| (kind, None));
+    }
+    let fields = reader.fields(node, "a declaration", KEYS);
+    let Some(named) = fields.get("type") else {
+        reader.find(FindingCode::E01, node.place, "the type is missing", "add `type: string` or another type");
+        return None;
+    };
+    Some((word(named, Some(&fields), reader)?, Some(fields)))
+}
+
+fn word(node: &Node<'_>, fields: Option<&super::reader::Fields<'_>>, reader: &mut Reader<'_>) -> Option<Type> {
+    let word = reader.word(node, "type", &Type::WORDS.map(|word| (word, word)))?;
+    let inner = |key| fields.and_then(|fields| fields.get(key));
+    Some(match word {
+        "int" => Type::Int,
+        "bool" => Type::Bool,
+        "list" => Type::List,
+        "path" => Type::Path,
+        "enum" => {
+            let values = reader.texts_of(inner("values"));
+            if values.is_empty() {
+                reader.find(FindingCode::E01, node.place, "an enum needs its values", "add `values: [a, b]`");
+            }
+            Type::Enum(values)
+        }
+        "object" => Type::Object(self::fields(inner("fields"), reader)),
+        _ => Type::Text,
+    })
+}
+
+/// The typed fields of a result or an object.
+pub(super) fn fields<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Vec<Field> {
+    let Some(node) = node else { return Vec::new() };
+    let mut found = Vec::new();
+    for pair in reader.pairs(node, "this") {
+        let name = reader.name_at(&pair.key, pair.place);
+        let Some((name, (kind, declared))) = name.zip(declaration(&pair.value, reader)) else { continue };
+        let get = |key| declared.as_ref().and_then(|fields| fields.get(key));
+        let append = reader.flag_of(get("append"));
+        if append && kind != Type::List {
+            reader.find(FindingCode::E10, pair.place, "only a list can be appended to", "declare it as `type: list`");
+        }
+        let description = reader.text_of(get("description"));
+        let max_length = get("max_length").and_then(|node| reader.limit(node, 1024 * 1024));
+        let max_length = max_length.map_or(MAX_OUTPUT, |bytes| bytes as usize);
+        found.push(Field { name, kind, append, max_length, description });
+    }
+    found
+}
+
+/// `store:` declares a variable by itself: text, or a list where lines or several answers are kept.
+pub(super) fn add_stored(variables: &mut Vec<Variable>, steps: &[Step]) {
+    use crate::workflow::definition::Parse;
+    for step in steps {
+        let Some((name, place)) = &step.store else { continue };
+        if variables.iter().any(|variable| variable.name == *name) {
+            continue;
+        }
+        let kind = match &step.work {
+            Work::Command { parse: Parse::Lines, .. } => Type::List,
+            Work::Command { parse: Parse::Json, .. } => Type::Object(Vec::new()),
+            Work::Question(question) if question.multiple => Type::List,
+            _ => Type::Text,
+        };
+        variables.push(Variable {
+            name: name.clone(),
+            place: *place,
+            kind,
+            default: None,
+            required: false,
+            max_length: if matches!(step.work, Work::Command { .. }) { MAX_OUTPUT } else { MAX_VALUE },
+            allow_leading_dash: false,
+            description: None,
+        });
+    }
+}

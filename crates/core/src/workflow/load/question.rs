@@ -1,0 +1,97 @@
+//! What is the user asked, and which answers are there?
+
+use super::{Reader, command};
+use crate::workflow::definition::{Options, Question, Validate, Work};
+use crate::workflow::finding::FindingCode;
+use crate::workflow::template::Reference;
+use crate::yaml::{Node, Place, Value};
+
+/// The own fields of a `question` step.
+pub(super) const KEYS: &[&str] = &["prompt", "options", "default", "multiple", "validate"];
+
+pub(super) fn work(fields: &super::reader::Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+    let prompt = reader.template_of(fields.get("prompt"));
+    if fields.get("prompt").is_none() {
+        reader.find(FindingCode::E01, place, "the question asks nothing", "add `prompt:`");
+    }
+    let options = match fields.get("options") {
+        Some(node) => options(node, reader),
+        None => Some(Options::Free),
+    };
+    let default = reader.template_of(fields.get("default"));
+    if let (Some(Options::Listed(options)), Some(default)) = (&options, &default)
+        && default.value.is_literal()
+        && !options.contains(&default.text)
+    {
+        let help = format!("it can be {}", options.join(", "));
+        reader.find(FindingCode::E17, default.place, format!("the default `{}` is no option", default.text), help);
+    }
+    let multiple = reader.flag_of(fields.get("multiple"));
+    let validate = fields.get("validate").and_then(|node| validate(node, reader));
+    Some(Work::Question(Box::new(Question { prompt: prompt?, options: options?, default, multiple, validate })))
+}
+
+fn options(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Options> {
+    if !matches!(node.value, Value::Map(_)) {
+        let listed = reader.texts(node);
+        return listed_options(listed, node.place, reader);
+    }
+    let fields = reader.fields(node, "`options`", &["type", "command", "source", "list"]);
+    if let Some(node) = fields.get("list") {
+        let listed = reader.texts(node);
+        return listed_options(listed, node.place, reader);
+    }
+    let kinds = [("command", Kind::Command), ("variable", Kind::Variable)];
+    let kind = fields.get("type").and_then(|node| reader.word(node, "kind of options", &kinds));
+    match (kind, fields.get("command"), fields.get("source")) {
+        (Some(Kind::Command), Some(node), _) => command::action(node, reader).map(Options::Command),
+        (Some(Kind::Variable), _, Some(node)) => {
+            let text = reader.text(node)?;
+            match Reference::parse(text.trim_matches(['{', '}'])) {
+                Ok(reference) => Some(Options::Variable(reference, node.place)),
+                Err(reason) => {
+                    reader.find(FindingCode::E17, node.place, reason, "write `source: name` with the name of a list");
+                    None
+                }
+            }
+        }
+        _ => {
+            let help = "write a list, `{type: command, command: …}` or `{type: variable, source: …}`";
+            reader.find(FindingCode::E17, node.place, "these options come from nowhere", help);
+            None
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Command,
+    Variable,
+}
+
+fn listed_options(listed: Vec<String>, place: Place, reader: &mut Reader<'_>) -> Option<Options> {
+    if listed.is_empty() {
+        reader.find(FindingCode::E17, place, "there is nothing to choose from", "leave `options` out for a free text");
+        return None;
+    }
+    for (index, option) in listed.iter().enumerate() {
+        if listed[..index].contains(option) {
+            reader.find(FindingCode::E17, place, format!("`{option}` can be chosen twice"), "keep one of them");
+        }
+    }
+    Some(Options::Listed(listed))
+}
+
+fn validate(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Validate> {
+    if !matches!(node.value, Value::Map(_)) {
+        return reader.name(node).map(|(name, place)| Validate::Named(name, place));
+    }
+    let fields = reader.fields(node, "`validate`", &["type", "values"]);
+    fields.get("type").and_then(|node| reader.word(node, "way to check", &[("enum", ())]));
+    let values = reader.texts_of(fields.get("values"));
+    if values.is_empty() {
+        reader.find(FindingCode::E17, node.place, "no answer would be good", "add `values: [a, b]`");
+        return None;
+    }
+    Some(Validate::OneOf(values))
+}

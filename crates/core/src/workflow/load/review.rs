@@ -1,0 +1,105 @@
+//! How are reviews declared, and how does a gate judge them?
+
+use std::collections::BTreeMap;
+
+use super::{Reader, by_name};
+use crate::workflow::definition::{
+    Blocking, Check, DEFAULT_ROUNDS, Gate, MAX_VISITS, Part, Review, ReviewPart, Severity,
+};
+use crate::workflow::finding::FindingCode;
+use crate::workflow::name::{Name, StepId};
+use crate::yaml::{Node, Value};
+
+const DEFAULT_ITEMS: usize = 60;
+
+/// The declared reviews.
+pub(super) fn declared<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> BTreeMap<Name, Review> {
+    let Some(node) = node else { return BTreeMap::new() };
+    let mut found = Vec::new();
+    for pair in reader.pairs(node, "`reviews`") {
+        let mut review = Review { place: pair.place, max_items: DEFAULT_ITEMS };
+        if !pair.value.is_null() {
+            let fields = reader.fields(&pair.value, "a review", &["max_items"]);
+            if let Some(most) = fields.get("max_items").and_then(|node| reader.limit(node, 1000)) {
+                review.max_items = most as usize;
+            }
+        }
+        found.extend(reader.name_at(&pair.key, pair.place).map(|name| (name, review)));
+    }
+    by_name(found)
+}
+
+/// What a step does for a review.
+pub(super) fn part<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Option<ReviewPart> {
+    let node = node?;
+    let fields = reader.fields(node, "`review`", &["name", "part"]);
+    let parts = Part::ALL.map(|part| (part.word(), part));
+    let part = fields.get("part").and_then(|node| reader.word(node, "part of a review", &parts));
+    let Some(((review, place), part)) = reader.name_of(fields.get("name")).zip(part) else {
+        let help = "write `review: {name: NAME, part: decompose | verify | fix}`";
+        reader.find(FindingCode::E01, node.place, "a review needs a name and a part", help);
+        return None;
+    };
+    Some(ReviewPart { review, place, part })
+}
+
+/// A gate's own fields.
+pub(super) const GATE: &[&str] =
+    &["review", "checks", "blocking", "max_rounds", "pass_message", "fix_target", "self_fix"];
+
+pub(super) fn gate(fields: &super::reader::Fields<'_>, reader: &mut Reader<'_>) -> Gate {
+    let rounds = fields.get("max_rounds").and_then(|node| reader.limit(node, MAX_VISITS));
+    Gate {
+        review: reader.name_of(fields.get("review")),
+        checks: checks(fields.get("checks"), reader),
+        blocking: blocking(fields.get("blocking"), reader),
+        max_rounds: rounds.unwrap_or(DEFAULT_ROUNDS),
+        pass_message: reader.template_of(fields.get("pass_message")),
+        fix_target: reader.name_of(fields.get("fix_target")),
+        self_fix: reader.flag_of(fields.get("self_fix")),
+    }
+}
+
+/// Steps by their ids, or as `{step: id}`.
+fn checks<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Vec<Check> {
+    let Some(node) = node else { return Vec::new() };
+    let mut found = Vec::new();
+    for item in reader.items(node, "`checks`") {
+        let named = match &item.value {
+            Value::Map(_) => reader.fields(item, "a check", &["step"]).get("step"),
+            _ => Some(item),
+        };
+        let Some(named) = named else { continue };
+        let id = reader.text(named).and_then(|text| StepId::parse(&text).ok());
+        found.extend(id.map(|step| Check { step, place: named.place }));
+    }
+    found
+}
+
+/// `{1-3: [MUST, SHOULD, COULD], 4: [MUST, SHOULD], 5+: [MUST]}`
+fn blocking<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Blocking {
+    let Some(node) = node else { return Blocking::default() };
+    let severities = Severity::ALL.map(|severity| (severity.word(), severity));
+    let mut rounds = Vec::new();
+    for pair in reader.pairs(node, "`blocking`") {
+        let digits: String = pair.key.chars().take_while(char::is_ascii_digit).collect();
+        let Ok(from) = digits.parse::<u32>() else {
+            reader.find(
+                FindingCode::E01,
+                pair.place,
+                format!("`{}` is no round", pair.key),
+                "write `1-3`, `4` or `5+`",
+            );
+            continue;
+        };
+        let mut least = Severity::Must;
+        for item in reader.items(&pair.value, "the severities that block") {
+            if let Some(severity) = reader.word(item, "severity", &severities) {
+                least = least.min(severity);
+            }
+        }
+        rounds.push((from, least));
+    }
+    rounds.sort_by_key(|(from, _)| *from);
+    Blocking(rounds)
+}

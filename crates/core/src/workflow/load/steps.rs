@@ -1,0 +1,199 @@
+//! What do all steps have in common, and which kinds are there?
+
+use std::collections::BTreeMap;
+
+use super::next::{self, Understood};
+use super::reader::Fields;
+use super::{Reader, command, question, review, work};
+use crate::workflow::definition::{MAX_VISITS, Step, Target, Work};
+use crate::workflow::finding::FindingCode;
+use crate::workflow::name::StepId;
+use crate::yaml::{Node, Place};
+
+const COMMON: &[&str] =
+    &["id", "type", "title", "description", "phase", "when", "optional", "timeout", "store", "max_visits", "next"];
+
+/// What the steps of some type may have; of a step without a type nobody can say which it is.
+const EVERY_OWN_KEY: &[&str] = &[
+    "actions",
+    "forbidden",
+    "expected_output",
+    "resources",
+    "data",
+    "role",
+    "skills",
+    "session",
+    "review",
+    "result",
+    "outcomes",
+    "outcome_from",
+    "mode",
+    "for_each",
+    "group",
+    "prompt",
+    "call",
+    "with",
+    "free_form",
+    "command",
+    "shell",
+    "parse",
+    "effect",
+    "idempotent",
+    "retry",
+    "template",
+    "options",
+    "default",
+    "multiple",
+    "validate",
+    "cases",
+    "else",
+    "values",
+    "checks",
+    "blocking",
+    "max_rounds",
+    "pass_message",
+    "fix_target",
+    "self_fix",
+    "workflow",
+    "status",
+    "message",
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Agent,
+    Dispatch,
+    Command,
+    Output,
+    Question,
+    Conditional,
+    Set,
+    Gate,
+    Call,
+    End,
+}
+
+const KINDS: [(&str, Kind); 10] = [
+    ("agent", Kind::Agent),
+    ("dispatch", Kind::Dispatch),
+    ("command", Kind::Command),
+    ("output", Kind::Output),
+    ("question", Kind::Question),
+    ("conditional", Kind::Conditional),
+    ("set", Kind::Set),
+    ("gate", Kind::Gate),
+    ("call", Kind::Call),
+    ("end", Kind::End),
+];
+
+impl Kind {
+    fn own_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Agent => work::AGENT,
+            Self::Dispatch => work::DISPATCH,
+            Self::Command => command::KEYS,
+            Self::Output => &["template", "data"],
+            Self::Question => question::KEYS,
+            Self::Conditional => &["cases", "else"],
+            Self::Set => &["values"],
+            Self::Gate => review::GATE,
+            Self::Call => &["workflow", "with"],
+            Self::End => &["status", "message"],
+        }
+    }
+}
+
+/// The steps, as far as they can be understood.
+pub(super) fn read(node: &Node<'_>, reader: &mut Reader<'_>) -> Vec<Step> {
+    let items = reader.items(node, "`steps`");
+    let ids: Vec<Option<StepId>> = items.iter().map(|item| id(item, reader)).collect();
+    let mut steps: Vec<Step> = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let Some(id) = ids[index].clone() else { continue };
+        if ids[..index].contains(&Some(id.clone())) {
+            let help = "give each step an id of its own; routes could not tell them apart";
+            reader.find(FindingCode::E02, item.place, format!("`{id}` is the id of two steps"), help);
+            continue;
+        }
+        let following =
+            ids[index + 1..].iter().flatten().find(|next| **next != id).cloned().map_or(Target::End, Target::Step);
+        steps.push(step(item, id, following, reader));
+    }
+    steps
+}
+
+fn id(item: &Node<'_>, reader: &mut Reader<'_>) -> Option<StepId> {
+    let crate::yaml::Value::Map(pairs) = &item.value else {
+        reader.wrong(item, "a step is a mapping with `id:` and `type:`");
+        return None;
+    };
+    let Some(node) = pairs.iter().find(|pair| pair.key == "id").map(|pair| &pair.value) else {
+        reader.find(FindingCode::E01, item.place, "the step has no id", "add `id:`");
+        return None;
+    };
+    let text = reader.text(node)?;
+    if text == "end" {
+        reader.find(FindingCode::E02, node.place, "`end` is the name of the run's end", "choose another id");
+    }
+    let id = StepId::parse(&text);
+    if let Err(bad) = id {
+        reader.find(FindingCode::E01, node.place, format!("`{text}` cannot be an id"), bad.to_string());
+    }
+    id.ok()
+}
+
+fn step(item: &Node<'_>, id: StepId, following: Target, reader: &mut Reader<'_>) -> Step {
+    let kind = kind(item, &id, reader);
+    let known = [COMMON, kind.map_or(EVERY_OWN_KEY, Kind::own_keys)].concat();
+    let fields = reader.fields(item, &format!("`{id}` ({})", kind.map_or("unknown", word)), &known);
+    let work = kind.and_then(|kind| own_work(kind, &fields, item.place, reader));
+    let title = reader.text_of(fields.get("title"));
+    let understood = if work.is_some() { Understood::Yes } else { Understood::No };
+    let mut step = Step {
+        title: title.unwrap_or_else(|| id.to_string()),
+        id,
+        place: item.place,
+        description: reader.template_of(fields.get("description")),
+        phase: reader.text_of(fields.get("phase")),
+        when: fields.get("when").and_then(|node| reader.condition(node)),
+        optional: reader.flag_of(fields.get("optional")),
+        timeout: fields.get("timeout").and_then(|node| reader.seconds(node)),
+        store: reader.name_of(fields.get("store")),
+        max_visits: fields.get("max_visits").and_then(|node| reader.limit(node, MAX_VISITS)),
+        next: BTreeMap::new(),
+        // A step whose own fields are broken still takes part in the graph, so that its neighbours are not blamed.
+        work: work.unwrap_or(Work::Set(Vec::new())),
+    };
+    next::read(fields.get("next"), &mut step, following, understood, reader);
+    step
+}
+
+fn own_work(kind: Kind, fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+    match kind {
+        Kind::Agent => Some(work::agent(fields, reader)),
+        Kind::Dispatch => work::dispatch(fields, place, reader),
+        Kind::Command => command::work(fields, place, reader),
+        Kind::Output => work::output(fields, place, reader),
+        Kind::Question => question::work(fields, place, reader),
+        Kind::Conditional => Some(work::conditional(fields, place, reader)),
+        Kind::Set => work::set(fields, place, reader),
+        Kind::Gate => Some(Work::Gate(review::gate(fields, reader))),
+        Kind::Call => work::call(fields, place, reader),
+        Kind::End => Some(work::end(fields, reader)),
+    }
+}
+
+fn kind(item: &Node<'_>, id: &StepId, reader: &mut Reader<'_>) -> Option<Kind> {
+    let crate::yaml::Value::Map(pairs) = &item.value else { return None };
+    let Some(pair) = pairs.iter().find(|pair| pair.key == "type") else {
+        let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
+        let help = format!("add `type:` with one of {}", words.join(", "));
+        reader.find(FindingCode::E01, item.place, format!("`{id}` has no type"), help);
+        return None;
+    };
+    reader.word(&pair.value, "type of step", &KINDS)
+}
+
+fn word(kind: Kind) -> &'static str {
+    KINDS.iter().find(|(_, other)| *other == kind).map_or("", |(word, _)| word)
+}

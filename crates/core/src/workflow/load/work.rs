@@ -1,0 +1,270 @@
+//! What do the steps say that no other file reads: agent, dispatch, output, conditional, set, call, end?
+
+use super::reader::Fields;
+use super::{Reader, next, params, review};
+use crate::workflow::definition::{
+    Agent, Call, Case, Dispatch, EndStatus, Entry, Expected, ForEach, Mode, OutcomeRule, Route, Session, Task, Work,
+};
+use crate::workflow::finding::FindingCode;
+use crate::workflow::name::Outcome;
+use crate::workflow::template::Reference;
+use crate::yaml::{Node, Place, Value};
+
+/// The own fields of an `agent` step.
+pub(super) const AGENT: &[&str] = &[
+    "actions",
+    "forbidden",
+    "expected_output",
+    "resources",
+    "data",
+    "role",
+    "skills",
+    "session",
+    "review",
+    "result",
+    "outcomes",
+    "outcome_from",
+];
+
+pub(super) fn agent(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Work {
+    let outcome_from = fields.get("outcome_from").map(|node| outcome_from(node, reader)).unwrap_or_default();
+    let mut outcomes: Vec<Outcome> = reader.texts_of(fields.get("outcomes")).into_iter().map(Outcome::new).collect();
+    if outcomes.is_empty() && outcome_from.is_empty() {
+        outcomes = vec![Outcome::OK, Outcome::FAIL];
+    }
+    for rule in &outcome_from {
+        if !outcomes.contains(&rule.outcome) {
+            outcomes.push(rule.outcome.clone());
+        }
+    }
+    Work::Agent(Box::new(Agent {
+        actions: reader.templates_of(fields.get("actions")),
+        forbidden: reader.templates_of(fields.get("forbidden")),
+        expected: fields.get("expected_output").map(|node| expected(node, reader)).unwrap_or_default(),
+        resources: reader.names_of(fields.get("resources")),
+        data: reader.named_templates(fields.get("data")),
+        role: reader.name_of(fields.get("role")),
+        skills: reader.texts_of(fields.get("skills")),
+        session: fields.get("session").map(|node| session(node, reader)),
+        review: review::part(fields.get("review"), reader),
+        result: params::fields(fields.get("result"), reader),
+        outcomes,
+        outcome_from,
+    }))
+}
+
+fn expected(node: &Node<'_>, reader: &mut Reader<'_>) -> Expected {
+    if !matches!(node.value, Value::Map(_)) {
+        return Expected::List(reader.templates_of(Some(node)));
+    }
+    let fields = reader.fields(node, "`expected_output`", &["if_pass", "when_issues", "categories"]);
+    Expected::Verdict {
+        if_pass: reader.template_of(fields.get("if_pass")),
+        when_issues: reader.template_of(fields.get("when_issues")),
+        categories: reader.templates_of(fields.get("categories")),
+    }
+}
+
+fn session(node: &Node<'_>, reader: &mut Reader<'_>) -> Session {
+    let fields = reader.fields(node, "`session`", &["agent", "role", "worktree", "continue"]);
+    Session {
+        agent: reader.text_of(fields.get("agent")),
+        role: reader.text_of(fields.get("role")),
+        worktree: reader.text_of(fields.get("worktree")),
+        resume: reader.flag_of(fields.get("continue")),
+    }
+}
+
+fn outcome_from(node: &Node<'_>, reader: &mut Reader<'_>) -> Vec<OutcomeRule> {
+    let items = reader.items(node, "`outcome_from`");
+    let mut rules = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let fields = reader.fields(item, "a rule", &["when", "outcome", "else"]);
+        let last = index + 1 == items.len();
+        let rule = match (fields.get("when"), fields.get("outcome"), fields.get("else")) {
+            (Some(when), Some(outcome), None) if !last => reader.condition(when).map(Some).zip(reader.text(outcome)),
+            (None, None, Some(outcome)) if last => reader.text(outcome).map(|outcome| (None, outcome)),
+            _ => {
+                let help = "write `{when: CONDITION, outcome: NAME}`, and `{else: NAME}` as the last";
+                reader.find(FindingCode::E12, item.place, "the rules do not decide every case", help);
+                None
+            }
+        };
+        rules.extend(rule.map(|(when, outcome)| OutcomeRule { when, outcome: Outcome::new(outcome) }));
+    }
+    rules
+}
+
+/// The own fields of a `dispatch` step.
+pub(super) const DISPATCH: &[&str] =
+    &["mode", "role", "for_each", "group", "prompt", "call", "with", "free_form", "review"];
+
+#[derive(Clone, Copy)]
+enum ModeWord {
+    Single,
+    Template,
+    Roster,
+}
+
+pub(super) fn dispatch(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+    let words = [("single", ModeWord::Single), ("template", ModeWord::Template), ("roster", ModeWord::Roster)];
+    let mode = match fields.get("mode") {
+        Some(node) => reader.word(node, "mode", &words)?,
+        None if fields.get("for_each").is_some() => ModeWord::Template,
+        None => ModeWord::Single,
+    };
+    let mode = match (mode, fields.get("for_each")) {
+        (ModeWord::Single, None) => Some(Mode::Single),
+        (ModeWord::Single, Some(node)) => {
+            let help = "leave `for_each` out, or choose `mode: template`";
+            reader.find(FindingCode::E16, node.place, "one sub-agent goes through no list", help);
+            None
+        }
+        (_, None) => {
+            reader.find(FindingCode::E16, place, "nothing says how many sub-agents there are", "add `for_each:`");
+            None
+        }
+        (ModeWord::Template, Some(node)) => template_mode(node, fields.get("group"), reader),
+        (ModeWord::Roster, Some(node)) => roster(node, reader).map(Mode::Roster),
+    };
+    let task = match (fields.get("prompt"), fields.get("call")) {
+        (Some(node), None) => reader.template(node).map(Task::Prompt),
+        (None, Some(node)) => reader.text(node).map(|name| Task::Call(name, node.place)),
+        _ => {
+            let message = "a sub-agent has a `prompt` or a workflow to `call`, and not both";
+            reader.find(FindingCode::E01, place, message, "keep one of them");
+            None
+        }
+    };
+    Some(Work::Dispatch(Box::new(Dispatch {
+        mode: mode?,
+        role: reader.name_of(fields.get("role")),
+        task: task?,
+        with: reader.named_templates(fields.get("with")),
+        free_form: reader.flag_of(fields.get("free_form")),
+        review: review::part(fields.get("review"), reader),
+    })))
+}
+
+fn template_mode(node: &Node<'_>, group: Option<&Node<'_>>, reader: &mut Reader<'_>) -> Option<Mode> {
+    let group = group.and_then(|node| reader.limit(node, 1000)).unwrap_or(1) as usize;
+    if matches!(node.value, Value::List(_) | Value::Map(_)) {
+        reader.find(
+            FindingCode::E16,
+            node.place,
+            "a template goes through a variable",
+            "use `mode: roster` for a fixed list",
+        );
+        return None;
+    }
+    let text = reader.text(node)?;
+    let text = text.trim_matches(['{', '}']);
+    if let ["reviews", review, "open"] = text.split('.').collect::<Vec<_>>()[..] {
+        let review = reader.name_at(review, node.place)?;
+        return Some(Mode::Template { items: ForEach::Open(review, node.place), group });
+    }
+    match Reference::parse(text) {
+        Ok(reference) => Some(Mode::Template { items: ForEach::List(reference, node.place), group }),
+        Err(reason) => {
+            reader.find(FindingCode::E16, node.place, reason, "name a list, or write `reviews.NAME.open`");
+            None
+        }
+    }
+}
+
+fn roster(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Vec<Entry>> {
+    let Value::List(items) = &node.value else {
+        reader.find(FindingCode::E16, node.place, "a roster is a list", "write one entry for each sub-agent");
+        return None;
+    };
+    if items.is_empty() {
+        reader.find(FindingCode::E16, node.place, "nobody is on the roster", "write one entry for each sub-agent");
+    }
+    Some(items.iter().map(|item| reader.named_templates(Some(item))).collect())
+}
+
+pub(super) fn output(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+    if fields.get("template").is_none() {
+        reader.find(FindingCode::E01, place, "the step shows nothing", "add `template:` with a name of `templates`");
+    }
+    let template = reader.name_of(fields.get("template"));
+    let mut data = Vec::new();
+    let mut source = None;
+    if let Some(node) = fields.get("data") {
+        for pair in reader.pairs(node, "`data`") {
+            if pair.key == "source" {
+                source = reference(&pair.value, reader);
+            } else {
+                let name = reader.name_at(&pair.key, pair.place);
+                data.extend(name.zip(reader.template(&pair.value)));
+            }
+        }
+    }
+    Some(Work::Output { template: template?, data, source })
+}
+
+/// The name of something, with or without braces.
+fn reference(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<(Reference, Place)> {
+    let text = reader.text(node)?;
+    match Reference::parse(text.trim_matches(['{', '}'])) {
+        Ok(reference) => Some((reference, node.place)),
+        Err(reason) => {
+            reader.find(FindingCode::E01, node.place, reason, "write the name of an object");
+            None
+        }
+    }
+}
+
+pub(super) fn conditional(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Work {
+    let mut cases = Vec::new();
+    if let Some(node) = fields.get("cases") {
+        for item in reader.items(node, "`cases`") {
+            let case = reader.fields(item, "a case", &["when", "next"]);
+            let when = case.get("when").and_then(|node| reader.condition(node));
+            let next = case.get("next").and_then(|node| route(node, reader));
+            if case.get("when").is_none() || case.get("next").is_none() {
+                reader.find(
+                    FindingCode::E01,
+                    item.place,
+                    "the case is incomplete",
+                    "write `{when: CONDITION, next: STEP}`",
+                );
+            }
+            cases.extend(when.zip(next).map(|(when, next)| Case { when, next }));
+        }
+    }
+    let otherwise = fields.get("else").and_then(|node| route(node, reader));
+    if fields.get("else").is_none() {
+        let help = "add `else:` with the step to go to when no case holds";
+        reader.find(FindingCode::E12, place, "the conditional does not say what happens otherwise", help);
+    }
+    Work::Conditional { cases, otherwise }
+}
+
+fn route(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Route> {
+    next::target(node, reader).map(|target| Route { target, place: node.place })
+}
+
+pub(super) fn set(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+    let Some(node) = fields.get("values") else {
+        reader.find(FindingCode::E01, place, "the step sets nothing", "add `values: {name: value}`");
+        return None;
+    };
+    Some(Work::Set(reader.assignments(node)))
+}
+
+pub(super) fn call(fields: &Fields<'_>, place: Place, reader: &mut Reader<'_>) -> Option<Work> {
+    let Some(node) = fields.get("workflow") else {
+        reader.find(FindingCode::E01, place, "the step calls nothing", "add `workflow:` with a workflow's name");
+        return None;
+    };
+    let workflow = (reader.text(node)?, node.place);
+    let with = fields.get("with").map(|node| reader.assignments(node)).unwrap_or_default();
+    Some(Work::Call(Call { workflow, with }))
+}
+
+pub(super) fn end(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Work {
+    let words = EndStatus::ALL.map(|status| (status.word(), status));
+    let status = fields.get("status").and_then(|node| reader.word(node, "status", &words));
+    Work::End { status: status.unwrap_or(EndStatus::Success), message: reader.template_of(fields.get("message")) }
+}

@@ -1,0 +1,213 @@
+//! Is everything there that a workflow refers to: templates, resources, roles, validators, reviews, other workflows?
+
+use std::collections::BTreeSet;
+
+use super::definition::{ForEach, MAX_DEPTH, Mode, ROLES, ResourceSource, Task, Validate, Work, Workflow};
+use super::finding::FindingCode;
+use super::load::{Callee, Reader, Surroundings};
+use super::name::Name;
+use super::types;
+use crate::suggest;
+use crate::yaml::Place;
+
+pub(super) fn check(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Reader<'_>) {
+    for (what, name, place) in referred(workflow) {
+        let known = known(workflow, what);
+        if known.contains(&name.as_str()) {
+            continue;
+        }
+        let help = match suggest::closest(name.as_str(), known.iter().copied()) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => format!("declare it under `{}`", what.section()),
+        };
+        reader.find(FindingCode::E13, place, format!("there is no {} `{name}`", what.word()), help);
+    }
+    checks(workflow, reader);
+    resources(workflow, surroundings, reader);
+    callees(workflow, surroundings, reader);
+    capabilities(workflow, surroundings, reader);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Template,
+    Resource,
+    Role,
+    Validator,
+    Review,
+}
+
+impl What {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Template => "template",
+            Self::Resource => "resource",
+            Self::Role => "role",
+            Self::Validator => "validator",
+            Self::Review => "review",
+        }
+    }
+
+    fn section(self) -> &'static str {
+        match self {
+            Self::Template => "templates",
+            Self::Resource => "resources",
+            Self::Role => "roles",
+            Self::Validator => "validators",
+            Self::Review => "reviews",
+        }
+    }
+}
+
+fn known(workflow: &Workflow, what: What) -> Vec<&str> {
+    match what {
+        What::Template => workflow.templates.keys().map(Name::as_str).collect(),
+        What::Resource => workflow.resources.keys().map(Name::as_str).collect(),
+        What::Role => workflow.roles.keys().map(Name::as_str).chain(ROLES).collect(),
+        What::Validator => workflow.validators.keys().map(Name::as_str).collect(),
+        What::Review => workflow.reviews.keys().map(Name::as_str).collect(),
+    }
+}
+
+fn referred(workflow: &Workflow) -> Vec<(What, &Name, Place)> {
+    let mut found = Vec::new();
+    for step in &workflow.steps {
+        if let Some(part) = step.work.review() {
+            found.push((What::Review, &part.review, part.place));
+        }
+        match &step.work {
+            Work::Agent(agent) => {
+                found.extend(agent.resources.iter().map(|(name, place)| (What::Resource, name, *place)));
+                found.extend(agent.role.iter().map(|(name, place)| (What::Role, name, *place)));
+            }
+            Work::Dispatch(dispatch) => {
+                found.extend(dispatch.role.iter().map(|(name, place)| (What::Role, name, *place)));
+                if let Mode::Template { items: ForEach::Open(name, place), .. } = &dispatch.mode {
+                    found.push((What::Review, name, *place));
+                }
+            }
+            Work::Output { template, .. } => found.push((What::Template, &template.0, template.1)),
+            Work::Question(question) => {
+                if let Some(Validate::Named(name, place)) = &question.validate {
+                    found.push((What::Validator, name, *place));
+                }
+            }
+            Work::Gate(gate) => {
+                found.extend(gate.review.iter().map(|(name, place)| (What::Review, name, *place)));
+                found.extend(gate.fix_target.iter().map(|(name, place)| (What::Role, name, *place)));
+            }
+            Work::Command { .. } | Work::Conditional { .. } | Work::Set(_) | Work::Call(_) | Work::End { .. } => {}
+        }
+    }
+    found
+}
+
+fn checks(workflow: &Workflow, reader: &mut Reader<'_>) {
+    for step in &workflow.steps {
+        let Work::Gate(gate) = &step.work else { continue };
+        for check in gate.checks.iter().filter(|check| workflow.step(&check.step).is_none()) {
+            let help = match suggest::closest(check.step.as_str(), workflow.steps.iter().map(|step| step.id.as_str())) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => "name a step of type `command`".to_owned(),
+            };
+            reader.find(FindingCode::E04, check.place, format!("there is no step `{}`", check.step), help);
+        }
+    }
+}
+
+fn resources(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Reader<'_>) {
+    for resource in workflow.resources.values() {
+        match &resource.source {
+            ResourceSource::File(path) if !(surroundings.file_exists)(path) => {
+                let help = "put it into the skill's folder; the path begins there";
+                reader.find(FindingCode::E13, resource.place, format!("there is no file `{path}`"), help);
+            }
+            ResourceSource::Convention(name) if !(surroundings.convention_exists)(name) => {
+                let help = format!("put it into `.maestro/conventions/{name}.md`");
+                reader.find(FindingCode::E13, resource.place, format!("there is no convention `{name}`"), help);
+            }
+            ResourceSource::File(_) | ResourceSource::Convention(_) => {}
+        }
+    }
+}
+
+/// The workflows that are called, and where that is said.
+pub(super) fn calls(workflow: &Workflow) -> impl Iterator<Item = (&str, Place)> {
+    workflow.steps.iter().filter_map(|step| match &step.work {
+        Work::Call(call) => Some((call.workflow.0.as_str(), call.workflow.1)),
+        Work::Dispatch(dispatch) => match &dispatch.task {
+            Task::Call(name, place) => Some((name.as_str(), *place)),
+            Task::Prompt(_) => None,
+        },
+        _ => None,
+    })
+}
+
+fn callees(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Reader<'_>) {
+    for (name, place) in calls(workflow) {
+        if name == workflow.name || calls_back(name, &workflow.name, surroundings) {
+            let help = "a workflow cannot be part of itself; go round with `next` and `max_visits` instead";
+            reader.find(FindingCode::E13, place, format!("calling `{name}` leads back here"), help);
+        } else if (surroundings.callee)(name).is_none() {
+            let help = "`maestro workflow list` shows which there are";
+            reader.find(FindingCode::E13, place, format!("there is no workflow `{name}`"), help);
+        }
+    }
+    for step in &workflow.steps {
+        let Work::Call(call) = &step.work else { continue };
+        if let Some(callee) = (surroundings.callee)(&call.workflow.0) {
+            handed_over(workflow, call, &callee, reader);
+        }
+    }
+}
+
+fn calls_back(name: &str, own: &str, surroundings: &Surroundings<'_>) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![(name.to_owned(), 1)];
+    while let Some((name, depth)) = open.pop() {
+        let Some(callee) = (surroundings.callee)(&name) else { continue };
+        if depth > MAX_DEPTH || !seen.insert(name) {
+            continue;
+        }
+        if callee.calls.iter().any(|call| call == own) {
+            return true;
+        }
+        open.extend(callee.calls.into_iter().map(|call| (call, depth + 1)));
+    }
+    false
+}
+
+fn handed_over(workflow: &Workflow, call: &super::definition::Call, callee: &Callee, reader: &mut Reader<'_>) {
+    let (name, place) = &call.workflow;
+    for param in &callee.params {
+        let Some((_, place, value)) = call.with.iter().find(|(given, ..)| *given == param.name) else { continue };
+        if let Some(message) = types::misfit(workflow, param, value) {
+            let help = format!("`{}` of `{name}` is declared as {}", param.name, param.kind.word());
+            reader.find(FindingCode::E10, *place, message, help);
+        }
+    }
+    for (param, place, _) in
+        call.with.iter().filter(|(param, ..)| callee.params.iter().all(|known| known.name != *param))
+    {
+        let help = match suggest::closest(param.as_str(), callee.params.iter().map(|known| known.name.as_str())) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => "leave it out".to_owned(),
+        };
+        reader.find(FindingCode::E01, *place, format!("`{name}` has no parameter `{param}`"), help);
+    }
+    let needed = callee.params.iter().filter(|param| param.required && param.default.is_none());
+    for param in needed.filter(|param| call.with.iter().all(|(given, ..)| *given != param.name)) {
+        let help = format!("add `with: {{{}: …}}`", param.name);
+        reader.find(FindingCode::E10, *place, format!("`{name}` cannot start without `{}`", param.name), help);
+    }
+}
+
+fn capabilities(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Reader<'_>) {
+    let Some(tool) = surroundings.tool else { return };
+    for (capability, place) in &workflow.requires.capabilities {
+        if !tool.capabilities.contains(capability) {
+            let help = "use another tool, or take it from `requires` if the workflow can do without";
+            reader.find(FindingCode::E19, *place, format!("{} has no `{capability}`", tool.name), help);
+        }
+    }
+}

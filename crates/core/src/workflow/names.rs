@@ -1,0 +1,160 @@
+//! Is every name declared, and written before it is read?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::definition::{Placed, Step, Work, Workflow};
+use super::finding::FindingCode;
+use super::graph::Graph;
+use super::load::Reader;
+use super::name::Name;
+use super::scope::{self, Locals, PREDECLARED, Use};
+use super::template::Reference;
+use super::value::Type;
+use crate::suggest;
+use crate::yaml::Place;
+
+pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
+    declared_once(workflow, reader);
+    written_are_declared(workflow, reader);
+    let uses = scope::uses(workflow);
+    let graph = Graph::of(workflow);
+    let after: Vec<BTreeSet<usize>> = (0..workflow.steps.len()).map(|index| graph.after(index)).collect();
+    let mut unknown: BTreeMap<&Reference, (Place, usize, Locals<'_>)> = BTreeMap::new();
+    let mut unwritten = BTreeSet::new();
+    for used in &uses {
+        if scope::type_of(workflow, used.locals, used.reference).is_none() {
+            let place = place(used, reader);
+            unknown.entry(used.reference).or_insert((place, 0, used.locals)).1 += 1;
+        } else if let Some(step) = used.step.filter(|step| !written_before(workflow, &after, *step, used))
+            && unwritten.insert((used.reference, step))
+        {
+            let message = format!("`{}` is read here before anything has written it", used.reference);
+            let help = "give it a default, or write it on a way that leads here";
+            reader.find(FindingCode::E09, place(used, reader), message, help);
+        }
+    }
+    for (reference, (place, times, locals)) in unknown {
+        let also = if times > 1 { format!(" (used {times} times)") } else { String::new() };
+        let message = format!("`{reference}` is never declared{also}");
+        reader.find(FindingCode::E09, place, message, suggestion(workflow, reference, locals));
+    }
+}
+
+fn place(used: &Use<'_>, reader: &Reader<'_>) -> Place {
+    reader.place_in(&Placed { value: (), place: used.place, text: used.text.to_owned() }, used.at.0)
+}
+
+/// A name means one thing.
+fn declared_once(workflow: &Workflow, reader: &mut Reader<'_>) {
+    for variable in &workflow.variables {
+        if workflow.param(&variable.name).is_some() {
+            let message = format!("`{}` is a parameter and a variable", variable.name);
+            reader.find(FindingCode::E02, variable.place, message, "a parameter never changes: choose another name");
+        }
+    }
+    for variable in workflow.variables.iter().chain(&workflow.params) {
+        if PREDECLARED.contains(&variable.name.as_str()) {
+            let message = format!("`{}` is always declared and cannot be declared again", variable.name);
+            reader.find(FindingCode::E02, variable.place, message, "choose another name");
+        }
+    }
+}
+
+fn written_are_declared(workflow: &Workflow, reader: &mut Reader<'_>) {
+    for step in &workflow.steps {
+        let Work::Set(values) = &step.work else { continue };
+        for (name, place, _) in values.iter().filter(|(name, ..)| workflow.variable(name).is_none()) {
+            let help = suggestion(workflow, &Reference::Named(name.clone(), None), Locals::None);
+            reader.find(FindingCode::E09, *place, format!("`{name}` is no variable"), help);
+        }
+    }
+}
+
+/// Whether something may have been written when a step reads it.
+fn written_before(workflow: &Workflow, after: &[BTreeSet<usize>], step: usize, used: &Use<'_>) -> bool {
+    let wrote = |writes: &dyn Fn(&Step) -> bool| {
+        let mut writers = workflow.steps.iter().enumerate().filter(|(_, step)| writes(step));
+        writers.any(|(index, _)| after[index].contains(&step))
+    };
+    match used.reference {
+        Reference::Param(_) => true,
+        Reference::Result(id, _) => wrote(&|step| step.id == *id),
+        Reference::Named(name, _) => match workflow.variable(name) {
+            Some(variable) if variable.default.is_none() && !is_local(used.locals, name) => {
+                wrote(&|step| may_write(step, name))
+            }
+            _ => true,
+        },
+    }
+}
+
+fn is_local(locals: Locals<'_>, name: &Name) -> bool {
+    match locals {
+        Locals::Output(data, _) => data.iter().any(|(key, _)| key == name),
+        Locals::None | Locals::Answer | Locals::Item | Locals::Result(_) => false,
+    }
+}
+
+/// Whether a step may write a variable. An agent may set any with its report.
+fn may_write(step: &Step, name: &Name) -> bool {
+    let stores = step.store.as_ref().is_some_and(|(stored, _)| stored == name);
+    stores
+        || match &step.work {
+            Work::Agent(_) => true,
+            Work::Set(values) => values.iter().any(|(set, ..)| set == name),
+            _ => false,
+        }
+}
+
+/// What the author probably meant, or how the name could come to be.
+fn suggestion(workflow: &Workflow, reference: &Reference, locals: Locals<'_>) -> String {
+    if let Some(close) = closest(workflow, reference, locals) {
+        return format!("did you mean `{close}`?");
+    }
+    match reference {
+        Reference::Param(name) => format!("declare it: `params: {{{name}: {{type: string}}}}`"),
+        Reference::Result(step, field) => format!("declare `{field}` in the `result` of an agent step `{step}`"),
+        Reference::Named(name, Some(field)) => format!("declare `{name}` as an object with a field `{field}`"),
+        Reference::Named(name, None) => match finder(workflow, name) {
+            Some(step) => format!("add `store: {name}` to step `{}`, or declare it under `params`", step.id),
+            None => {
+                format!("declare `{name}` under `params` or `variables`, or `store` it at the step that finds it out")
+            }
+        },
+    }
+}
+
+fn closest(workflow: &Workflow, reference: &Reference, locals: Locals<'_>) -> Option<String> {
+    let mut known: Vec<String> = PREDECLARED.map(str::to_owned).to_vec();
+    known.extend(workflow.variables.iter().chain(&workflow.params).map(|variable| variable.name.to_string()));
+    known.extend(workflow.params.iter().map(|param| format!("params.{}", param.name)));
+    for step in &workflow.steps {
+        if let Work::Agent(agent) = &step.work {
+            known.extend(agent.result.iter().map(|field| format!("steps.{}.result.{}", step.id, field.name)));
+        }
+    }
+    match locals {
+        Locals::Output(data, source) => {
+            known.extend(data.iter().map(|(name, _)| name.to_string()));
+            if let Some(Type::Object(fields)) = source.and_then(|of| scope::type_of(workflow, Locals::None, of)) {
+                known.extend(fields.iter().map(|field| field.name.to_string()));
+            }
+        }
+        Locals::Result(fields) => known.extend(fields.iter().map(|field| format!("result.{}", field.name))),
+        Locals::Answer => known.push("answer".to_owned()),
+        Locals::Item => known.push("item".to_owned()),
+        Locals::None => {}
+    }
+    suggest::closest(&reference.to_string(), known.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// The step that seems to find a value out without keeping it: its id shares a word with the name.
+fn finder<'w>(workflow: &'w Workflow, name: &Name) -> Option<&'w Step> {
+    let words = |text: &str| text.split(['-', '_']).map(str::to_owned).collect::<Vec<_>>();
+    let wanted = words(name.as_str());
+    let related =
+        |step: &&Step| step.store.is_none() && words(step.id.as_str()).iter().any(|word| wanted.contains(word));
+    let mut asking = workflow.steps.iter().filter(related).filter(|step| matches!(step.work, Work::Question(_)));
+    let mut running = workflow.steps.iter().filter(related).filter(|step| matches!(step.work, Work::Command { .. }));
+    asking.next().or_else(|| running.next())
+}

@@ -1,0 +1,54 @@
+//! Can the gates and reviews of a workflow do their work?
+
+use super::definition::{Part, Target, Work, Workflow};
+use super::finding::FindingCode;
+use super::graph::Graph;
+use super::load::Reader;
+use super::name::{Name, Outcome};
+
+pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
+    for step in &workflow.steps {
+        let Work::Gate(gate) = &step.work else { continue };
+        if gate.review.is_none() && gate.checks.is_empty() {
+            let help = "add `review:` with a review's name, or `checks:` with the ids of command steps";
+            reader.find(FindingCode::E15, step.place, format!("`{}` judges nothing", step.id), help);
+        }
+        for check in &gate.checks {
+            if workflow.step(&check.step).is_some_and(|step| !matches!(step.work, Work::Command { .. })) {
+                let message = format!("`{}` executes nothing that could be checked", check.step);
+                reader.find(FindingCode::E15, check.place, message, "name a step of type `command`");
+            }
+        }
+        comes_back(workflow, step, reader);
+    }
+    for (name, review) in &workflow.reviews {
+        for (part, does) in [(Part::Decompose, "says what it consists of"), (Part::Verify, "checks its items")] {
+            if !has(workflow, name, part) {
+                let help = format!("add `review: {{name: {name}, part: {}}}` to a step", part.word());
+                reader.find(FindingCode::E15, review.place, format!("no step of review `{name}` {does}"), help);
+            }
+        }
+    }
+}
+
+fn has(workflow: &Workflow, review: &Name, part: Part) -> bool {
+    let parts = workflow.steps.iter().filter_map(|step| step.work.review());
+    parts.filter(|found| found.review == *review).any(|found| found.part == part)
+}
+
+/// What failed at a gate must come by again.
+fn comes_back(workflow: &Workflow, gate: &super::definition::Step, reader: &mut Reader<'_>) {
+    let Some(route) = gate.next.get(&Outcome::FAIL) else { return };
+    let index = |target: &Target| match target {
+        Target::Step(id) => workflow.steps.iter().position(|step| step.id == *id),
+        Target::End => None,
+    };
+    let own = workflow.steps.iter().position(|step| step.id == gate.id);
+    let back = index(&route.target).zip(own);
+    let back = back.is_some_and(|(from, own)| from == own || Graph::of(workflow).after(from).contains(&own));
+    if !back {
+        let help = "let `fail` lead to the step that mends the work, and from there back here";
+        let message = format!("what fails at `{}` never comes back to it", gate.id);
+        reader.find(FindingCode::E15, route.place, message, help);
+    }
+}

@@ -1,0 +1,276 @@
+//! Where does a run stand? A value that only its events change.
+
+mod arguments;
+mod decide;
+mod event;
+mod evolve;
+mod execute;
+mod gate;
+mod hear;
+mod input;
+mod lookup;
+mod pending;
+mod question;
+mod review;
+#[cfg(test)]
+mod tests;
+mod ticket;
+mod walk;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+pub use arguments::{Given, Order};
+pub use decide::decide;
+pub use event::RunEvent;
+pub use evolve::evolve;
+pub use gate::{Verdict, judge};
+pub use input::{Answer, Choice, Finish, Input, Refusal};
+pub(super) use lookup::Scope;
+pub use pending::{Effect, Waiting, pending, waiting};
+pub(super) use question::CONTINUE;
+pub use review::{Item, ItemStatus, Judgement};
+pub use ticket::Ticket;
+
+use super::definition::{EndStatus, Step, Workflow};
+use super::name::{Name, Outcome, StepId};
+
+/// What is pinned with a run: the workflow, and every workflow it may call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// What is walked through.
+    pub main: Workflow,
+    /// What may be called, by its name.
+    pub callees: BTreeMap<String, Workflow>,
+}
+
+impl Definition {
+    /// A workflow that calls no other.
+    pub fn alone(main: Workflow) -> Self {
+        Self { main, callees: BTreeMap::new() }
+    }
+
+    /// The workflow of this name.
+    pub fn workflow(&self, name: &str) -> Option<&Workflow> {
+        if self.main.name == name { Some(&self.main) } else { self.callees.get(name) }
+    }
+}
+
+/// One walk through a workflow.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Run {
+    /// Where it stands on the whole.
+    pub status: Status,
+    /// What nonces are made from.
+    pub seed: u64,
+    /// How often something was waited for; each time has a ticket of its own.
+    pub serial: u64,
+    /// Values of the names that are always declared.
+    pub context: Map<String, Json>,
+    /// The workflows that are being walked through, each called by the one before it.
+    pub frames: Vec<Frame>,
+    /// How every check ended the last time it was executed, by workflow and step.
+    pub checks: BTreeMap<String, Outcome>,
+    /// What a user let pass although a review found fault with it.
+    pub accepted_risks: Vec<AcceptedRisk>,
+    /// What was heard last, so that the same words again change nothing.
+    pub heard: Vec<(Ticket, u64)>,
+}
+
+/// Where a run stands on the whole.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It has not begun.
+    #[default]
+    New,
+    /// It goes on, or waits for somebody.
+    Active,
+    /// Somebody stopped it for a while.
+    Paused,
+    /// It came to its end.
+    Ended(Ending),
+    /// Somebody stopped it for good.
+    Cancelled,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    /// How.
+    pub status: EndStatus,
+    /// What is said about it.
+    pub message: Option<String>,
+    /// What it hands back.
+    pub outputs: Map<String, Json>,
+}
+
+/// One workflow that is being walked through.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Which.
+    pub workflow: String,
+    /// What it was started with.
+    pub params: Map<String, Json>,
+    /// What it remembers.
+    pub variables: Map<String, Json>,
+    /// How often each step was visited.
+    pub visits: BTreeMap<StepId, u32>,
+    /// How many transitions it made.
+    pub transitions: u32,
+    /// What each step's last visit resulted in.
+    pub results: BTreeMap<StepId, Map<String, Json>>,
+    /// The items of each review.
+    pub reviews: BTreeMap<Name, Vec<Item>>,
+    /// The rounds of each gate.
+    pub rounds: BTreeMap<StepId, Rounds>,
+    /// Where it is.
+    pub position: Option<Position>,
+}
+
+/// How often a gate sent work back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Rounds {
+    /// How many rounds there were since it last let the run through.
+    pub done: u32,
+    /// How many the user granted beyond the limit.
+    pub granted: u32,
+}
+
+/// A visit of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    /// Which step.
+    pub step: StepId,
+    /// Which visit, from 1.
+    pub visit: u32,
+    /// When it began.
+    pub entered: i64,
+    /// What is waited for.
+    pub wait: Wait,
+}
+
+/// What a step waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// Nothing: the engine is at it.
+    Engine,
+    /// An agent's report.
+    Agent,
+    /// Sub-agents' reports.
+    Children(Vec<Child>),
+    /// A command.
+    Command {
+        /// How many times it was tried, this one included.
+        attempt: u32,
+        /// How far it is.
+        progress: Progress,
+    },
+    /// The command that lists a question's options.
+    Listing(Progress),
+    /// The user's answer.
+    Answer(Asked),
+    /// The command that checks an answer.
+    Validating {
+        /// The answer.
+        answer: Json,
+        /// What was asked.
+        asked: Asked,
+        /// How far it is.
+        progress: Progress,
+    },
+    /// The user's decision at a gate whose rounds are used up.
+    Decision,
+    /// The workflow that was called.
+    Callee,
+}
+
+/// How far something executed is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    /// It can be started.
+    Ready,
+    /// It was started.
+    Started,
+    /// It was started, and nobody knows what became of it: the user must say.
+    Unsure,
+}
+
+/// What the user was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Asked {
+    /// What there is to choose from; nothing for a free text.
+    pub options: Option<Vec<String>>,
+    /// Why the last answer was no good.
+    pub refused: Option<String>,
+    /// How many answers were no good.
+    pub tries: u32,
+}
+
+/// One sub-agent of a dispatch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Child {
+    /// Its name within the dispatch.
+    pub name: String,
+    /// What it was given.
+    pub items: Vec<Json>,
+    /// How it ended, if it did.
+    pub outcome: Option<Outcome>,
+    /// What it found.
+    pub result: Map<String, Json>,
+}
+
+/// Items of a review that a user let pass.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AcceptedRisk {
+    /// The gate.
+    pub gate: StepId,
+    /// The review.
+    pub review: Name,
+    /// The items that had not passed.
+    pub items: Vec<Item>,
+}
+
+impl Run {
+    /// The workflow being walked through now.
+    pub fn frame(&self) -> Option<&Frame> {
+        self.frames.last()
+    }
+
+    /// Where it is now.
+    pub fn position(&self) -> Option<&Position> {
+        self.frame()?.position.as_ref()
+    }
+
+    /// The step it is at, with its workflow and frame.
+    pub fn current<'r, 'd>(
+        &'r self,
+        definition: &'d Definition,
+    ) -> Option<(&'r Frame, &'r Position, &'d Workflow, &'d Step)> {
+        let frame = self.frame()?;
+        let position = frame.position.as_ref()?;
+        let workflow = definition.workflow(&frame.workflow)?;
+        Some((frame, position, workflow, workflow.step(&position.step)?))
+    }
+
+    /// The ticket of what is waited for now.
+    pub fn ticket(&self) -> Option<Ticket> {
+        let position = self.position()?;
+        Some(Ticket::step(&position.step, position.visit, self.seed, self.serial))
+    }
+
+    /// The ticket of a sub-agent, by its place among the children.
+    pub fn child_ticket(&self, index: usize, child: &Child) -> Option<Ticket> {
+        let position = self.position()?;
+        Some(Ticket::child(&position.step, position.visit, &child.name, self.seed, self.serial, index))
+    }
+
+    /// Whether nothing can happen any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self.status, Status::Ended(_) | Status::Cancelled)
+    }
+}

@@ -1,0 +1,238 @@
+//! What follows from an input? Events, or a refusal that changes nothing.
+
+use serde_json::Value as Json;
+
+use super::ticket::fingerprint;
+use super::walk::{Move, Walk, defaults, params};
+use super::{Answer, Choice, Definition, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, Wait};
+use crate::workflow::definition::{EndStatus, Work};
+use crate::workflow::name::Outcome;
+
+/// What follows from an input.
+pub fn decide(definition: &Definition, run: &Run, input: Input) -> Result<Vec<RunEvent>, Refusal> {
+    if let Some((ticket, print)) = words(&input)
+        && run.heard.contains(&(ticket.clone(), print))
+    {
+        return Ok(Vec::new());
+    }
+    allowed(run, &input)?;
+    let mut walk = Walk { definition, run: run.clone(), events: Vec::new(), now: 0 };
+    walk.input(input)?;
+    Ok(walk.events)
+}
+
+/// Whether a run in this status takes such an input at all.
+fn allowed(run: &Run, input: &Input) -> Result<(), Refusal> {
+    // A command that runs while somebody pauses still comes to its end.
+    let even_paused = matches!(input, Input::Resume | Input::Cancel | Input::Finished { .. } | Input::Lost { .. });
+    match (&run.status, input) {
+        (Status::New, input) if !matches!(input, Input::Start { .. }) => Err(Refusal::NotStarted),
+        (Status::Ended(_) | Status::Cancelled, _) => Err(Refusal::Over),
+        (Status::Paused | Status::Active, Input::Start { .. }) => Err(Refusal::AlreadyStarted),
+        (Status::Paused, _) if !even_paused => Err(Refusal::Paused),
+        (Status::Active, Input::Resume) => Err(Refusal::NotPaused),
+        (Status::New | Status::Paused | Status::Active, _) => Ok(()),
+    }
+}
+
+/// The ticket of an input that may be sent twice, and what tells its content apart.
+pub(super) fn words(input: &Input) -> Option<(Ticket, u64)> {
+    let (ticket, text) = match input {
+        Input::Report { ticket, outcome, set, result, .. } => {
+            let set = serde_json::to_string(set).unwrap_or_default();
+            let result = serde_json::to_string(result).unwrap_or_default();
+            (ticket, format!("report {outcome:?} {set} {result}"))
+        }
+        Input::Answer { ticket, answer, .. } => (ticket, format!("answer {answer:?}")),
+        Input::Finished { ticket, finish, .. } => (ticket, format!("finished {finish:?}")),
+        Input::Consent { ticket, choice, .. } => (ticket, format!("consent {choice:?}")),
+        _ => return None,
+    };
+    Some((ticket.clone(), fingerprint(&text)))
+}
+
+impl Walk<'_> {
+    fn input(&mut self, input: Input) -> Result<(), Refusal> {
+        if let Some((ticket, print)) = words(&input) {
+            self.expects(&ticket)?;
+            self.emit(RunEvent::Heard { ticket, fingerprint: print });
+        }
+        let next = match input {
+            Input::Start { params: given, context, seed, now } => {
+                self.now = now;
+                let main = &self.definition.main;
+                let params = params(&main.params, given)?;
+                let (workflow, variables) = (main.name.clone(), defaults(&main.variables));
+                self.emit(RunEvent::Began { workflow, params, variables, context, seed });
+                Move::Enter(main.start.clone())
+            }
+            Input::Report { ticket, outcome, set, result, changed, now } => {
+                self.now = now;
+                self.report(&ticket, outcome, set, result, changed.as_deref())?
+            }
+            Input::Answer { ticket, answer, now } => {
+                self.now = now;
+                self.answer(&ticket, answer)?
+            }
+            Input::Started { ticket, now } => {
+                self.now = now;
+                self.expects(&ticket)?;
+                match self.progress() {
+                    Some(Progress::Ready) => self.emit(RunEvent::Progressed { progress: Progress::Started }),
+                    Some(Progress::Started) => {}
+                    _ => return Err(Refusal::NotAwaited(ticket)),
+                }
+                Move::Wait
+            }
+            Input::Finished { ticket, finish, now } => {
+                self.now = now;
+                if self.progress() != Some(Progress::Started) {
+                    return Err(Refusal::NotAwaited(ticket));
+                }
+                self.finished(finish)?
+            }
+            Input::Lost { ticket, now } => {
+                self.now = now;
+                self.expects(&ticket)?;
+                if self.progress() != Some(Progress::Started) {
+                    return Err(Refusal::NotAwaited(ticket));
+                }
+                self.lost()?
+            }
+            Input::Consent { ticket, choice, now } => {
+                self.now = now;
+                if self.progress() != Some(Progress::Unsure) {
+                    return Err(Refusal::NotAwaited(ticket));
+                }
+                self.consent(choice)?
+            }
+            Input::Elapsed { now } => {
+                self.now = now;
+                self.elapsed()?
+            }
+            Input::Pause => {
+                self.emit(RunEvent::Paused);
+                Move::Wait
+            }
+            Input::Resume => {
+                self.emit(RunEvent::Resumed);
+                Move::Wait
+            }
+            Input::Cancel => {
+                self.emit(RunEvent::Cancelled);
+                Move::Wait
+            }
+        };
+        self.go(next)
+    }
+
+    /// Whether a ticket is one that is waited for.
+    pub(super) fn expects(&self, ticket: &Ticket) -> Result<(), Refusal> {
+        let current = super::pending::tickets(&self.run);
+        if current.contains(ticket) { Ok(()) } else { Err(Refusal::Ticket(current)) }
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        match self.run.position().map(|position| &position.wait) {
+            Some(Wait::Command { progress, .. } | Wait::Listing(progress) | Wait::Validating { progress, .. }) => {
+                Some(*progress)
+            }
+            _ => None,
+        }
+    }
+
+    /// A command of which nobody knows: what can be repeated is, what cannot waits for the user's word.
+    fn lost(&mut self) -> Result<Move, Refusal> {
+        let Some((_, position, _, step)) = self.run.current(self.definition) else {
+            return Err(Refusal::OtherDefinition);
+        };
+        let wait = position.wait.clone();
+        let repeatable = match (&step.work, &wait) {
+            (Work::Command { effects, .. }, Wait::Command { .. }) => effects.repeatable(),
+            // Listing options and checking an answer change nothing.
+            _ => true,
+        };
+        let progress = if repeatable { Progress::Ready } else { Progress::Unsure };
+        Ok(self.wait(match wait {
+            Wait::Command { attempt, .. } => Wait::Command { attempt, progress },
+            Wait::Validating { answer, asked, .. } => Wait::Validating { answer, asked, progress },
+            _ => Wait::Listing(progress),
+        }))
+    }
+
+    fn consent(&mut self, choice: Choice) -> Result<Move, Refusal> {
+        let Some((_, position, _, step)) = self.run.current(self.definition) else {
+            return Err(Refusal::OtherDefinition);
+        };
+        let attempt = match &position.wait {
+            Wait::Command { attempt, .. } => *attempt,
+            _ => 1,
+        };
+        match choice {
+            Choice::Again => Ok(self.wait(Wait::Command { attempt, progress: Progress::Ready })),
+            Choice::Done => {
+                let reason = "the user says that it is done".to_owned();
+                self.executed(step, Outcome::OK, None, Some(reason))
+            }
+            Choice::Abort => {
+                let message = format!("the user gave up at `{}`", step.id);
+                self.emit(RunEvent::Left { step: step.id.clone(), outcome: Outcome::CANCELLED });
+                let below = self.run.frames.len() - 1;
+                if below > 0 {
+                    self.emit(RunEvent::Dropped { frames: below });
+                }
+                Ok(Move::End(EndStatus::Failure, Some(message)))
+            }
+        }
+    }
+
+    /// The outermost step whose time is up is left; what it called is given up.
+    fn elapsed(&mut self) -> Result<Move, Refusal> {
+        let now = self.now;
+        let over = self.run.frames.iter().position(|frame| {
+            let workflow = self.definition.workflow(&frame.workflow);
+            let position = frame.position.as_ref();
+            let step = workflow.zip(position).and_then(|(workflow, position)| workflow.step(&position.step));
+            let timeout = step.and_then(|step| step.timeout);
+            position.zip(timeout).is_some_and(|(position, timeout)| {
+                !is_running(&position.wait) && now.saturating_sub(position.entered) >= i64::from(timeout) * 1000
+            })
+        });
+        let Some(index) = over else { return Ok(Move::Wait) };
+        let above = self.run.frames.len() - index - 1;
+        if above > 0 {
+            self.emit(RunEvent::Dropped { frames: above });
+        }
+        let position = self.run.position().ok_or(Refusal::OtherDefinition)?;
+        Ok(Move::Leave(position.step.clone(), Outcome::TIMEOUT))
+    }
+
+    fn answer(&mut self, ticket: &Ticket, answer: Answer) -> Result<Move, Refusal> {
+        let Some((_, position, _, step)) = self.run.current(self.definition) else {
+            return Err(Refusal::OtherDefinition);
+        };
+        match (&position.wait, &step.work) {
+            (Wait::Answer(asked), Work::Question(question)) => self.answered(step, question, asked.clone(), answer),
+            (Wait::Decision, Work::Gate(gate)) => self.decided(step, gate, &answer),
+            (Wait::Command { progress: Progress::Unsure, .. }, _) => {
+                let possible = Choice::ALL.map(|choice| Outcome::new(choice.word())).to_vec();
+                let said = match &answer {
+                    Answer::Value(Json::String(word)) => Choice::ALL.into_iter().find(|choice| choice.word() == word),
+                    Answer::Value(_) | Answer::Declined | Answer::Cancelled => None,
+                };
+                self.consent(said.ok_or(Refusal::Outcome(possible))?)
+            }
+            _ => Err(Refusal::NotAwaited(ticket.clone())),
+        }
+    }
+}
+
+/// Whether a command is at work: its own time limit ends it, and it says so.
+fn is_running(wait: &Wait) -> bool {
+    matches!(
+        wait,
+        Wait::Command { progress: Progress::Started | Progress::Unsure, .. }
+            | Wait::Listing(Progress::Started)
+            | Wait::Validating { progress: Progress::Started, .. }
+    )
+}

@@ -1,0 +1,140 @@
+//! How does an event change a run?
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json};
+
+use super::review::{self, ItemStatus};
+use super::{AcceptedRisk, Frame, Position, Progress, Rounds, Run, RunEvent, Status, Wait};
+use crate::workflow::name::Outcome;
+
+/// How many tickets are remembered, so that words that come twice are known again.
+const REMEMBERED: usize = 256;
+
+/// The run after an event.
+#[must_use]
+pub fn evolve(mut run: Run, event: &RunEvent) -> Run {
+    apply(&mut run, event);
+    run
+}
+
+/// Changes a run by an event, in place.
+pub(super) fn apply(run: &mut Run, event: &RunEvent) {
+    match event {
+        RunEvent::Began { workflow, params, variables, context, seed } => {
+            run.status = Status::Active;
+            run.seed = *seed;
+            run.context.clone_from(context);
+            run.frames.push(frame(workflow, params, variables));
+        }
+        RunEvent::Heard { ticket, fingerprint } => {
+            run.heard.push((ticket.clone(), *fingerprint));
+            let forgotten = run.heard.len().saturating_sub(REMEMBERED);
+            run.heard.drain(..forgotten);
+        }
+        RunEvent::Checked { workflow, step, outcome } => {
+            run.checks.insert(format!("{workflow}:{step}"), outcome.clone());
+        }
+        RunEvent::RiskAccepted { gate, review, items } => {
+            let risk = AcceptedRisk { gate: gate.clone(), review: review.clone(), items: items.clone() };
+            run.accepted_risks.push(risk);
+        }
+        RunEvent::Called { workflow, params, variables } => run.frames.push(frame(workflow, params, variables)),
+        RunEvent::Returned { outputs, .. } => {
+            run.frames.pop();
+            if let Some(frame) = run.frames.last_mut()
+                && let Some(position) = &frame.position
+            {
+                frame.results.insert(position.step.clone(), outputs.clone());
+            }
+        }
+        RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
+        RunEvent::Paused => run.status = Status::Paused,
+        RunEvent::Resumed => run.status = Status::Active,
+        RunEvent::Cancelled => run.status = Status::Cancelled,
+        RunEvent::Ended { ending } => run.status = Status::Ended(ending.clone()),
+        RunEvent::Waiting { wait } => {
+            run.serial += 1;
+            if let Some(position) = run.frames.last_mut().and_then(|frame| frame.position.as_mut()) {
+                position.wait = wait.clone();
+            }
+        }
+        _ => {
+            if let Some(frame) = run.frames.last_mut() {
+                in_frame(frame, event);
+            }
+        }
+    }
+}
+
+fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Json>) -> Frame {
+    Frame {
+        workflow: workflow.to_owned(),
+        params: params.clone(),
+        variables: variables.clone(),
+        visits: BTreeMap::new(),
+        transitions: 0,
+        results: BTreeMap::new(),
+        reviews: BTreeMap::new(),
+        rounds: BTreeMap::new(),
+        position: None,
+    }
+}
+
+/// What an event changes in the workflow being walked through.
+fn in_frame(frame: &mut Frame, event: &RunEvent) {
+    match event {
+        RunEvent::Entered { step, visit, now } => {
+            frame.visits.insert(step.clone(), *visit);
+            frame.position = Some(Position { step: step.clone(), visit: *visit, entered: *now, wait: Wait::Engine });
+        }
+        RunEvent::Set { name, value } => {
+            frame.variables.insert(name.to_string(), value.clone());
+        }
+        RunEvent::Resulted { step, result } => {
+            frame.results.insert(step.clone(), result.clone());
+        }
+        RunEvent::Progressed { progress } => {
+            if let Some(position) = &mut frame.position {
+                progressed(&mut position.wait, *progress);
+            }
+        }
+        RunEvent::ChildEnded { child, outcome, result } => {
+            if let Some(Position { wait: Wait::Children(children), .. }) = &mut frame.position
+                && let Some(child) = children.get_mut(*child)
+            {
+                child.outcome = Some(outcome.clone());
+                child.result.clone_from(result);
+            }
+        }
+        RunEvent::ItemsAdded { review, items } => {
+            frame.reviews.insert(review.clone(), items.clone());
+        }
+        RunEvent::ItemsJudged { review, judgements } => {
+            review::record(frame.reviews.entry(review.clone()).or_default(), judgements);
+        }
+        RunEvent::ItemsReset { review, ids } => {
+            for item in frame.reviews.entry(review.clone()).or_default() {
+                if ids.contains(&item.id) {
+                    item.status = ItemStatus::Todo;
+                }
+            }
+        }
+        RunEvent::Judged { gate, round, outcome, .. } => {
+            let rounds = frame.rounds.entry(gate.clone()).or_default();
+            if *outcome == Outcome::PASS { *rounds = Rounds::default() } else { rounds.done = *round }
+        }
+        RunEvent::RoundsGranted { gate, rounds } => frame.rounds.entry(gate.clone()).or_default().granted += rounds,
+        RunEvent::Left { .. } => {
+            frame.transitions += 1;
+            frame.position = None;
+        }
+        _ => {}
+    }
+}
+
+fn progressed(wait: &mut Wait, to: Progress) {
+    if let Wait::Command { progress, .. } | Wait::Listing(progress) | Wait::Validating { progress, .. } = wait {
+        *progress = to;
+    }
+}

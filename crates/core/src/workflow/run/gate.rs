@@ -1,0 +1,57 @@
+//! Does a gate let the run through? Computed from recorded items and executed checks, never from anybody's word.
+
+use super::review::{Item, ItemStatus};
+use super::{Frame, Run};
+use crate::workflow::definition::Gate;
+use crate::workflow::name::{Outcome, StepId};
+
+/// What a gate finds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Verdict {
+    /// The round it is in, from 1.
+    pub round: u32,
+    /// The checks that did not end well, or were never executed.
+    pub checks: Vec<StepId>,
+    /// The items that block in this round and have not passed.
+    pub items: Vec<Item>,
+    /// Whether there was nothing to look at: a review without items proves nothing.
+    pub empty: bool,
+}
+
+impl Verdict {
+    /// Whether it lets the run through.
+    pub fn passes(&self) -> bool {
+        self.checks.is_empty() && self.items.is_empty() && !self.empty
+    }
+
+    /// Whether a user may let it pass: only what people judged, never what was executed.
+    pub fn acceptable(&self) -> bool {
+        self.checks.is_empty() && !self.empty
+    }
+
+    /// Why it does not let the run through, one reason a line.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = self.checks.iter().map(|step| format!("check `{step}` is not ok")).collect();
+        if self.empty {
+            reasons.push("the review has no items".to_owned());
+        }
+        reasons.extend(self.items.iter().map(|item| {
+            let why = item.finding.as_deref().unwrap_or("nobody has looked at it");
+            format!("{} {}: {why}", item.severity.word(), item.id)
+        }));
+        reasons
+    }
+}
+
+/// What the gate at `step` finds now.
+pub fn judge(run: &Run, frame: &Frame, step: &StepId, gate: &Gate) -> Verdict {
+    let round = frame.rounds.get(step).copied().unwrap_or_default().done + 1;
+    let red = |check: &StepId| run.checks.get(&format!("{}:{check}", frame.workflow)) != Some(&Outcome::OK);
+    let checks = gate.checks.iter().map(|check| check.step.clone()).filter(red).collect();
+    let Some((review, _)) = &gate.review else {
+        return Verdict { round, checks, ..Verdict::default() };
+    };
+    let items = frame.reviews.get(review).map_or(&[][..], Vec::as_slice);
+    let blocks = |item: &&Item| item.status != ItemStatus::Pass && gate.blocking.blocks(round, item.severity);
+    Verdict { round, checks, items: items.iter().filter(blocks).cloned().collect(), empty: items.is_empty() }
+}

@@ -1,0 +1,203 @@
+//! What can happen to a run, and why is something refused?
+
+use std::fmt;
+
+use serde_json::{Map, Value as Json};
+
+use super::Ticket;
+use crate::workflow::name::Outcome;
+use crate::workflow::value::Unfit;
+
+/// Something that happens to a run. Nothing else moves one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// It begins.
+    Start {
+        /// What it is started with.
+        params: Map<String, Json>,
+        /// Values of the names that are always declared.
+        context: Map<String, Json>,
+        /// Where nonces come from.
+        seed: u64,
+        /// When.
+        now: i64,
+    },
+    /// An agent or a sub-agent says what came of its directive.
+    Report {
+        /// Which directive.
+        ticket: Ticket,
+        /// What it ended with; nothing where that follows from the result.
+        outcome: Option<Outcome>,
+        /// Variables it sets.
+        set: Map<String, Json>,
+        /// What it found.
+        result: Map<String, Json>,
+        /// The files that changed since the last review, if anybody knows.
+        changed: Option<Vec<String>>,
+        /// When.
+        now: i64,
+    },
+    /// The user answers.
+    Answer {
+        /// Which question.
+        ticket: Ticket,
+        /// What.
+        answer: Answer,
+        /// When.
+        now: i64,
+    },
+    /// A command is about to be started.
+    Started {
+        /// Which.
+        ticket: Ticket,
+        /// When.
+        now: i64,
+    },
+    /// A command came to its end.
+    Finished {
+        /// Which.
+        ticket: Ticket,
+        /// How.
+        finish: Finish,
+        /// When.
+        now: i64,
+    },
+    /// Whoever executed a command is gone.
+    Lost {
+        /// Which.
+        ticket: Ticket,
+        /// When.
+        now: i64,
+    },
+    /// The user says what became of a command that nobody knows about.
+    Consent {
+        /// Which.
+        ticket: Ticket,
+        /// What to do.
+        choice: Choice,
+        /// When.
+        now: i64,
+    },
+    /// Time went by.
+    Elapsed {
+        /// When it is.
+        now: i64,
+    },
+    /// It shall stop for a while.
+    Pause,
+    /// It shall go on.
+    Resume,
+    /// It shall stop for good.
+    Cancel,
+}
+
+/// What a user says to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// This.
+    Value(Json),
+    /// Nothing.
+    Declined,
+    /// Nothing, and nothing more.
+    Cancelled,
+}
+
+/// How a command came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finish {
+    /// It exited.
+    Exited {
+        /// With this code.
+        code: i32,
+        /// Having printed this.
+        output: String,
+    },
+    /// It took too long.
+    TimedOut,
+    /// It could not be started, or died.
+    Failed(String),
+}
+
+/// What to do about a command of which nobody knows whether it happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Execute it again.
+    Again,
+    /// It is done.
+    Done,
+    /// End the run.
+    Abort,
+}
+
+impl Choice {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Again, Self::Done, Self::Abort];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Again => "again",
+            Self::Done => "done",
+            Self::Abort => "abort",
+        }
+    }
+}
+
+/// Why an input changes nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// The run has not begun.
+    NotStarted,
+    /// It has begun already.
+    AlreadyStarted,
+    /// It is over.
+    Over,
+    /// It is paused.
+    Paused,
+    /// It is not paused.
+    NotPaused,
+    /// The ticket is not one that is waited for; these are.
+    Ticket(Vec<Ticket>),
+    /// What the ticket names waits for something else.
+    NotAwaited(Ticket),
+    /// The step cannot end with that; it can end with these.
+    Outcome(Vec<Outcome>),
+    /// A value does not fit its name.
+    Value {
+        /// The name.
+        name: String,
+        /// Why.
+        reason: Unfit,
+    },
+    /// The result is not what was asked for.
+    Result(Unfit),
+    /// The definition is not the one the run was started with.
+    OtherDefinition,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted => f.write_str("the run has not been started"),
+            Self::AlreadyStarted => f.write_str("the run has been started already"),
+            Self::Over => f.write_str("the run is over"),
+            Self::Paused => f.write_str("the run is paused; resume it first"),
+            Self::NotPaused => f.write_str("the run is not paused"),
+            Self::Ticket(current) if current.is_empty() => f.write_str("no report is waited for now"),
+            Self::Ticket(current) => {
+                let current: Vec<&str> = current.iter().map(Ticket::as_str).collect();
+                write!(f, "that ticket is not the current one; the run waits for {}", current.join(", "))
+            }
+            Self::NotAwaited(ticket) => write!(f, "{ticket} waits for something else"),
+            Self::Outcome(possible) => {
+                let possible: Vec<&str> = possible.iter().map(Outcome::as_str).collect();
+                write!(f, "the step can end with {}", possible.join(", "))
+            }
+            Self::Value { name, reason } => write!(f, "`{name}`: {reason}"),
+            Self::Result(reason) => write!(f, "the result is not what was asked for: {reason}"),
+            Self::OtherDefinition => f.write_str("the run was started with another definition"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,66 @@
+//! What does a name hold now?
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value as Json};
+
+use super::{Frame, Run};
+use crate::workflow::definition::Workflow;
+use crate::workflow::name::Name;
+use crate::workflow::template::Reference;
+
+/// Where names are looked up: a frame, what is always declared, and names that are known in one place only.
+#[derive(Clone, Copy)]
+pub(in crate::workflow) struct Scope<'r> {
+    run: &'r Run,
+    frame: &'r Frame,
+    workflow: &'r Workflow,
+    locals: Option<&'r Map<String, Json>>,
+}
+
+impl<'r> Scope<'r> {
+    pub(in crate::workflow) fn new(run: &'r Run, frame: &'r Frame, workflow: &'r Workflow) -> Self {
+        Self { run, frame, workflow, locals: None }
+    }
+
+    pub(in crate::workflow) fn with(self, locals: &'r Map<String, Json>) -> Self {
+        Self { locals: Some(locals), ..self }
+    }
+
+    /// What a reference holds; what nobody has written yet is empty.
+    pub(in crate::workflow) fn get(&self, reference: &Reference) -> Cow<'r, Json> {
+        match reference {
+            Reference::Param(name) => self.param(name).map_or(Cow::Owned(Json::Null), Cow::Borrowed),
+            Reference::Result(step, field) => {
+                let found = self.frame.results.get(step).and_then(|result| result.get(field.as_str()));
+                found.map_or(Cow::Owned(Json::Null), Cow::Borrowed)
+            }
+            Reference::Named(name, field) => {
+                let value = self.named(name);
+                match field {
+                    None => value,
+                    Some(field) => Cow::Owned(value.get(field.as_str()).cloned().unwrap_or(Json::Null)),
+                }
+            }
+        }
+    }
+
+    /// The value of a name that is always declared.
+    pub(super) fn always(&self, key: &str) -> &'r str {
+        self.run.context.get(key).and_then(Json::as_str).unwrap_or_default()
+    }
+
+    fn named(&self, name: &Name) -> Cow<'r, Json> {
+        let key = name.as_str();
+        let local = self.locals.and_then(|locals| locals.get(key));
+        let found = local.or_else(|| self.frame.variables.get(key)).or_else(|| self.param(name));
+        match found.or_else(|| self.run.context.get(key)) {
+            Some(value) => Cow::Borrowed(value),
+            None => Cow::Owned(self.workflow.variable(name).map_or(Json::Null, |variable| variable.kind.empty())),
+        }
+    }
+
+    fn param(&self, name: &Name) -> Option<&'r Json> {
+        self.frame.params.get(name.as_str())
+    }
+}

@@ -1,0 +1,163 @@
+//! What must somebody else do now, and who?
+
+use super::question::{choices, validation};
+use super::{Asked, Child, Definition, Order, Progress, Run, Scope, Status, Ticket, Wait, arguments, judge};
+use crate::workflow::definition::{Options, Session, Work};
+use crate::workflow::name::StepId;
+
+/// Something that somebody else must do before the run can go on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// An agent follows a directive.
+    Instruct {
+        /// Its ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+        /// The session to start for it, if it is not whoever asks.
+        session: Option<Session>,
+    },
+    /// A sub-agent follows one.
+    Delegate {
+        /// Its ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+        /// Which sub-agent.
+        child: Child,
+    },
+    /// Something is executed.
+    Execute {
+        /// Its ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+        /// What.
+        order: Order,
+        /// How many seconds it may take, if the definition says.
+        timeout: Option<u32>,
+        /// How many seconds to wait before.
+        delay: u32,
+    },
+    /// Something is being executed, and its end is waited for.
+    Await {
+        /// Its ticket.
+        ticket: Ticket,
+    },
+    /// The user is asked.
+    Ask {
+        /// The ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+        /// What.
+        prompt: String,
+        /// What there is to choose from, and why the last answer was no good.
+        asked: Asked,
+    },
+    /// The user says what became of a command.
+    Consent {
+        /// The ticket.
+        ticket: Ticket,
+        /// At which step.
+        step: StepId,
+    },
+}
+
+/// Whom a run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// The agent.
+    Agent,
+    /// The user.
+    User,
+    /// Sub-agents.
+    Subagents,
+    /// The user's consent.
+    Consent,
+}
+
+/// Whom a run waits for, if it waits for somebody.
+pub fn waiting(run: &Run) -> Option<Waiting> {
+    if run.status != Status::Active {
+        return None;
+    }
+    match &run.position()?.wait {
+        Wait::Agent => Some(Waiting::Agent),
+        Wait::Children(_) => Some(Waiting::Subagents),
+        Wait::Answer(_) | Wait::Decision => Some(Waiting::User),
+        Wait::Command { progress: Progress::Unsure, .. } => Some(Waiting::Consent),
+        Wait::Engine | Wait::Command { .. } | Wait::Listing(_) | Wait::Validating { .. } | Wait::Callee => None,
+    }
+}
+
+/// The tickets that are waited for.
+pub(super) fn tickets(run: &Run) -> Vec<Ticket> {
+    match run.position().map(|position| &position.wait) {
+        Some(Wait::Children(children)) => {
+            let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
+            open.filter_map(|(index, child)| run.child_ticket(index, child)).collect()
+        }
+        Some(Wait::Engine | Wait::Callee) | None => Vec::new(),
+        Some(_) => run.ticket().into_iter().collect(),
+    }
+}
+
+/// What somebody else must do now. A run that is not over and not paused always has something.
+pub fn pending(definition: &Definition, run: &Run) -> Vec<Effect> {
+    if run.status != Status::Active {
+        return Vec::new();
+    }
+    let Some((frame, position, workflow, step)) = run.current(definition) else { return Vec::new() };
+    let Some(ticket) = run.ticket() else { return Vec::new() };
+    let scope = Scope::new(run, frame, workflow);
+    let id = step.id.clone();
+    let execute = |order: Option<Order>, timeout, delay| match order {
+        Some(order) => vec![Effect::Execute { ticket: ticket.clone(), step: id.clone(), order, timeout, delay }],
+        None => Vec::new(),
+    };
+    match (&position.wait, &step.work) {
+        (Wait::Agent, Work::Agent(agent)) => {
+            vec![Effect::Instruct { ticket, step: id, session: agent.session.clone() }]
+        }
+        (Wait::Children(children), _) => {
+            let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
+            let delegate = |(index, child): (usize, &Child)| {
+                let ticket = run.child_ticket(index, child)?;
+                Some(Effect::Delegate { ticket, step: step.id.clone(), child: child.clone() })
+            };
+            open.filter_map(delegate).collect()
+        }
+        (
+            Wait::Command { progress: Progress::Started, .. }
+            | Wait::Listing(Progress::Started)
+            | Wait::Validating { progress: Progress::Started, .. },
+            _,
+        ) => vec![Effect::Await { ticket }],
+        (Wait::Command { progress: Progress::Ready, attempt }, Work::Command { action, retry, .. }) => {
+            let delay = if *attempt > 1 { retry.delay } else { 0 };
+            execute(arguments::order(action, &scope, workflow).ok(), step.timeout, delay)
+        }
+        (Wait::Listing(_), Work::Question(question)) => match &question.options {
+            Options::Command(action) => execute(arguments::order(action, &scope, workflow).ok(), None, 0),
+            Options::Free | Options::Listed(_) | Options::Variable(..) => Vec::new(),
+        },
+        (Wait::Validating { answer, .. }, Work::Question(question)) => {
+            execute(validation(workflow, question, scope, answer), None, 0)
+        }
+        (Wait::Command { .. }, _) => vec![Effect::Consent { ticket, step: id }],
+        (Wait::Answer(asked), Work::Question(question)) => {
+            let prompt = question.prompt.value.fill(&|reference| scope.get(reference));
+            vec![Effect::Ask { ticket, step: id, prompt, asked: asked.clone() }]
+        }
+        (Wait::Decision, Work::Gate(gate)) => {
+            let verdict = judge(run, frame, &step.id, gate);
+            let options = choices(gate, &verdict);
+            let prompt = format!("`{}` has failed {} times. What now?", step.title, verdict.round - 1);
+            let options = Some(options.into_iter().map(str::to_owned).collect());
+            let asked = Asked { options, refused: None, tries: 0 };
+            vec![Effect::Ask { ticket, step: id, prompt, asked }]
+        }
+        _ => Vec::new(),
+    }
+}

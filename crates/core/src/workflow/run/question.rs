@@ -1,0 +1,215 @@
+//! What follows when the user answers?
+
+use serde_json::{Map, Value as Json};
+
+use super::execute::lines;
+use super::walk::{Move, Walk};
+use super::{Answer, Asked, Finish, Order, Progress, Refusal, RunEvent, Scope, Verdict, Wait, arguments, judge};
+use crate::workflow::definition::{Gate, Options, Question, Step, Validate, Workflow};
+use crate::workflow::name::Outcome;
+use crate::workflow::value::in_text;
+
+/// How many bad answers are one too many.
+const MAX_TRIES: u32 = 3;
+/// How many more rounds a gate gets when the user says so.
+const GRANTED: u32 = 2;
+
+impl<'d> Walk<'d> {
+    pub(super) fn ask(&mut self, step: &'d Step, question: &Question) -> Result<Move, Refusal> {
+        let options = match &question.options {
+            Options::Free => None,
+            Options::Listed(options) => Some(options.clone()),
+            Options::Variable(reference, _) => match self.scope()?.get(reference).as_ref() {
+                Json::Array(items) => Some(items.iter().map(in_text).collect()),
+                _ => Some(Vec::new()),
+            },
+            Options::Command(action) => {
+                return match arguments::order(action, &self.scope()?, self.workflow()?) {
+                    Ok(_) => Ok(self.wait(Wait::Listing(Progress::Ready))),
+                    Err(reason) => self.executed(step, Outcome::FAIL, None, Some(reason)),
+                };
+            }
+        };
+        self.offer(step, options)
+    }
+
+    /// Asks, unless there is nothing to choose from.
+    fn offer(&mut self, step: &'d Step, options: Option<Vec<String>>) -> Result<Move, Refusal> {
+        if options.as_ref().is_some_and(Vec::is_empty) {
+            let reason = "there is nothing to choose from".to_owned();
+            return self.executed(step, Outcome::FAIL, None, Some(reason));
+        }
+        Ok(self.wait(Wait::Answer(Asked { options, refused: None, tries: 0 })))
+    }
+
+    pub(super) fn listed(&mut self, step: &'d Step, finish: Finish) -> Result<Move, Refusal> {
+        match finish {
+            Finish::Exited { code: 0, output } => self.offer(step, Some(lines(&output))),
+            Finish::Exited { code, .. } => {
+                self.executed(step, Outcome::FAIL, Some(code), Some("its options cannot be listed".to_owned()))
+            }
+            Finish::TimedOut => {
+                self.executed(step, Outcome::FAIL, None, Some("listing its options took too long".into()))
+            }
+            Finish::Failed(reason) => self.executed(step, Outcome::FAIL, None, Some(reason)),
+        }
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        step: &'d Step,
+        question: &'d Question,
+        asked: Asked,
+        answer: Answer,
+    ) -> Result<Move, Refusal> {
+        let value = match answer {
+            Answer::Declined => return Ok(Move::Leave(step.id.clone(), Outcome::DECLINED)),
+            Answer::Cancelled => return Ok(Move::Leave(step.id.clone(), Outcome::CANCELLED)),
+            Answer::Value(value) => value,
+        };
+        if let Err(reason) = fits(question, &asked, &value).and_then(|()| self.storable(step, &value)) {
+            return Ok(self.ask_again(step, asked, reason));
+        }
+        let Some(action) = validator(self.workflow()?, question) else {
+            return self.take(step, &asked, value);
+        };
+        let locals = answer_locals(&value);
+        match arguments::order(action, &self.scope()?.with(&locals), self.workflow()?) {
+            Ok(_) => Ok(self.wait(Wait::Validating { answer: value, asked, progress: Progress::Ready })),
+            Err(reason) => Ok(self.ask_again(step, asked, reason)),
+        }
+    }
+
+    pub(super) fn validated(
+        &mut self,
+        step: &'d Step,
+        answer: Json,
+        asked: Asked,
+        finish: Finish,
+    ) -> Result<Move, Refusal> {
+        let reason = match finish {
+            Finish::Exited { code: 0, .. } => return self.take(step, &asked, answer),
+            Finish::Exited { output, .. } => lines(&output).into_iter().next(),
+            Finish::TimedOut => Some("checking it took too long".to_owned()),
+            Finish::Failed(reason) => Some(reason),
+        };
+        let reason = reason.unwrap_or_else(|| format!("`{}` was not accepted", in_text(&answer)));
+        Ok(self.ask_again(step, asked, reason))
+    }
+
+    fn ask_again(&mut self, step: &Step, asked: Asked, reason: String) -> Move {
+        let tries = asked.tries + 1;
+        if tries >= MAX_TRIES {
+            return Move::Leave(step.id.clone(), Outcome::DECLINED);
+        }
+        self.wait(Wait::Answer(Asked { options: asked.options, refused: Some(reason), tries }))
+    }
+
+    fn storable(&self, step: &Step, value: &Json) -> Result<(), String> {
+        let workflow = self.workflow().map_err(|refusal| refusal.to_string())?;
+        let Some(variable) = step.store.as_ref().and_then(|(name, _)| workflow.variable(name)) else { return Ok(()) };
+        variable.kind.admit(value.clone(), variable.max_length).map(|_| ()).map_err(|unfit| unfit.to_string())
+    }
+
+    /// Keeps a good answer. An option that has a way of its own is the outcome.
+    fn take(&mut self, step: &Step, asked: &Asked, value: Json) -> Result<Move, Refusal> {
+        let word = in_text(&value);
+        if let Some((name, _)) = &step.store
+            && let Some(variable) = self.workflow()?.variable(name)
+        {
+            let admitted = variable.kind.admit(value, variable.max_length);
+            let value = admitted.map_err(|reason| Refusal::Value { name: name.to_string(), reason })?;
+            self.emit(RunEvent::Set { name: name.clone(), value });
+        }
+        let own = Outcome::new(word);
+        let is_option =
+            asked.options.as_ref().is_some_and(|options| options.iter().any(|option| option == own.as_str()));
+        let outcome = if is_option && step.route(&own).is_some() { own } else { Outcome::OK };
+        Ok(Move::Leave(step.id.clone(), outcome))
+    }
+
+    /// The user's word at a gate whose rounds are used up.
+    pub(super) fn decided(&mut self, step: &'d Step, gate: &Gate, answer: &Answer) -> Result<Move, Refusal> {
+        let frame = self.frame()?;
+        let mut verdict = judge(&self.run, frame, &step.id, gate);
+        // The round that failed has been counted; what blocked is what blocked in it.
+        let done = frame.rounds.get(&step.id).copied().unwrap_or_default().done;
+        let items = gate.review.as_ref().and_then(|(name, _)| frame.reviews.get(name)).map_or(&[][..], Vec::as_slice);
+        let open =
+            |item: &&super::Item| item.status != super::ItemStatus::Pass && gate.blocking.blocks(done, item.severity);
+        verdict.items = items.iter().filter(open).cloned().collect();
+        let possible = choices(gate, &verdict);
+        let word = match answer {
+            Answer::Value(Json::String(word)) => word.as_str(),
+            Answer::Value(_) => "",
+            Answer::Declined | Answer::Cancelled => ABORT,
+        };
+        match (word, &gate.review) {
+            (CONTINUE, _) => {
+                self.emit(RunEvent::RoundsGranted { gate: step.id.clone(), rounds: GRANTED });
+                Ok(Move::Leave(step.id.clone(), Outcome::FAIL))
+            }
+            (ACCEPT, Some((review, _))) if verdict.acceptable() => {
+                let (gate, review, items) = (step.id.clone(), review.clone(), verdict.items);
+                self.emit(RunEvent::RiskAccepted { gate: gate.clone(), review, items });
+                let reasons = vec!["the user accepts the risk".to_owned()];
+                self.emit(RunEvent::Judged { gate, round: done, outcome: Outcome::PASS, reasons });
+                Ok(Move::Leave(step.id.clone(), Outcome::PASS))
+            }
+            (ABORT, _) => Ok(Move::Leave(step.id.clone(), Outcome::EXHAUSTED)),
+            _ => Err(Refusal::Outcome(possible.iter().map(|word| Outcome::new(*word)).collect())),
+        }
+    }
+}
+
+/// What a user says who wants more rounds.
+pub(in crate::workflow) const CONTINUE: &str = "continue";
+const ACCEPT: &str = "accept";
+const ABORT: &str = "abort";
+
+/// What a user may decide at a gate.
+pub(super) fn choices(gate: &Gate, verdict: &Verdict) -> Vec<&'static str> {
+    let acceptable = gate.review.is_some() && verdict.acceptable();
+    if acceptable { vec![CONTINUE, ACCEPT, ABORT] } else { vec![CONTINUE, ABORT] }
+}
+
+/// The command that checks the answer to a question.
+pub(super) fn validator<'d>(
+    workflow: &'d Workflow,
+    question: &Question,
+) -> Option<&'d crate::workflow::definition::Action> {
+    match &question.validate {
+        Some(Validate::Named(name, _)) => workflow.validators.get(name).map(|validator| &validator.action),
+        Some(Validate::OneOf(_)) | None => None,
+    }
+}
+
+/// What a validator knows beside the declared names.
+pub(super) fn answer_locals(answer: &Json) -> Map<String, Json> {
+    Map::from_iter([("answer".to_owned(), answer.clone())])
+}
+
+/// What is executed to check an answer.
+pub(super) fn validation(workflow: &Workflow, question: &Question, scope: Scope<'_>, answer: &Json) -> Option<Order> {
+    let locals = answer_locals(answer);
+    arguments::order(validator(workflow, question)?, &scope.with(&locals), workflow).ok()
+}
+
+/// Whether an answer is one of those that can be given.
+fn fits(question: &Question, asked: &Asked, value: &Json) -> Result<(), String> {
+    let chosen: Vec<String> = match value {
+        Json::Array(items) if question.multiple => items.iter().map(in_text).collect(),
+        Json::Array(_) | Json::Object(_) | Json::Null => return Err("one answer is needed".to_owned()),
+        one => vec![in_text(one)],
+    };
+    let one_of = match &question.validate {
+        Some(Validate::OneOf(values)) => Some(values),
+        Some(Validate::Named(..)) | None => None,
+    };
+    for allowed in [asked.options.as_ref(), one_of].into_iter().flatten() {
+        if let Some(stranger) = chosen.iter().find(|answer| !allowed.contains(answer)) {
+            return Err(format!("`{stranger}` is none of {}", allowed.join(", ")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! What is checked in a review, and what did those who checked it say?
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::workflow::definition::Severity;
+use crate::workflow::value::Unfit;
+
+/// One thing to be checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// Its id within the review.
+    pub id: String,
+    /// The files it is about, as globs; none is all of them.
+    pub scope: Vec<String>,
+    /// What is checked.
+    pub check: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How it stands.
+    pub status: ItemStatus,
+    /// What shows that it is well.
+    pub evidence: Option<String>,
+    /// What is wrong with it.
+    pub finding: Option<String>,
+}
+
+/// How an item stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ItemStatus {
+    /// Nobody has looked.
+    Todo,
+    /// It is well.
+    Pass,
+    /// It is not.
+    Fail,
+}
+
+/// What somebody says about an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Which item.
+    pub id: String,
+    /// Whether it is well. Nobody may say that nobody has looked.
+    pub pass: bool,
+    /// What shows it, or what is wrong.
+    pub text: String,
+}
+
+/// The items in a report: `items` of the result, each with `check` and `severity`, and perhaps `id` and `scope`.
+pub(super) fn items(result: &mut Map<String, Json>, most: usize) -> Result<Vec<Item>, Unfit> {
+    let listed = listed(result)?;
+    if listed.is_empty() || listed.len() > most {
+        return Err(Unfit(format!("a review has 1 to {most} items, and there are {}", listed.len())));
+    }
+    let mut items: Vec<Item> = Vec::new();
+    for (index, entry) in listed.iter().enumerate() {
+        let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let id = text("id").map_or_else(|| (index + 1).to_string(), str::to_owned);
+        let check = text("check").ok_or_else(|| Unfit(format!("item {id} does not say what to `check`")))?;
+        let said = text("severity").unwrap_or_default().to_ascii_uppercase();
+        let severity = Severity::ALL.into_iter().find(|severity| severity.word() == said);
+        let severity = severity.ok_or_else(|| Unfit(format!("item {id}: `severity` is MUST, SHOULD or COULD")))?;
+        if items.iter().any(|item| item.id == id) {
+            return Err(Unfit(format!("two items have the id {id}")));
+        }
+        let scope = scope(entry.get("scope"));
+        let check = check.to_owned();
+        items.push(Item { id, scope, check, severity, status: ItemStatus::Todo, evidence: None, finding: None });
+    }
+    Ok(items)
+}
+
+fn scope(value: Option<&Json>) -> Vec<String> {
+    match value {
+        Some(Json::String(glob)) => vec![glob.clone()],
+        Some(Json::Array(globs)) => globs.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn listed(result: &mut Map<String, Json>) -> Result<Vec<Json>, Unfit> {
+    match result.remove("items") {
+        Some(Json::Array(items)) => Ok(items),
+        _ => Err(Unfit("`items` is missing or no list".into())),
+    }
+}
+
+/// The judgements in a report about exactly the items that were given.
+pub(super) fn judgements(result: &mut Map<String, Json>, given: &[&str]) -> Result<Vec<Judgement>, Unfit> {
+    let mut judged: Vec<Judgement> = Vec::new();
+    for entry in listed(result)? {
+        let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let id = text("id").ok_or_else(|| Unfit("a judged item has no `id`".into()))?;
+        if !given.contains(&id) {
+            return Err(Unfit(format!("item {id} is not one of those given: {}", given.join(", "))));
+        }
+        let (pass, needed) = match text("status").map(str::to_ascii_lowercase).as_deref() {
+            Some("pass") => (true, "evidence"),
+            Some("fail") => (false, "finding"),
+            _ => return Err(Unfit(format!("item {id}: `status` is pass or fail"))),
+        };
+        let said = text(needed).ok_or_else(|| Unfit(format!("item {id}: `{needed}` is missing")))?;
+        if judged.iter().any(|judgement| judgement.id == id) {
+            return Err(Unfit(format!("item {id} is judged twice")));
+        }
+        judged.push(Judgement { id: id.to_owned(), pass, text: said.to_owned() });
+    }
+    match given.iter().find(|id| judged.iter().all(|judgement| judgement.id != **id)) {
+        Some(missing) => Err(Unfit(format!("item {missing} is not judged"))),
+        None => Ok(judged),
+    }
+}
+
+/// Puts judgements into a review.
+pub(super) fn record(items: &mut [Item], judgements: &[Judgement]) {
+    for judgement in judgements {
+        let Some(item) = items.iter_mut().find(|item| item.id == judgement.id) else { continue };
+        let said = Some(judgement.text.clone());
+        let (status, evidence, finding) =
+            if judgement.pass { (ItemStatus::Pass, said, None) } else { (ItemStatus::Fail, None, said) };
+        (item.status, item.evidence, item.finding) = (status, evidence, finding);
+    }
+}
+
+/// The items that must be looked at again after a fix: what failed, and what is about a file that changed.
+pub(super) fn touched(items: &[Item], changed: Option<&[String]>) -> Vec<String> {
+    let about = |item: &Item| match changed {
+        None => true,
+        Some(files) if item.scope.is_empty() => !files.is_empty(),
+        Some(files) => files.iter().any(|file| item.scope.iter().any(|glob| matches(glob, file))),
+    };
+    let again = |item: &&Item| match item.status {
+        ItemStatus::Fail => true,
+        ItemStatus::Pass => about(item),
+        ItemStatus::Todo => false,
+    };
+    items.iter().filter(again).map(|item| item.id.clone()).collect()
+}
+
+/// Whether a path matches a glob: `*` and `?` within a name, `**` across names.
+fn matches(glob: &str, path: &str) -> bool {
+    fn from(glob: &[u8], path: &[u8]) -> bool {
+        match (glob, path) {
+            ([], []) => true,
+            ([b'*', b'*', b'/', glob @ ..], _) if from(glob, path) => true,
+            ([b'*', b'*', rest @ ..], _) => {
+                from(rest, path) || path.split_first().is_some_and(|(_, path)| from(glob, path))
+            }
+            ([b'*', rest @ ..], _) => {
+                from(rest, path)
+                    || matches!(path.split_first(), Some((first, path)) if *first != b'/' && from(glob, path))
+            }
+            ([b'?', glob @ ..], [first, path @ ..]) if *first != b'/' => from(glob, path),
+            ([a, glob @ ..], [b, path @ ..]) if a == b => from(glob, path),
+            _ => false,
+        }
+    }
+    // A pattern of many stars would be tried in ever more ways; nobody writes one.
+    if glob.matches('*').count() > 8 {
+        return true;
+    }
+    from(glob.as_bytes(), path.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_matches_what_one_expects() {
+        for (glob, path, expected) in [
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/a/b.rs", false),
+            ("src/**/*.rs", "src/a/b.rs", true),
+            ("src/**/*.rs", "src/b.rs", true),
+            ("**", "anything/at/all", true),
+            ("a?c", "abc", true),
+            ("docs", "docs/x", false),
+        ] {
+            assert_eq!(matches(glob, path), expected, "{glob} {path}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+mod driver;
+mod properties;
+mod rules;
+mod speed;

@@ -1,0 +1,119 @@
+//! A run in a test: every input is checked for what holds always.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::workflow::load::{Callee, Surroundings, load};
+use crate::workflow::name::{Outcome, StepId};
+use crate::workflow::run::{
+    Answer, Definition, Effect, Finish, Input, Refusal, Run, RunEvent, Status, Ticket, decide, evolve, pending,
+};
+use crate::workflow::{Finding, Workflow};
+
+pub(crate) fn workflow(text: &str) -> Workflow {
+    let callee: &dyn Fn(&str) -> Option<Callee> = &|name| (name == "helper").then(Callee::default);
+    let (workflow, findings) = load(text, &Surroundings { callee, ..Surroundings::none() });
+    let errors: Vec<&Finding> = findings.iter().filter(|finding| finding.is_error()).collect();
+    workflow.unwrap_or_else(|| panic!("{errors:#?}\n{text}"))
+}
+
+pub(crate) fn object(value: Json) -> Map<String, Json> {
+    match value {
+        Json::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+pub(crate) struct Driver {
+    pub(crate) definition: Definition,
+    pub(crate) run: Run,
+    pub(crate) log: Vec<RunEvent>,
+}
+
+impl Driver {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { definition: Definition::alone(workflow(text)), run: Run::default(), log: Vec::new() }
+    }
+
+    /// Starts a workflow without parameters.
+    pub(crate) fn started(text: &str) -> Self {
+        let mut driver = Self::new(text);
+        driver.start(json!({})).unwrap();
+        driver
+    }
+
+    pub(crate) fn start(&mut self, params: Json) -> Result<(), Refusal> {
+        self.give(Input::Start { params: object(params), context: Map::new(), seed: 7, now: 0 })
+    }
+
+    /// Gives an input and checks what holds for every one: a refusal changes nothing, folding gives the state, a
+    /// run that is neither over nor paused has a way on.
+    pub(crate) fn give(&mut self, input: Input) -> Result<(), Refusal> {
+        let before = self.run.clone();
+        let events = decide(&self.definition, &self.run, input)?;
+        assert!(!before.is_over() || events.is_empty(), "something happened after the end");
+        for event in events {
+            self.run = evolve(std::mem::take(&mut self.run), &event);
+            self.log.push(event);
+        }
+        if self.run.status == Status::Active {
+            assert!(!pending(&self.definition, &self.run).is_empty(), "no way on: {:#?}", self.run.position());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn effect(&self) -> Effect {
+        pending(&self.definition, &self.run).remove(0)
+    }
+
+    pub(crate) fn ticket(&self) -> Ticket {
+        match self.effect() {
+            Effect::Instruct { ticket, .. }
+            | Effect::Delegate { ticket, .. }
+            | Effect::Execute { ticket, .. }
+            | Effect::Await { ticket }
+            | Effect::Ask { ticket, .. }
+            | Effect::Consent { ticket, .. } => ticket,
+        }
+    }
+
+    pub(crate) fn at(&self) -> &str {
+        self.run.position().map_or("", |position| position.step.as_str())
+    }
+
+    pub(crate) fn report(&mut self, outcome: &str, result: Json) -> Result<(), Refusal> {
+        let (ticket, outcome) = (self.ticket(), Some(Outcome::new(outcome)));
+        self.give(Input::Report { ticket, outcome, set: Map::new(), result: object(result), changed: None, now: 0 })
+    }
+
+    pub(crate) fn answer(&mut self, answer: &str) -> Result<(), Refusal> {
+        let ticket = self.ticket();
+        self.give(Input::Answer { ticket, answer: Answer::Value(json!(answer)), now: 0 })
+    }
+
+    /// Runs the command that is waited for.
+    pub(crate) fn execute(&mut self, code: i32, output: &str) {
+        let ticket = self.ticket();
+        self.give(Input::Started { ticket: ticket.clone(), now: 0 }).unwrap();
+        let finish = Finish::Exited { code, output: output.to_owned() };
+        self.give(Input::Finished { ticket, finish, now: 0 }).unwrap();
+    }
+
+    /// How the run ended, with what is said about it.
+    pub(crate) fn ended(&self) -> String {
+        match &self.run.status {
+            Status::Ended(ending) => {
+                format!("{} {}", ending.status.word(), ending.message.as_deref().unwrap_or_default()).trim().to_owned()
+            }
+            other => format!("{other:?} at {}", self.at()),
+        }
+    }
+
+    pub(crate) fn visits(&self, step: &str) -> u32 {
+        let entered = |event: &&RunEvent| matches!(event, RunEvent::Entered { step: id, .. } if id.as_str() == step);
+        u32::try_from(self.log.iter().filter(entered).count()).unwrap()
+    }
+}
+
+pub(crate) fn id(text: &str) -> StepId {
+    StepId::parse(text).unwrap()
+}

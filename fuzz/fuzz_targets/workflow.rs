@@ -1,0 +1,14 @@
+//! Whatever a definition says, loading it ends with a workflow or with findings, and a sound one can be walked through.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use maestro_core::workflow::simulate::{Bounds, simulate};
+use maestro_core::workflow::{Definition, Surroundings, load};
+
+fuzz_target!(|text: &str| {
+    let (workflow, findings) = load(text, &Surroundings::none());
+    assert_eq!(workflow.is_none(), findings.iter().any(|finding| finding.is_error()));
+    if let Some(workflow) = workflow {
+        simulate(&Definition::alone(workflow), Bounds { visits: 2, rounds: 2, states: 50 });
+    }
+});
