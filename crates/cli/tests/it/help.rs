@@ -31,6 +31,7 @@ fn the_overview_groups_the_commands() {
       task         List, make and change tasks
       plan         Find the next task of a Markdown plan
       prompt       Print exactly what an agent would be told about a task
+      workflow     List, check, draw and simulate workflows
 
     Watch and steer
       status       Show how the project stands, in numbers
@@ -103,6 +104,10 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
       maestro prompt PLAN.md|TASK      what an agent is told: {text, tokens, events, cut, left_out}
       maestro plan list PLAN.md --json {tasks, problems, done, total}
+      maestro workflow list --json     [{name, description, steps, path, sound}]
+      maestro workflow show NAME --json {name, params, steps, start, …}: what a workflow consists of
+      maestro workflow check --json    [{name, path, sound, findings}]: everything wrong with definitions
+      maestro workflow simulate NAME --json {ends, never_reached, never_taken, states, complete}
       maestro config show --json       every setting with its origin
       maestro roles check --json       {ok, roles}: whether each role has the skills it needs
       maestro handoff list --json      what was passed from role to role; create, accept and complete answer the record
