@@ -13,6 +13,9 @@ use crate::error::ApiError;
 /// The header by which a session's programs say which one they belong to.
 pub(crate) const SESSION: &str = "x-session-id";
 
+/// The cookie in which a browser keeps the server's token.
+pub(crate) const COOKIE: &str = "maestro_token";
+
 /// Who calls, as far as could be made sure.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller(pub(crate) Actor);
@@ -58,7 +61,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
 /// Makes out who calls: the server's token, a session's token, the name of a session that has none, or nobody special.
 pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    if let Some(token) = bearer(headers)? {
+    if let Some(token) = bearer(headers)?.or_else(|| cookie(headers)) {
         let caller = of_token(app, token).await?;
         // Whoever holds the server's token may still say on whose behalf a command runs.
         return if caller.0 == Actor::Person { named(app, headers).await } else { Ok(caller) };
@@ -83,14 +86,27 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     token.map(Some).ok_or_else(|| ApiError::unauthorized("Authorization: must be `Bearer` and a token"))
 }
 
-async fn of_token(app: &App, token: &str) -> Result<Caller, ApiError> {
-    let hash = hash_of(token.as_bytes());
-    if let Access::Token(own) = &app.facts.access {
+/// The token that a browser keeps. It is sent by pages of this server only, which `guard` makes sure of.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(axum::http::header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
+}
+
+/// Whether it is the server's own token.
+pub(crate) fn is_token(app: &App, token: &str) -> bool {
+    match &app.facts.access {
         // Hashes of equal length are compared, so that the time taken tells nothing of the token.
-        if hash_of(own.as_bytes()) == hash {
-            return Ok(Caller(Actor::Person));
-        }
+        Access::Token(own) => hash_of(own.as_bytes()) == hash_of(token.as_bytes()),
+        Access::Local => false,
     }
+}
+
+async fn of_token(app: &App, token: &str) -> Result<Caller, ApiError> {
+    if is_token(app, token) {
+        return Ok(Caller(Actor::Person));
+    }
+    let hash = hash_of(token.as_bytes());
     let holder = app.store.read(TokenHolder { hash }).await?;
     let (id, role) = holder.ok_or_else(|| ApiError::unauthorized("this token is not known"))?;
     Ok(Caller(Actor::Session { id, role }))

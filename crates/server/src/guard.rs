@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::app::App;
 use crate::caller;
 use crate::error::ApiError;
+use crate::page::sign_in;
 
 /// What every answer says: nothing of it is for other pages, and nothing in it runs but our own.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -29,6 +30,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
 pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let mut response = match admit(&app, &mut request).await {
         Ok(()) => next.run(request).await,
+        Err(error) if error.status() == StatusCode::UNAUTHORIZED && wants_page(&request) => sign_in::form(None),
         Err(error) => error.into_response(),
     };
     app.metrics.answered(response.status());
@@ -48,13 +50,20 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), ApiError> {
     if request.method() == Method::OPTIONS {
         return Ok(());
     }
-    // Whoever only asks whether the server lives need not say who they are.
-    if request.uri().path() == "/health" {
+    // Whoever only asks whether the server lives need not say who they are, and whoever is about to cannot yet.
+    let path = request.uri().path();
+    if path == "/health" || path == sign_in::PLACE || path.starts_with("/assets/") {
         return Ok(());
     }
     let caller = caller::identify(app, request.headers()).await?;
     request.extensions_mut().insert(caller);
     Ok(())
+}
+
+/// Whether a person looks for the page, and can be asked for the token.
+fn wants_page(request: &Request) -> bool {
+    let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    request.method() == Method::GET && request.uri().path() == "/" && accept.contains("text/html")
 }
 
 fn host(request: &Request) -> Option<String> {

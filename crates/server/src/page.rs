@@ -9,6 +9,7 @@ mod forms;
 mod fragments;
 mod live;
 mod now;
+pub(crate) mod sign_in;
 mod view;
 
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/page/sessions/{id}/resume", post(forms::resume))
         .route("/page/sessions/{id}/cancel", post(forms::cancel))
         .route("/page/tasks/{id}/reopen", post(forms::reopen))
+        .route(sign_in::PLACE, post(sign_in::sign_in))
         .route("/assets/{name}", get(assets::asset))
         .layer(Extension(Arc::new(Shots::new(app.clone()))))
 }

@@ -14,9 +14,10 @@ use super::view::View;
 use super::{assets, clock};
 
 /// The templates. What one is given is escaped, because its name says that it is HTML.
-const TEMPLATES: [(&str, &str); 12] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("now.html", include_str!("../../templates/now.html")),
     ("failure.html", include_str!("../../templates/failure.html")),
+    ("sign_in.html", include_str!("../../templates/sign_in.html")),
     ("choose.html", include_str!("../../templates/choose.html")),
     ("counts.html", include_str!("../../templates/counts.html")),
     ("head.html", include_str!("../../templates/head.html")),
@@ -57,6 +58,11 @@ fn render(template: &str, context: Value) -> Result<String, Error> {
 /// A page that says why something could not be done.
 pub(super) fn failure(message: &str) -> Result<String, Error> {
     render("failure.html", context! { message })
+}
+
+/// A page that asks for the server's token.
+pub(super) fn sign_in(message: Option<&str>) -> Result<String, Error> {
+    render("sign_in.html", context! { message })
 }
 
 /// The whole page.

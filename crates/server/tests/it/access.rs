@@ -1,5 +1,6 @@
 //! Who may do what.
 
+use axum::http::Method;
 use insta::assert_snapshot;
 use maestro_server::Access;
 use serde_json::json;
@@ -133,4 +134,31 @@ async fn every_answer_says_what_may_run() {
         assert_eq!(answer.header("x-frame-options"), "DENY");
         assert!(answer.header("content-security-policy").starts_with("default-src 'none'; script-src 'self'"));
     }
+}
+
+#[tokio::test]
+async fn a_person_shows_the_servers_token_once_and_then_sees_the_page() {
+    let api = Api::sqlite_for(Access::Token("sesame".to_owned()));
+    let browser = api.with("accept", "text/html");
+    let asked = browser.get("/").await;
+    assert_eq!(asked.status, 401);
+    assert!(asked.text.contains("This server wants its token."), "{}", asked.text);
+    assert_eq!(api.get("/").await.body["code"], "UNAUTHORIZED", "a program is told in its own words");
+
+    let form = browser.with("content-type", "application/x-www-form-urlencoded").with("origin", "http://localhost");
+    let send = async |token: &str| form.send(Method::POST, "/page/sign-in", Some(format!("token={token}"))).await;
+    let wrong = send("open").await;
+    assert_eq!((wrong.status, wrong.headers.get("set-cookie")), (401, None));
+    assert!(wrong.text.contains("this is not the token"), "{}", wrong.text);
+    let right = send("sesame").await;
+    let cookie = right.header("set-cookie");
+    assert_eq!((right.status, right.header("location")), (303, "/"));
+    assert_eq!(cookie, "maestro_token=sesame; Path=/; HttpOnly; SameSite=Strict");
+
+    let signed_in = browser.with("cookie", "other=1; maestro_token=sesame");
+    assert_eq!(signed_in.get("/").await.status, 200);
+    assert_eq!(signed_in.get("/api/tasks").await.status, 200);
+    assert_eq!(browser.with("cookie", "maestro_token=open").get("/api/tasks").await.status, 401);
+    let elsewhere = signed_in.with("origin", "http://evil.test");
+    assert_eq!(elsewhere.post("/api/projects", json!({ "name": "x" })).await.status, 403);
 }

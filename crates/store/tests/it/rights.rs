@@ -37,6 +37,53 @@ both! {
         assert_eq!(world.store.read(TaskById(foreign.id.clone())).await.unwrap(), foreign);
     }
 
+    async fn a_worker_writes_no_line_about_a_foreign_task(world) {
+        let (own, foreign) = (world.task("mine").await, world.task("theirs").await);
+        let session = world.session(&[&own]).await;
+        let line = |task: &maestro_core::task::Task| AddTimeline {
+            session: session.id.clone(),
+            entry: NewEntry {
+                kind: EntryKind::progress(),
+                message: "hm".into(),
+                task: Some(task.id.clone()),
+                metadata: None,
+            },
+            actor: worker(&session),
+        };
+        assert_refused!(world.store.write(line(&foreign)).await, StoreError::Forbidden(_));
+        world.store.write(line(&own)).await.unwrap();
+    }
+
+    async fn an_orchestrator_acts_in_its_own_project_only(world) {
+        let own = world.task("mine").await;
+        let session = world.session(&[&own]).await;
+        let other = CreateProject { name: "other".into(), working_dir: String::new(), description: String::new() };
+        let other = world.store.write(other).await.unwrap().id;
+        let foreign = CreateTask { project: Some(other.clone()), title: "theirs".into(), ..CreateTask::default() };
+        let foreign = world.store.write(foreign).await.unwrap();
+
+        let boss = || orchestrator(&session);
+        assert_refused!(world.store.write(rename(&foreign, "hijacked", boss())).await, StoreError::Forbidden(_));
+        let delete = DeleteTask { id: foreign.id.clone(), subtasks: Subtasks::Delete, actor: boss() };
+        assert_refused!(world.store.write(delete).await, StoreError::Forbidden(_));
+        let create = CreateTask { project: Some(other), title: "new".into(), actor: boss(), ..CreateTask::default() };
+        assert_refused!(world.store.write(create).await, StoreError::Forbidden(_));
+        world.store.write(rename(&own, "renamed", boss())).await.unwrap();
+    }
+
+    async fn a_cancelled_session_changes_nothing_more(world) {
+        let task = world.task("mine").await;
+        let session = world.session(&[&task]).await;
+        world.steer(&session, Order::Cancel).await;
+
+        assert_refused!(world.store.write(below(&task, "after", worker(&session))).await, StoreError::Forbidden(_));
+        let update = set_status(&task, TaskStatus::Blocked, worker(&session));
+        assert_refused!(world.store.write(update).await, StoreError::Forbidden(_));
+        assert_refused!(world.store.write(rename(&task, "hm", orchestrator(&session))).await, StoreError::Forbidden(_));
+        world.says(&session, ReportKind::Progress, "my words are kept").await;
+        assert_eq!(world.status(&task).await, TaskStatus::Todo);
+    }
+
     async fn on_its_own_task_a_worker_speaks_for_itself_only(world) {
         let task = world.task("shared").await;
         let (one, two) = (world.session(&[&task]).await, world.session(&[&task]).await);
