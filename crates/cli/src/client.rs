@@ -23,7 +23,7 @@ use crate::error::{CommandError, Exit};
 use crate::found::ServerFile;
 use crate::shelves;
 use crate::world::World;
-use crate::{config, database, token};
+use crate::{config, context, database, token};
 
 /// How much of an answer is read.
 const LARGEST: usize = 256 * 1024 * 1024;
@@ -34,6 +34,8 @@ pub(crate) struct Client {
     link: Link,
     token: Option<String>,
     session: Option<String>,
+    /// The task its session works on, where only that is known.
+    task: Option<String>,
     patience: Patience,
 }
 
@@ -65,7 +67,9 @@ impl Client {
             Some(token) => Some(token.to_owned()),
             None => runtime.block_on(link.kept_token(world)),
         };
-        Ok(Self { runtime, link, token, session: world.variable("MAESTRO_SESSION_ID").map(str::to_owned), patience })
+        let session = world.variable("MAESTRO_SESSION_ID").map(str::to_owned);
+        let task = context::tasks(world).into_iter().next();
+        Ok(Self { runtime, link, token, session, task, patience })
     }
 
     /// A way to a server that runs already; nothing is opened or started for it.
@@ -82,6 +86,7 @@ impl Client {
     /// The same client, speaking for the user and not for a session.
     pub(crate) fn for_person(mut self) -> Self {
         self.session = None;
+        self.task = None;
         self
     }
 
@@ -228,6 +233,8 @@ impl Client {
         }
         if let Some(session) = &self.session {
             request = request.header("x-session-id", session);
+        } else if let Some(task) = &self.task {
+            request = request.header("x-task-id", task);
         }
         let body = match body {
             Some(body) => {

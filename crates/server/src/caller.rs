@@ -4,14 +4,17 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use maestro_core::Role;
-use maestro_core::id::{Id, SessionId};
-use maestro_store::{Actor, NeedsToken, SessionById, TokenHolder, hash as hash_of};
+use maestro_core::id::{Id, SessionId, TaskId};
+use maestro_store::{Actor, AtWork, NeedsToken, SessionById, TokenHolder, hash as hash_of};
 
 use crate::app::{Access, App};
 use crate::error::ApiError;
 
 /// The header by which a session's programs say which one they belong to.
 pub(crate) const SESSION: &str = "x-session-id";
+
+/// The header by which programs that know only their task say which one it is.
+pub(crate) const TASK: &str = "x-task-id";
 
 /// The cookie in which a browser keeps the server's token.
 pub(crate) const COOKIE: &str = "maestro_token";
@@ -72,11 +75,17 @@ pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, A
     named(app, headers).await
 }
 
-/// The session that is named, or nobody special.
+/// The session that is named, or that works on the task that is; else nobody special.
 async fn named(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    match headers.get(SESSION).map(|value| value.to_str().unwrap_or_default()) {
-        None => Ok(Caller(Actor::Person)),
-        Some(name) => of_name(app, name).await,
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    match (text(SESSION), text(TASK)) {
+        (Some(name), _) => of_name(app, name).await,
+        (None, Some(task)) => {
+            let task = TaskId::parse(task).map_err(|error| ApiError::field("X-Task-Id", error))?;
+            let found = app.store.read(AtWork(task)).await?;
+            Ok(Caller(found.map_or(Actor::Person, |(id, role)| Actor::Session { id, role })))
+        }
+        (None, None) => Ok(Caller(Actor::Person)),
     }
 }
 

@@ -53,7 +53,7 @@ pub use sessions::{
 pub use store::{Changes, Clock, Options, Place, Store};
 pub use tasks::{CreateTask, DeleteTask, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask};
 pub use timeline::{NewEntry, Part, SessionEvents, Timeline};
-pub use tokens::{IssueToken, NeedsToken, TokenHolder, hash};
+pub use tokens::{AtWork, IssueToken, NeedsToken, TokenHolder, hash};
 pub use tx::{Rules, Scope, Tx};
 pub use upkeep::{Check, Finding, Retain, Retained, backup, backup_file, restore};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use maestro_core::Role;
-use maestro_core::id::SessionId;
+use maestro_core::id::{SessionId, TaskId};
 use sha2::{Digest, Sha256};
 
 use crate::change::{Change, Read};
@@ -77,5 +77,28 @@ impl Read for NeedsToken {
 
     fn load(&self, db: &mut Db<'_>) -> Result<bool, StoreError> {
         Ok(db.number("SELECT count(*) FROM tokens WHERE session_id = $1", &[(&self.0).into()])? > 0)
+    }
+}
+
+/// The youngest living session at work on a task that is known by its name alone, and the part it plays.
+#[derive(Debug, Clone)]
+pub struct AtWork(
+    /// Which task.
+    pub TaskId,
+);
+
+impl Read for AtWork {
+    type Output = Option<(SessionId, Role)>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Option<(SessionId, Role)>, StoreError> {
+        let row = db.row(
+            "SELECT sessions.id, sessions.role FROM sessions \
+             JOIN task_sessions ON task_sessions.session_id = sessions.id \
+             WHERE task_sessions.task_id = $1 AND sessions.status NOT IN ('completed', 'failed', 'stopped') \
+             AND NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.session_id = sessions.id) \
+             ORDER BY sessions.ord DESC LIMIT 1",
+            &[(&self.0).into()],
+        )?;
+        row.map(|mut row| Ok((row.parsed()?, row.parsed()?))).transpose()
     }
 }

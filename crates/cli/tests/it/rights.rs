@@ -241,3 +241,20 @@ fn an_orchestrator_hands_work_to_a_worker_that_hears_of_it() {
     ! sess_o says: Begin with it
     "#);
 }
+
+#[test]
+fn who_knows_only_its_task_has_a_workers_rights_once_it_has_spoken() {
+    let desk = Desk::new();
+    desk.begin();
+    let foreign = desk.person(&["task", "create", "Somebody else's"]).id();
+    for args in [
+        &["task", "update", &foreign, "--status", "completed"][..],
+        &["task", "delete", &foreign],
+        &["task", "create", "At the root"],
+        &["project", "create", "mine"],
+    ] {
+        let refused = desk.worker(args);
+        assert_eq!(refused.code, 4, "{refused}");
+    }
+    assert_eq!(desk.person(&["task", "get", &foreign, "--json"]).json()["status"], "todo");
+}
