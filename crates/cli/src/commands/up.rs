@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use maestro_core::settings::Auth;
 use maestro_server::{Access, App, Options, serve};
+use maestro_store::Place;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -37,12 +38,13 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| CommandError::io("the server cannot start its work", &error))?;
-    if runtime.block_on(client::running(world)).is_some() {
+    let place = database::place(world);
+    // A PostgreSQL database may have many servers; on a file a second one would only hide the first.
+    if matches!(place, Place::File(_)) && runtime.block_on(client::running(world)).is_some() {
         let url = ServerFile::read(&world.maestro_home).map(|file| file.url).unwrap_or_default();
         return Err(CommandError::invalid(format!("a server on this database answers at {url} already"))
             .hint("end it first, or name another database with --database"));
     }
-    let place = database::place(world);
     let database = database::shown(&place);
     let store = database::open(place)?;
     store.set_rules(database::rules(&settings));

@@ -29,6 +29,7 @@ mod rights;
 mod roles;
 mod seeds;
 mod served;
+mod server;
 mod server_skills;
 mod server_token;
 mod session_names;
