@@ -29,7 +29,7 @@ pub(crate) use work::{
     TaskGroup, TaskListArgs, TaskTreeArgs, TaskUpdateArgs,
 };
 
-/// Gives coding agents the right skills, and finds the next task of a plan.
+/// Gives coding agents the right skills, and shows and keeps what they do.
 #[derive(Debug, Parser)]
 #[command(name = "maestro", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {

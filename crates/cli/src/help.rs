@@ -33,7 +33,7 @@ pub(crate) fn overview(grammar: &clap::Command) -> String {
         let command = grammar.get_subcommands().find(|command| command.get_name() == name)?;
         command.get_about().map(ToString::to_string)
     };
-    let mut text = String::from("Gives coding agents the right skills, and finds the next task of a plan.\n\n");
+    let mut text = String::from("Gives coding agents the right skills, and shows and keeps what they do.\n\n");
     text.push_str("Usage: maestro [OPTIONS] [COMMAND]\n\n`maestro` alone shows what is here and what to do next.\n");
     for (title, commands) in GROUPS.iter().filter(|(_, commands)| !commands.is_empty()) {
         let _ = writeln!(text, "\n{title}");
@@ -46,6 +46,9 @@ pub(crate) fn overview(grammar: &clap::Command) -> String {
   --json             Print JSON for programs instead of text for people
   --color WHEN       Use colour: auto, always, never
   --set KEY=VALUE    Set a setting for this command
+  --server URL       Speak to the server at this address
+  --project ID       The project meant, instead of the one this directory belongs to
+  --database PLACE   Where everything is stored: a SQLite file or postgres://…
   -h, --help         Print this
   -V, --version      Print the version
 

@@ -76,7 +76,20 @@ fn create(
     let dir = dir.to_str().ok_or_else(|| {
         CommandError::invalid(format!("{} is no text", dir.display())).hint("a project's directory must be UTF-8")
     })?;
-    shown(&client.post("/api/projects", &json!({ "name": name, "workingDir": dir, "description": desc }))?, world)
+    let made: Json = client.post("/api/projects", &json!({ "name": name, "workingDir": dir, "description": desc }))?;
+    let reply = shown(&made, world)?;
+    // That it is made is what was asked for; that another one is here too is good to know.
+    let projects: Vec<Json> = client.get("/api/projects").unwrap_or_default();
+    let other = |project: &&Json| project["workingDir"] == dir && project["id"] != made["id"];
+    Ok(match projects.iter().find(other) {
+        Some(other) => {
+            let (id, note) = (other["id"].as_str().unwrap_or_default(), world.note_paint.warning("warning:"));
+            let here =
+                format!("{note} {dir} has the project {} already; `--project` says which one is meant\n", clean(id));
+            reply.with_notes(here)
+        }
+        None => reply,
+    })
 }
 
 fn delete(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {

@@ -11,7 +11,7 @@ fn the_overview_groups_the_commands() {
     let overview = sandbox.maestro("--help");
     assert_snapshot!(overview, @"
     $ maestro --help
-    Gives coding agents the right skills, and finds the next task of a plan.
+    Gives coding agents the right skills, and shows and keeps what they do.
 
     Usage: maestro [OPTIONS] [COMMAND]
 
@@ -51,6 +51,9 @@ fn the_overview_groups_the_commands() {
       --json             Print JSON for programs instead of text for people
       --color WHEN       Use colour: auto, always, never
       --set KEY=VALUE    Set a setting for this command
+      --server URL       Speak to the server at this address
+      --project ID       The project meant, instead of the one this directory belongs to
+      --database PLACE   Where everything is stored: a SQLite file or postgres://…
       -h, --help         Print this
       -V, --version      Print the version
 
