@@ -212,6 +212,13 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         origin: bool,
     },
+    /// Write a setting into your own config file
+    Set {
+        /// Which one
+        key: String,
+        /// Its new value
+        value: String,
+    },
     /// Print one setting's value and nothing else
     Get {
         /// Which one

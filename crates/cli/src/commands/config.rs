@@ -1,22 +1,25 @@
 //! `maestro config`: the settings in force, and who set them.
 
 use std::fmt::Write as _;
+use std::io;
 
-use maestro_core::settings::Key;
-use maestro_core::{Problem, Severity, suggest};
+use maestro_core::settings::{ConfigText, Key, Layer};
+use maestro_core::{Problem, Settings, Severity, suggest};
+use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{ConfigArgs, ConfigCommand};
-use crate::config;
 use crate::error::{CommandError, Exit};
 use crate::reply::Reply;
-use crate::screen::{self, clean, pad};
+use crate::screen::{self, clean, clean_path, pad};
 use crate::world::World;
+use crate::{config, files};
 
 pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandError> {
     let (key, origin) = match &args.command {
         ConfigCommand::Show { key, origin } => (key, origin),
         ConfigCommand::Get { key } => return get(key, world),
+        ConfigCommand::Set { key, value } => return set(known(key)?, value, world),
     };
     let loaded = config::load(world);
     let keys: Vec<Key> = match key {
@@ -60,6 +63,53 @@ fn get(name: &str, world: &World) -> Result<Reply, CommandError> {
         Json::String(text) => Ok(Reply::text(format!("{}\n", clean(&text)))),
         other => Ok(Reply::text(format!("{other}\n"))),
     }
+}
+
+/// Writes one line of the user's own file, if all of it still makes sense then.
+fn set(key: Key, value: &str, world: &World) -> Result<Reply, CommandError> {
+    let path = &world.user_config;
+    let before = match read_bounded(path, MAX_TEXT_BYTES) {
+        Ok(contents) if !contents.cut => String::from_utf8(contents.bytes).map_err(|error| {
+            CommandError::io(format!("{} is no text", path.display()), &error).hint("mend or remove the file")
+        })?,
+        Ok(_) => return Err(CommandError::invalid(format!("{} is too large", path.display())).hint("edit the file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(CommandError::io(format!("{} cannot be read", path.display()), &error)),
+    };
+    let text = with_line(&before, key, value).ok_or_else(|| {
+        CommandError::invalid(format!("`{}` is written over several lines in {}", key.as_str(), path.display()))
+            .hint("edit the file")
+    })?;
+    let layer = Layer::User(ConfigText { path: path.clone(), text: text.clone() });
+    let (settings, problems) = Settings::layered(&world.places, &[layer]);
+    let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+    if !errors.is_empty() {
+        return Err(CommandError::config(&errors));
+    }
+    files::keep_private(path, text.as_bytes())
+        .map_err(|error| CommandError::io(format!("{} cannot be written", path.display()), &error))?;
+    let (value, _) = settings.get(key);
+    if world.json {
+        return Reply::json(&json!({ "key": key.as_str(), "value": value, "file": path.to_string_lossy() }));
+    }
+    let file = clean_path(&world.short(path)).into_owned();
+    Ok(Reply::text(format!("{} = {} in {file}\n", key.as_str(), clean(&value.to_string()))))
+}
+
+/// The text with one setting changed or added; nothing where the old value goes on in the next line.
+fn with_line(text: &str, key: Key, value: &str) -> Option<String> {
+    let plain = value.parse::<bool>().is_ok() || value.parse::<i64>().is_ok() || value.starts_with('[');
+    // A JSON text is a TOML text.
+    let line = format!("{} = {}", key.as_str(), if plain { value.to_owned() } else { json!(value).to_string() });
+    let names = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == key.as_str());
+    let mut lines: Vec<&str> = text.lines().collect();
+    match lines.iter().position(|line| names(line)) {
+        Some(at) if lines[at].contains('[') && !lines[at].contains(']') => return None,
+        Some(at) => lines[at] = &line,
+        // Below a table's heading it would belong to the table.
+        None => lines.insert(lines.iter().position(|line| line.starts_with('[')).unwrap_or(lines.len()), &line),
+    }
+    Some(lines.join("\n") + "\n")
 }
 
 fn known(name: &str) -> Result<Key, CommandError> {

@@ -447,3 +447,25 @@ fn the_nearest_config_up_to_the_project_root_counts() {
                      [PROJECT]/web/.maestro/config.toml:1
     ");
 }
+
+#[test]
+fn config_set_changes_one_line_of_the_users_own_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.config/maestro/config.toml", "# mine\nskills_index = false\n");
+    assert_snapshot!(sandbox.maestro("config set skills_index true"), @"
+    $ maestro config set skills_index true
+    skills_index = true in ~/.config/maestro/config.toml
+    ");
+    assert_snapshot!(sandbox.maestro("config set skills_validation strict"), @r#"
+    $ maestro config set skills_validation strict
+    skills_validation = "strict" in ~/.config/maestro/config.toml
+    "#);
+    let text = std::fs::read_to_string(sandbox.path("~/.config/maestro/config.toml")).unwrap();
+    assert_eq!(text, "# mine\nskills_index = true\nskills_validation = \"strict\"\n");
+    assert_eq!(sandbox.maestro("config get skills_validation").stdout(), "strict\n");
+
+    let refused = sandbox.maestro("config set skills_validation sometimes");
+    assert_eq!(refused.code, 1, "{refused}");
+    assert_eq!(sandbox.maestro("config set skill_index true").code, 2);
+    assert_eq!(std::fs::read_to_string(sandbox.path("~/.config/maestro/config.toml")).unwrap(), text);
+}
