@@ -64,12 +64,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
 /// Makes out who calls: the server's token, a session's token, the name of a session that has none, or nobody special.
 pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    if let Some(token) = bearer(headers)?.or_else(|| cookie(headers)) {
+    let wanted = matches!(app.facts.access, Access::Token(_));
+    // Browsers keep one cookie for all ports of a host: where no token is wanted, it is another server's.
+    if let Some(token) = bearer(headers)?.or_else(|| cookie(headers).filter(|_| wanted)) {
         let caller = of_token(app, token).await?;
         // Whoever holds the server's token may still say on whose behalf a command runs.
         return if caller.0 == Actor::Person { named(app, headers).await } else { Ok(caller) };
     }
-    if matches!(app.facts.access, Access::Token(_)) {
+    if wanted {
         return Err(ApiError::unauthorized("a token is needed: Authorization: Bearer …"));
     }
     named(app, headers).await

@@ -162,3 +162,10 @@ async fn a_person_shows_the_servers_token_once_and_then_sees_the_page() {
     let elsewhere = signed_in.with("origin", "http://evil.test");
     assert_eq!(elsewhere.post("/api/projects", json!({ "name": "x" })).await.status, 403);
 }
+
+#[tokio::test]
+async fn the_cookie_of_another_server_on_this_machine_locks_nobody_out() {
+    let api = Api::sqlite().with("cookie", "maestro_token=of another server");
+    assert_eq!(api.get("/").await.status, 200);
+    assert_eq!(api.get("/api/tasks").await.status, 200);
+}
