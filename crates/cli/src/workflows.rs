@@ -165,7 +165,7 @@ impl<'w> Workflows<'w> {
         let anything = Surroundings {
             file_exists: &|_| true,
             convention_exists: &|_| true,
-            callee: &|_| Some(Callee::default()),
+            callee: &|_| Some(Callee::anything()),
             tool: None,
         };
         Some(load(&text, &anything).0.as_ref().map(Callee::of).unwrap_or_default())

@@ -76,6 +76,8 @@ pub struct Workflow {
     pub resources: BTreeMap<Name, Resource>,
     /// What it hands back.
     pub outputs: Vec<(Name, Placed<Template>)>,
+    /// The folder of the skill it belongs to; whoever keeps a definition knows.
+    pub folder: String,
 }
 
 impl Workflow {
@@ -175,6 +177,8 @@ pub struct Resource {
     pub place: Place,
     /// Where the text comes from.
     pub source: ResourceSource,
+    /// What it says; whoever keeps a definition knows.
+    pub text: String,
 }
 
 /// Where a resource's text comes from.

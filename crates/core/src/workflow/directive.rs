@@ -2,7 +2,7 @@
 
 mod build;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub use build::{Context, directive, finished};
@@ -12,7 +12,7 @@ use super::name::{Name, Outcome, StepId};
 use super::run::{AcceptedRisk, Ticket};
 
 /// What is to be done now, and how to say that it is done.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Directive {
     /// The run.
     pub run: String,
@@ -50,7 +50,7 @@ pub struct Directive {
 }
 
 /// What is expected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Expected {
     /// These things.
@@ -67,7 +67,7 @@ pub enum Expected {
 }
 
 /// The step of a directive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepInfo {
     /// Its id.
     pub id: StepId,
@@ -84,7 +84,7 @@ pub struct StepInfo {
 }
 
 /// Which time something is done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
     /// From 1.
     pub number: u32,
@@ -97,7 +97,7 @@ pub struct Round {
 }
 
 /// How to look at work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundMode {
     /// For the first time.
@@ -109,7 +109,7 @@ pub enum RoundMode {
 }
 
 /// A text to work by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceText {
     /// Its name.
     pub name: Name,
@@ -118,7 +118,7 @@ pub struct ResourceText {
 }
 
 /// A sub-agent to start.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DispatchInfo {
     /// What its report must quote.
     pub ticket: Ticket,
@@ -141,7 +141,7 @@ pub struct DispatchInfo {
 }
 
 /// What to ask the user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionInfo {
     /// The question.
     pub prompt: String,
@@ -156,7 +156,7 @@ pub struct QuestionInfo {
 }
 
 /// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// How many steps were visited at least once.
     pub visited: usize,
@@ -169,7 +169,7 @@ pub struct Progress {
 }
 
 /// What is said of a run that is over.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
     /// The run.
     pub run: String,
@@ -181,13 +181,10 @@ pub struct Finished {
     pub outputs: Map<String, Json>,
     /// What a user let pass.
     pub accepted_risks: Vec<AcceptedRisk>,
-    /// What is said about it; the text form prints it.
-    #[serde(skip)]
-    pub message: Option<String>,
 }
 
 /// How a run that is over stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FinishedStatus {
     /// It did what it should.

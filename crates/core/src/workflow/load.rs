@@ -51,17 +51,22 @@ impl Surroundings<'_> {
 /// What a caller needs to know of another workflow.
 #[derive(Debug, Clone, Default)]
 pub struct Callee {
-    /// What it is started with.
-    pub params: Vec<Variable>,
+    /// What it is started with; nothing while that is not known, and then nothing is said about it.
+    pub params: Option<Vec<Variable>>,
     /// The workflows it calls itself.
     pub calls: Vec<String>,
 }
 
 impl Callee {
+    /// One of which only its name is known.
+    pub fn anything() -> Self {
+        Self::default()
+    }
+
     /// What others need to know of this workflow.
     pub fn of(workflow: &Workflow) -> Self {
         let calls = missing::calls(workflow).map(|(name, _)| name.to_owned()).collect();
-        Self { params: workflow.params.clone(), calls }
+        Self { params: Some(workflow.params.clone()), calls }
     }
 }
 
@@ -176,6 +181,7 @@ fn workflow(tree: &Node<'_>, reader: &mut Reader<'_>) -> Option<Workflow> {
         templates: heading::templates(fields.get("templates"), reader),
         resources: heading::resources(fields.get("resources"), reader),
         outputs: reader.named_templates(fields.get("outputs")),
+        folder: String::new(),
     })
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::definition::{ForEach, MAX_DEPTH, Mode, ROLES, ResourceSource, Task, Validate, Work, Workflow};
+use super::definition::{
+    Assigned, ForEach, MAX_DEPTH, Mode, ROLES, ResourceSource, Task, Validate, Variable, Work, Workflow,
+};
 use super::finding::FindingCode;
 use super::load::{Callee, Reader, Surroundings};
 use super::name::Name;
@@ -154,9 +156,21 @@ fn callees(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Re
         }
     }
     for step in &workflow.steps {
-        let Work::Call(call) = &step.work else { continue };
-        if let Some(callee) = (surroundings.callee)(&call.workflow.0) {
-            handed_over(workflow, call, &callee, reader);
+        let (to, given): (_, Vec<Given<'_>>) = match &step.work {
+            Work::Call(call) => {
+                (&call.workflow, call.with.iter().map(|(name, place, value)| (name, *place, Some(value))).collect())
+            }
+            Work::Dispatch(dispatch) => match &dispatch.task {
+                Task::Call(name, place) => {
+                    let given = dispatch.with.iter().map(|(name, value)| (name, value.place, None)).collect();
+                    (&(name.clone(), *place), given)
+                }
+                Task::Prompt(_) => continue,
+            },
+            _ => continue,
+        };
+        if let Some(Callee { params: Some(params), .. }) = (surroundings.callee)(&to.0) {
+            handed_over(workflow, to, &given, &params, reader);
         }
     }
 }
@@ -177,26 +191,32 @@ fn calls_back(name: &str, own: &str, surroundings: &Surroundings<'_>) -> bool {
     false
 }
 
-fn handed_over(workflow: &Workflow, call: &super::definition::Call, callee: &Callee, reader: &mut Reader<'_>) {
-    let (name, place) = &call.workflow;
-    for param in &callee.params {
-        let Some((_, place, value)) = call.with.iter().find(|(given, ..)| *given == param.name) else { continue };
+/// A parameter that is given, where, and the value if its type can be known.
+type Given<'w> = (&'w Name, Place, Option<&'w Assigned>);
+
+fn handed_over(
+    workflow: &Workflow,
+    (name, place): &(String, Place),
+    given: &[Given<'_>],
+    params: &[Variable],
+    reader: &mut Reader<'_>,
+) {
+    for param in params {
+        let Some((_, place, Some(value))) = given.iter().find(|(given, ..)| **given == param.name) else { continue };
         if let Some(message) = types::misfit(workflow, param, value) {
             let help = format!("`{}` of `{name}` is declared as {}", param.name, param.kind.word());
             reader.find(FindingCode::E10, *place, message, help);
         }
     }
-    for (param, place, _) in
-        call.with.iter().filter(|(param, ..)| callee.params.iter().all(|known| known.name != *param))
-    {
-        let help = match suggest::closest(param.as_str(), callee.params.iter().map(|known| known.name.as_str())) {
+    for (param, place, _) in given.iter().filter(|(param, ..)| params.iter().all(|known| known.name != **param)) {
+        let help = match suggest::closest(param.as_str(), params.iter().map(|known| known.name.as_str())) {
             Some(close) => format!("did you mean `{close}`?"),
             None => "leave it out".to_owned(),
         };
         reader.find(FindingCode::E01, *place, format!("`{name}` has no parameter `{param}`"), help);
     }
-    let needed = callee.params.iter().filter(|param| param.required && param.default.is_none());
-    for param in needed.filter(|param| call.with.iter().all(|(given, ..)| *given != param.name)) {
+    let needed = params.iter().filter(|param| param.required && param.default.is_none());
+    for param in needed.filter(|param| given.iter().all(|(given, ..)| **given != param.name)) {
         let help = format!("add `with: {{{}: …}}`", param.name);
         reader.find(FindingCode::E10, *place, format!("`{name}` cannot start without `{}`", param.name), help);
     }

@@ -1,7 +1,5 @@
 //! How does a directive follow from a definition and a run?
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value as Json, json};
 
 use super::{
@@ -23,8 +21,6 @@ pub struct Context<'c> {
     pub run: &'c str,
     /// The program that reports, as it is called here.
     pub program: &'c str,
-    /// The texts of the resources.
-    pub resources: &'c BTreeMap<Name, String>,
 }
 
 /// What somebody is told to do now; nothing while the engine or a command is at work, or when the run is over.
@@ -49,17 +45,17 @@ pub fn directive(definition: &Definition, run: &Run, context: Context<'_>) -> Op
 
 /// What is said of a run that is over.
 pub fn finished(run: &Run, context: Context<'_>) -> Option<Finished> {
-    let (status, outcome, outputs, message) = match &run.status {
+    let (status, outcome, outputs) = match &run.status {
         Status::Ended(ending) => {
             let status =
                 if ending.status == EndStatus::Success { FinishedStatus::Completed } else { FinishedStatus::Failed };
-            (status, Some(ending.status), ending.outputs.clone(), ending.message.clone())
+            (status, Some(ending.status), ending.outputs.clone())
         }
-        Status::Cancelled => (FinishedStatus::Cancelled, None, Map::new(), None),
+        Status::Cancelled => (FinishedStatus::Cancelled, None, Map::new()),
         Status::New | Status::Active | Status::Paused => return None,
     };
     let accepted_risks = run.accepted_risks.clone();
-    Some(Finished { run: context.run.to_owned(), status, outcome, outputs, accepted_risks, message })
+    Some(Finished { run: context.run.to_owned(), status, outcome, outputs, accepted_risks })
 }
 
 struct Builder<'b> {
@@ -152,7 +148,7 @@ impl Builder<'_> {
         let value = |template: &Placed<Template>| template.value.value(&|reference| self.scope.get(reference));
         directive.data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template))).collect();
         directive.data.extend(self.review_items());
-        let text = |name: &Name| self.context.resources.get(name).cloned().unwrap_or_default();
+        let text = |name: &Name| self.workflow.resources.get(name).map(|known| known.text.clone()).unwrap_or_default();
         let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
         directive.resources = agent.resources.iter().map(|(name, _)| resource(name)).collect();
         directive.forbidden = agent.forbidden.iter().map(|text| self.fill(text)).collect();
@@ -256,8 +252,18 @@ impl Builder<'_> {
         };
         let with =
             dispatch.with.iter().map(|(name, value)| (name.to_string(), value.value.value(&|name| scope.get(name))));
-        let mut report = self.report(&ticket, &[Outcome::OK, Outcome::FAIL]);
-        report.extend(["--result-file".to_owned(), "-".to_owned()]);
+        let report = match &dispatch.task {
+            Task::Prompt(_) => {
+                let mut report = self.report(&ticket, &[Outcome::OK, Outcome::FAIL]);
+                report.extend(["--result-file".to_owned(), "-".to_owned()]);
+                report
+            }
+            // The walk it begins reports by itself when it ends.
+            Task::Call(name, _) => {
+                let words = [self.context.program, "workflow", "start", name, "--parent", self.context.run, "--ticket"];
+                words.into_iter().chain([ticket.as_str()]).map(str::to_owned).collect()
+            }
+        };
         Some(DispatchInfo {
             ticket,
             child: child.name.clone(),

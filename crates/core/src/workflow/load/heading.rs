@@ -101,6 +101,6 @@ pub(super) fn resources<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>)
             let help = "write `file: PATH` or `convention: NAME`";
             reader.find(FindingCode::E01, place, "a resource comes from one file or one convention", help);
         }
-        file.or(convention).map(|source| Resource { place, source })
+        file.or(convention).map(|source| Resource { place, source, text: String::new() })
     })
 }

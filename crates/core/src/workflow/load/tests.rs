@@ -12,8 +12,8 @@ fn params(declared: &str) -> Vec<Variable> {
 
 fn surroundings() -> Surroundings<'static> {
     let callee: &'static dyn Fn(&str) -> Option<Callee> = &|name| match name {
-        "helper" => Some(Callee { params: params("count: {type: int, required: true}"), calls: Vec::new() }),
-        "mutual" => Some(Callee { params: Vec::new(), calls: vec!["w".into()] }),
+        "helper" => Some(Callee { params: Some(params("count: {type: int, required: true}")), calls: Vec::new() }),
+        "mutual" => Some(Callee { params: Some(Vec::new()), calls: vec!["w".into()] }),
         _ => None,
     };
     Surroundings { callee, ..Surroundings::none() }

@@ -1,12 +1,13 @@
-use std::collections::BTreeMap;
-
 use serde_json::{Map, json};
 
 use super::*;
-use crate::workflow::directive::{Context, directive, finished};
+use crate::workflow::directive::{Context, directive};
 use crate::workflow::load::{Surroundings, load};
 use crate::workflow::name::{Name, Outcome};
 use crate::workflow::run::{Definition, Effect, Input, Run, decide, evolve, pending};
+use crate::workflow::told::{Now, now};
+
+const CONTEXT: Context<'_> = Context { run: "r1", program: "maestro" };
 
 const TEXT: &str = "name: review-loop
 params: {task: {type: string, required: true}}
@@ -46,7 +47,10 @@ struct Walk {
 impl Walk {
     fn new(task: &str) -> Self {
         let (workflow, findings) = load(TEXT, &Surroundings { file_exists: &|_| true, ..Surroundings::none() });
-        let definition = Definition::alone(workflow.unwrap_or_else(|| panic!("{findings:#?}")));
+        let mut definition = Definition::alone(workflow.unwrap_or_else(|| panic!("{findings:#?}")));
+        for resource in definition.main.resources.values_mut() {
+            "Be kind.\nBe brief.\n".clone_into(&mut resource.text);
+        }
         let mut walk = Self { definition, run: Run::default() };
         let params = Map::from_iter([("task".to_owned(), json!(task))]);
         walk.give(Input::Start { params, context: Map::new(), seed: 1, now: 0 });
@@ -76,9 +80,7 @@ impl Walk {
     }
 
     fn directive(&self) -> Directive {
-        let resources = BTreeMap::from([(Name::parse("rules").unwrap(), "Be kind.\nBe brief.\n".to_owned())]);
-        directive(&self.definition, &self.run, Context { run: "r1", program: "maestro", resources: &resources })
-            .unwrap()
+        directive(&self.definition, &self.run, CONTEXT).unwrap()
     }
 
     fn page(&self) -> String {
@@ -113,9 +115,8 @@ fn a_walk_reads_in_text_as_it_goes() {
     walk.give(answer(&walk, "accept"));
     pages.push(walk.page());
     walk.give(answer(&walk, "later"));
-    let resources = BTreeMap::new();
-    let over = finished(&walk.run, Context { run: "r1", program: "maestro", resources: &resources }).unwrap();
-    pages.push(finished_text(&over));
+    let Now::Finished { finished: over, message } = now(&walk.definition, &walk.run, CONTEXT) else { panic!() };
+    pages.push(finished_text(&over, message.as_deref()));
     pages.push(finished_json(&over));
     insta::assert_snapshot!(pages.join("\n==========\n"));
 }

@@ -37,11 +37,11 @@ pub fn text(directive: &Directive) -> String {
 }
 
 /// A run that is over, as plain text.
-pub fn finished_text(finished: &Finished) -> String {
+pub fn finished_text(finished: &Finished, message: Option<&str>) -> String {
     let mut page = Page::default();
     let word = finished.outcome.map_or("cancelled", |outcome| outcome.word());
     page.line(&format!("WORKFLOW COMPLETE: {word}"));
-    if let Some(message) = &finished.message {
+    if let Some(message) = message {
         page.indented(message);
     }
     page.data("OUTPUTS:", &finished.outputs);

@@ -39,11 +39,13 @@ pub fn xml(directive: &Directive) -> String {
 }
 
 /// A run that is over, as XML.
-pub fn finished_xml(finished: &Finished) -> String {
+pub fn finished_xml(finished: &Finished, message: Option<&str>) -> String {
     let mut page = Page::default();
     let outcome = finished.outcome.map_or("cancelled", |outcome| outcome.word());
     page.open("workflow_complete", &[("outcome", outcome)]);
-    page.leaves("message", finished.message.as_slice());
+    if let Some(message) = message {
+        page.leaf("message", &[], message);
+    }
     for (name, value) in &finished.outputs {
         page.leaf("output", &[("name", name)], &in_text(value));
     }

@@ -49,7 +49,7 @@ pub(super) fn order(action: &Action, scope: &Scope<'_>, workflow: &Workflow) -> 
     match action {
         Action::Program { program, arguments } => {
             let program = match program.strip_prefix("{skill_dir}") {
-                Some(rest) => format!("{}{rest}", scope.always("skill_dir")),
+                Some(rest) => format!("{}{rest}", scope.folder()),
                 None => program.clone(),
             };
             let mut given = Vec::new();

@@ -45,15 +45,18 @@ impl<'r> Scope<'r> {
         }
     }
 
-    /// The value of a name that is always declared.
-    pub(super) fn always(&self, key: &str) -> &'r str {
-        self.run.context.get(key).and_then(Json::as_str).unwrap_or_default()
+    /// The folder of the skill.
+    pub(super) fn folder(&self) -> &'r str {
+        &self.workflow.folder
     }
 
     fn named(&self, name: &Name) -> Cow<'r, Json> {
         let key = name.as_str();
         let local = self.locals.and_then(|locals| locals.get(key));
         let found = local.or_else(|| self.frame.variables.get(key)).or_else(|| self.param(name));
+        if key == "skill_dir" && found.is_none() {
+            return Cow::Owned(Json::String(self.workflow.folder.clone()));
+        }
         match found.or_else(|| self.run.context.get(key)) {
             Some(value) => Cow::Borrowed(value),
             None => Cow::Owned(self.workflow.variable(name).map_or(Json::Null, |variable| variable.kind.empty())),
