@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub use arguments::{Given, Order};
-pub use decide::decide;
+pub use decide::{deadline, decide};
 pub use event::RunEvent;
 pub use evolve::evolve;
 pub use gate::{Verdict, judge};

@@ -85,9 +85,9 @@ pub struct Retry {
 macro_rules! builtins {
     ($($variant:ident = $word:literal, $effects:ident, [$($argument:literal),*], $doc:literal;)+) => {
         /// What the program can do itself.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub enum Builtin {
-            $(#[doc = $doc] $variant,)+
+            $(#[doc = $doc] #[serde(rename = $word)] $variant,)+
         }
 
         impl Builtin {

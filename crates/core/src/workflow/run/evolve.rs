@@ -49,9 +49,9 @@ pub(super) fn apply(run: &mut Run, event: &RunEvent) {
             }
         }
         RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
-        RunEvent::Paused => run.status = Status::Paused,
-        RunEvent::Resumed => run.status = Status::Active,
-        RunEvent::Cancelled => run.status = Status::Cancelled,
+        RunEvent::Paused {} => run.status = Status::Paused,
+        RunEvent::Resumed {} => run.status = Status::Active,
+        RunEvent::Cancelled {} => run.status = Status::Cancelled,
         RunEvent::Ended { ending } => run.status = Status::Ended(ending.clone()),
         RunEvent::Waiting { wait } => {
             run.serial += 1;
