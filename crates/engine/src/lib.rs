@@ -1,2 +1,7 @@
 //! What drives a run? Definitions are found and pinned here, what they order is executed here, and nothing else starts
 //! a process.
+
+mod conventions;
+pub mod instructed;
+pub mod runs;
+pub mod workflows;

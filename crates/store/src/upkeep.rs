@@ -71,7 +71,10 @@ const RULES: &[(&str, &str)] = &[
         "SELECT count(*) FROM queue_items JOIN sessions ON sessions.id = queue_items.session_id \
          WHERE sessions.status IN ('completed', 'failed', 'stopped') AND queue_items.status = 'processing'",
     ),
-    ("runs without what they were started with", "SELECT count(*) FROM runs WHERE hash NOT IN (SELECT hash FROM pinned)"),
+    (
+        "runs without what they were started with",
+        "SELECT count(*) FROM runs WHERE hash NOT IN (SELECT hash FROM pinned)",
+    ),
     (
         "runs that are over and still have somebody to execute something",
         "SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND status <> 'cancelled' AND executor IS NOT NULL",

@@ -66,9 +66,9 @@ impl Walk<'_> {
                 self.emit(RunEvent::Began { workflow, params, variables, context, seed });
                 Move::Enter(main.start.clone())
             }
-            Input::Report { ticket, outcome, set, result, changed, now } => {
+            Input::Report { ticket, outcome, set, result, seen, now } => {
                 self.now = now;
-                self.report(&ticket, outcome, set, result, changed.as_deref())?
+                self.report(&ticket, outcome, set, result, &seen)?
             }
             Input::Answer { ticket, answer, now } => {
                 self.now = now;
@@ -190,7 +190,8 @@ impl Walk<'_> {
     fn elapsed(&mut self) -> Result<Move, Refusal> {
         let now = self.now;
         let frames = self.run.frames.iter();
-        let over = frames.map(|frame| until(self.definition, frame)).position(|until| until.is_some_and(|at| at <= now));
+        let over =
+            frames.map(|frame| until(self.definition, frame)).position(|until| until.is_some_and(|at| at <= now));
         let Some(index) = over else { return Ok(Move::Wait) };
         let above = self.run.frames.len() - index - 1;
         if above > 0 {

@@ -56,7 +56,7 @@ pub enum RunEvent {
     ItemsAdded { review: Name, items: Vec<Item> },
     /// Items were judged.
     #[serde(rename = "run:items_judged")]
-    ItemsJudged { review: Name, judgements: Vec<Judgement> },
+    ItemsJudged { review: Name, judgements: Vec<Judgement>, tree: Option<String> },
     /// Items must be looked at again.
     #[serde(rename = "run:items_reset")]
     ItemsReset { review: Name, ids: Vec<String> },

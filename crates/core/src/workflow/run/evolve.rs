@@ -76,6 +76,7 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
         transitions: 0,
         results: BTreeMap::new(),
         reviews: BTreeMap::new(),
+        trees: BTreeMap::new(),
         rounds: BTreeMap::new(),
         position: None,
     }
@@ -110,8 +111,12 @@ fn in_frame(frame: &mut Frame, event: &RunEvent) {
         RunEvent::ItemsAdded { review, items } => {
             frame.reviews.insert(review.clone(), items.clone());
         }
-        RunEvent::ItemsJudged { review, judgements } => {
+        RunEvent::ItemsJudged { review, judgements, tree } => {
             review::record(frame.reviews.entry(review.clone()).or_default(), judgements);
+            match tree {
+                Some(tree) => frame.trees.insert(review.clone(), tree.clone()),
+                None => frame.trees.remove(review),
+            };
         }
         RunEvent::ItemsReset { review, ids } => {
             for item in frame.reviews.entry(review.clone()).or_default() {

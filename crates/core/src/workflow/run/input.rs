@@ -33,8 +33,8 @@ pub enum Input {
         set: Map<String, Json>,
         /// What it found.
         result: Map<String, Json>,
-        /// The files that changed since the last review, if anybody knows.
-        changed: Option<Vec<String>>,
+        /// What is known of the files that were worked on.
+        seen: Seen,
         /// When.
         now: i64,
     },
@@ -90,6 +90,16 @@ pub enum Input {
     Resume,
     /// It shall stop for good.
     Cancel,
+}
+
+/// What whoever reports knows of the files that were worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seen {
+    /// What all files together are now, as git names it.
+    pub tree: Option<String>,
+    /// The files that changed since the last review; nothing when nobody knows.
+    pub changed: Option<Vec<String>>,
 }
 
 /// What a user says to a question.
