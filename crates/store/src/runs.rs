@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maestro_core::event::{Event, RunId};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::pinned::PinnedText;
 use maestro_core::workflow::run::{Run, RunEvent, Status, Ticket, Waiting, waiting};
 use serde::{Deserialize, Serialize};
@@ -72,8 +73,11 @@ pub enum Driver {
 }
 
 impl Driver {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Caller, Self::Server];
+
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Caller => "caller",
             Self::Server => "server",
@@ -82,7 +86,7 @@ impl Driver {
 
     /// What the word stands for.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Caller, Self::Server].into_iter().find(|driver| driver.word() == word)
+        Self::ALL.into_iter().find(|driver| driver.as_str() == word)
     }
 }
 
@@ -95,25 +99,50 @@ pub struct Executing {
     pub until: i64,
 }
 
-/// The word for how a run stands, by which lists are narrowed.
-pub fn status_word(status: &Status) -> &'static str {
-    use maestro_core::workflow::definition::EndStatus;
-    match status {
-        Status::New | Status::Active => "running",
-        Status::Paused => "paused",
-        Status::Ended(ending) if ending.status == EndStatus::Success => "completed",
-        Status::Ended(_) => "failed",
-        Status::Cancelled => "cancelled",
-    }
+/// How a run stands, for lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    /// It goes on, or waits for somebody.
+    Running,
+    /// Somebody stopped it for a while.
+    Paused,
+    /// It did what it should.
+    Completed,
+    /// It did not.
+    Failed,
+    /// Somebody stopped it for good.
+    Cancelled,
 }
 
-/// The word for whom a run waits for.
-pub fn waiting_word(waiting: Waiting) -> &'static str {
-    match waiting {
-        Waiting::Agent => "agent",
-        Waiting::User => "user",
-        Waiting::Subagents => "subagents",
-        Waiting::Consent => "consent",
+impl RunState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled];
+
+    /// How a run of this status stands.
+    pub fn of(status: &Status) -> Self {
+        match status {
+            Status::New | Status::Active => Self::Running,
+            Status::Paused => Self::Paused,
+            Status::Ended(ending) if ending.status == EndStatus::Success => Self::Completed,
+            Status::Ended(_) => Self::Failed,
+            Status::Cancelled => Self::Cancelled,
+        }
+    }
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// What the word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 }
 
@@ -226,7 +255,7 @@ impl Change for StartRun {
                 parent.as_ref().map(|(_, ticket)| *ticket).into(),
                 (&about.workflow).into(),
                 (&self.hash).into(),
-                about.driver.word().into(),
+                about.driver.as_str().into(),
                 (&state).into(),
                 STATE_VERSION.into(),
                 status.into(),
@@ -246,7 +275,7 @@ impl Change for StartRun {
 /// What a list of runs shows of where one stands.
 fn summary(run: &Run) -> (&'static str, Option<&'static str>, Option<String>) {
     let step = run.position().map(|position| position.step.to_string());
-    (status_word(&run.status), waiting(run).map(waiting_word), step)
+    (RunState::of(&run.status).as_str(), waiting(run).map(Waiting::as_str), step)
 }
 
 /// Takes a run a step further, if nobody else did.
@@ -350,7 +379,7 @@ pub struct Runs {
     /// Only those of this workflow.
     pub workflow: Option<String>,
     /// Only those that stand so.
-    pub status: Option<String>,
+    pub status: Option<RunState>,
     /// Which part.
     pub page: Page,
 }
@@ -362,7 +391,7 @@ impl Read for Runs {
         let rows = Query::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
             .only("project_id = ?", self.project.as_ref())
             .only("workflow = ?", self.workflow.as_ref())
-            .only("status = ?", self.status.as_ref())
+            .only("status = ?", self.status.map(RunState::as_str))
             .page(db, self.page)?;
         self.page.list(rows, record)
     }
