@@ -3,5 +3,8 @@
 
 mod conventions;
 pub mod instructed;
+pub mod changes;
+pub mod drive;
+pub mod identity;
 pub mod runs;
 pub mod workflows;

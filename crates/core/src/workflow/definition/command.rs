@@ -104,6 +104,11 @@ macro_rules! builtins {
                 match self { $(Self::$variant => Effects::$effects,)+ }
             }
 
+            /// Whether it changes nothing.
+            pub fn only_reads(self) -> bool {
+                self.effects() == Effects::Read
+            }
+
             /// The names of its arguments.
             pub fn arguments(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($argument),*],)+ }
