@@ -19,6 +19,7 @@ mod packs;
 mod permissions;
 mod plans;
 mod reply;
+mod runs;
 mod screen;
 mod shelves;
 mod time;
@@ -28,6 +29,7 @@ mod waiting;
 mod wire;
 mod worker;
 mod workflows;
+mod workshop;
 mod world;
 
 use std::process::ExitCode;

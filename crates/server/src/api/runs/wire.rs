@@ -35,6 +35,8 @@ pub(super) struct RunSummary {
     waiting: Option<&'static str>,
     /// The step it is at.
     step: Option<String>,
+    /// The directory it works in.
+    workspace: String,
     /// Who executes what it orders.
     #[schema(value_type = DriverWord)]
     driver: &'static str,
@@ -58,6 +60,10 @@ impl From<RunRecord> for RunSummary {
             status: RunState::of(&record.run.status).as_str(),
             waiting: waiting(&record.run).map(Waiting::as_str),
             step: record.run.position().map(|position| position.step.to_string()),
+            workspace: {
+                let workspace = record.run.context.get("workspace").and_then(serde_json::Value::as_str);
+                workspace.unwrap_or_default().to_owned()
+            },
             driver: record.about.driver.as_str(),
             hash: record.hash,
             revision: record.revision,
