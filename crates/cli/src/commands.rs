@@ -1,6 +1,7 @@
 //! Which command is it? One file for each.
 
 mod allowed;
+pub(crate) mod child;
 mod completions;
 mod config;
 mod db;

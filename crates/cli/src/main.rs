@@ -41,6 +41,9 @@ use screen::Paint;
 use world::World;
 
 fn main() -> ExitCode {
+    if let Some(ended) = commands::child::run() {
+        return ended;
+    }
     let cli = match Cli::from_command_line() {
         Typed::Command(cli) => cli,
         Typed::Help(text) => return reply::print(Reply::text(text)),

@@ -12,6 +12,7 @@ mod db;
 mod doctor;
 mod errors;
 mod examples;
+mod execute;
 mod handoff;
 mod help;
 mod home;

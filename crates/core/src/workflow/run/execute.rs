@@ -36,7 +36,7 @@ impl<'d> Walk<'d> {
                 Ok(()) => return self.executed(step, Outcome::OK, Some(0), None),
                 Err(unfit) => (Outcome::FAIL, Some(0), unfit.0),
             },
-            Finish::Exited { code, .. } => (Outcome::FAIL, Some(code), format!("it exited with {code}")),
+            Finish::Exited { code, output } => (Outcome::FAIL, Some(code), complaint(code, &output)),
             Finish::TimedOut if step.timeout.is_some() => (Outcome::TIMEOUT, None, "it took too long".to_owned()),
             Finish::TimedOut => (Outcome::FAIL, None, "it took too long".to_owned()),
             Finish::Failed(reason) => (Outcome::FAIL, None, reason),
@@ -93,6 +93,19 @@ impl<'d> Walk<'d> {
             variable.kind.admit(value, variable.max_length).map_err(|unfit| Unfit(format!("`{name}`: {unfit}")))?;
         self.emit(RunEvent::Set { name: name.clone(), value });
         Ok(())
+    }
+}
+
+/// How many bytes of what a failed command said last are told.
+const LAST_WORDS: usize = 4 * 1024;
+
+/// Why a command counts as failed, with the last it said: what it complained of comes last.
+fn complaint(code: i32, output: &str) -> String {
+    let output = output.trim();
+    let start = output.ceil_char_boundary(output.len().saturating_sub(LAST_WORDS));
+    match &output[start..] {
+        "" => format!("it exited with {code}"),
+        said => format!("it exited with {code}: {said}"),
     }
 }
 
