@@ -2,14 +2,14 @@
 
 use super::outline::{AIDER_RESULT, Block};
 use super::text::Page;
-use super::words::command;
+use super::words::{command, lines};
 
 /// A page for Aider.
 pub(super) fn page(blocks: &[Block]) -> String {
     let mut page = Page::default();
     for block in blocks {
         match block {
-            Block::Command(argv) => page.line(&format!("/run {}", command(&from_file(argv)))),
+            Block::Command(argv) => page.line(&format!("/run {}", lines(&command(&from_file(argv))).join(" "))),
             other => page.block(other),
         }
     }

@@ -67,7 +67,7 @@ impl Page {
             if let Json::Array(items) = value
                 && items.iter().any(Json::is_object)
             {
-                self.apart(&format!("{}:", inline(name)));
+                self.apart(&format!("{}:", inline(&one_line(name))));
                 self.items(items);
                 continue;
             }
@@ -75,14 +75,14 @@ impl Page {
             match lines(&text).as_slice() {
                 [one] => short.push(vec![name.clone(), one.clone()]),
                 _ => {
-                    self.apart(&format!("{}:", inline(name)));
+                    self.apart(&format!("{}:", inline(&one_line(name))));
                     self.apart(&fenced("", &text));
                 }
             }
         }
         match short.as_slice() {
             [] => {}
-            [one] => self.apart(&format!("- {}: {}", inline(&one[0]), inline(&one[1]))),
+            [one] => self.apart(&format!("- {}: {}", inline(&one_line(&one[0])), inline(&one[1]))),
             many => self.table(&["name".to_owned(), "value".to_owned()], many),
         }
     }
@@ -130,7 +130,7 @@ impl Page {
 fn heading(head: &Head) -> String {
     let mut letters = head.word.chars();
     let first = letters.next().map(String::from).unwrap_or_default();
-    let rest = inline(head.rest.trim_end_matches(':'));
+    let rest = escaped(head.rest.trim_end_matches(':'));
     format!("{first}{}{}", letters.as_str().to_lowercase(), rest.trim_end_matches('#'))
 }
 
@@ -141,13 +141,20 @@ fn prose(text: &str) -> String {
     if lines.iter().any(shaped) {
         fenced("", text)
     } else {
-        lines.iter().map(|line| inline(line)).collect::<Vec<_>>().join("\n")
+        // An item of a list that began with empty lines would be over before its text.
+        let text = lines.iter().skip_while(|line| line.is_empty()).map(|line| inline(line));
+        text.collect::<Vec<_>>().join("\n")
     }
 }
 
-/// A line that begins no block and holds no markup of another language.
+/// A text that holds no markup of another language.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('<', "\\<").replace('&', "\\&")
+}
+
+/// A line that begins no block either.
 fn inline(line: &str) -> String {
-    let line = line.replace('\\', "\\\\").replace('<', "\\<").replace('&', "\\&");
+    let line = escaped(line);
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let after = line[digits..].chars().next();
     if digits > 0 && matches!(after, Some('.' | ')')) {

@@ -6,7 +6,7 @@ mod news;
 pub(super) use directive::AIDER_RESULT;
 use serde_json::{Map, Value as Json};
 
-use super::words::{look_again, one_line, resume};
+use super::words::{Crew, crew, look_again, one_line, resume};
 use crate::workflow::directive::Finished;
 use crate::workflow::told::{Handed, Now, Told};
 use crate::workflow::tool::Tool;
@@ -130,13 +130,15 @@ impl Outline<'_> {
     fn handed(&mut self, handed: &Handed) {
         let (child, outcome) = (one_line(&handed.child), one_line(handed.outcome.as_str()));
         self.title("REPORTED", format!(": {child} ended with {outcome}"));
+        let alone = crew(self.tool) == Crew::Alone;
+        if !alone {
+            self.text("The sub-agent is done. Its last message repeats what stands below.");
+        }
         self.list("STILL OPEN", &handed.open);
-        match super::words::crew(self.tool) {
-            super::words::Crew::Alone => self.heading("NEXT", ": run"),
-            _ => {
-                self.text("The sub-agent is done. Its last message repeats what stands below.");
-                self.heading("NEXT", " for the parent: run, once every sub-agent it started has come back");
-            }
+        if alone {
+            self.heading("NEXT", ": run");
+        } else {
+            self.heading("NEXT", " for the parent: run, once every sub-agent it started has come back");
         }
         self.add(Block::Command(handed.parent.clone()));
     }

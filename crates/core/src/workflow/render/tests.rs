@@ -148,3 +148,14 @@ fn what_a_tool_cannot_do_is_told_as_something_it_can() {
         assert!(page.contains("in your final message, and stop"), "{page}");
     }
 }
+
+#[test]
+fn a_verdict_of_pass_or_fail_has_a_command_for_each() {
+    let text = "name: v\nsteps:\n- {id: judge, type: agent, outcomes: [pass, fail, skip], next: {pass: end, fail: again, skip: end}}\n- {id: again, type: end, status: failure}\n";
+    let page = Walk::through(text, "x").page(&claude());
+    let after = page.split("<INVOKE_AFTER>").nth(1).unwrap();
+    let command = |outcome: &str| format!("maestro workflow report r1 --ticket judge#1.9r6w7d --outcome {outcome}");
+    assert!(after.contains(&format!("<if_pass>{}</if_pass>", command("pass"))), "{page}");
+    assert!(after.contains(&format!("<if_fail>{}</if_fail>", command("fail"))), "{page}");
+    assert!(after.contains(&format!("<case outcome=\"skip\">{}</case>", command("skip"))), "{page}");
+}

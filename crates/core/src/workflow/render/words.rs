@@ -189,3 +189,8 @@ pub(super) fn principles(part: Part) -> Vec<String> {
     };
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
+
+/// How many tasks come after the one that is shown.
+pub(super) fn more(count: usize) -> String {
+    if count == 1 { "1 more follows".to_owned() } else { format!("{count} more follow") }
+}

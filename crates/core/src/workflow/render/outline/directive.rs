@@ -26,12 +26,16 @@ impl Outline<'_> {
         }
         self.list("FORBIDDEN", &directive.forbidden);
         self.expected(&directive.expected);
+        let alone = crew(self.tool) == Crew::Alone;
         if let Some(part) = directive.part() {
-            self.list("HOW TO LOOK", &words::principles(part));
+            let delegated = !alone && !directive.dispatches.is_empty();
+            self.list(if delegated { "TELL EACH SUB-AGENT" } else { "HOW TO LOOK" }, &words::principles(part));
         }
-        match crew(self.tool) {
-            Crew::Alone if !directive.dispatches.is_empty() => return self.alone(directive),
-            _ => directive.dispatches.iter().for_each(|dispatch| self.dispatch(dispatch)),
+        if alone && !directive.dispatches.is_empty() {
+            return self.alone(directive);
+        }
+        for dispatch in &directive.dispatches {
+            self.dispatch(dispatch);
         }
         if let Some(question) = &directive.question {
             self.question(question);
@@ -107,8 +111,7 @@ impl Outline<'_> {
         self.heading("TASK", format!(" {}{role}:", one_line(&first.child)));
         self.task(first);
         if !others.is_empty() {
-            let children: Vec<String> = others.iter().map(|other| one_line(&other.child)).collect();
-            self.text(format!("Do these one after the other: {} more follow ({}).", others.len(), children.join(", ")));
+            self.text(format!("Do these one after the other: {}.", words::more(others.len())));
         }
         if first.workflow.is_some() {
             self.heading("NEXT", ": run this, and do what you are told then");

@@ -4,9 +4,11 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::json;
 
+use super::claude;
 use super::walk::Walk;
-use super::{ITEMS, claude};
-use crate::workflow::render::Form;
+use crate::workflow::name::{Name, Outcome, StepId};
+use crate::workflow::render::{Form, told};
+use crate::workflow::told::{Handed, News, Now, Told};
 use crate::workflow::tool::Tool;
 
 /// Why a text is no well-formed XML document of one element, if it is none.
@@ -78,6 +80,56 @@ fn walked(value: &str, tool: &Tool) -> Vec<String> {
     walk.report("ok", json!({"items": [{"id": "1", "status": "pass", "evidence": "seen"}]}));
     pages.push(walk.page(tool));
     pages
+}
+
+/// News and a directive whose every text is this, then what is said instead of one.
+fn full(v: &str, tool: &Tool) -> Vec<String> {
+    let part = |review: &str| format!("each {{id, {review}, evidence, finding}}");
+    let directive = json!({
+        "run": v, "ticket": "a#1.000000", "workflow": v,
+        "step": {"id": "a", "title": v, "brief": v, "phase": v, "number": 1, "total": 2},
+        "round": {"number": 2, "limit": 3, "mode": "fresh_review", "review": "r"},
+        "do": [v, v], "data": {"k": v, v: v, "items": [{"id": v, "check": v, v: v}], "l": [v, v]},
+        "resources": [{"name": "n", "content": v}], "forbidden": [v],
+        "expected": {"if_pass": v, "when_issues": v, "categories": [v, v]},
+        "result": {v: {"type": v, "values": [v], "description": v}, "items": {"type": "list", "description": part("status: pass|fail")}},
+        "outcomes": ["pass", "fail", v],
+        "dispatches": [],
+        "question": {"prompt": v, "options": [v, v], "default": v, "multiple": true, "refused": v},
+        "report": ["maestro", v, "OUTCOME"],
+        "progress": {"visited": 1, "total": 2, "transitions": 0, "limit": 9},
+    });
+    let child = json!({"ticket": "a#1/b.000000", "child": v, "role": "x", "model": v, "prompt": v, "workflow": null,
+        "with": {v: v}, "items": [{"id": v, "check": v}], "free_form": true, "report": ["maestro", v]});
+    let mut delegating = directive.clone();
+    delegating["dispatches"] = json!([child, child]);
+    delegating["question"] = json!(null);
+    let (step, name, outcome) = (StepId::parse("a").unwrap(), Name::parse("n").unwrap(), Outcome::new(v.to_owned()));
+    let news = vec![
+        News::Shown { step: step.clone(), text: v.to_owned() },
+        News::Judged {
+            gate: step.clone(),
+            title: v.to_owned(),
+            round: 1,
+            limit: 3,
+            outcome: Outcome::FAIL,
+            reasons: vec![v.to_owned()],
+            review: None,
+            fix_target: Some(name.clone()),
+            self_fix: true,
+        },
+        News::Failed { step: step.clone(), outcome: outcome.clone(), reason: v.to_owned() },
+        News::Tolerated { step: step.clone(), outcome: outcome.clone() },
+        News::Cut { name, bytes: 1 },
+        News::RiskAccepted { gate: step.clone(), items: vec![v.to_owned()] },
+    ];
+    let nows = [
+        Now::Directive { directive: serde_json::from_value(directive).unwrap() },
+        Now::Directive { directive: serde_json::from_value(delegating).unwrap() },
+        Now::Busy { step, title: v.to_owned() },
+        Now::Handed(Handed { child: v.to_owned(), outcome, open: vec![v.to_owned()], parent: vec![v.to_owned()] }),
+    ];
+    nows.map(|now| told(&Told { run: "r1".into(), news: news.clone(), now }, tool)).to_vec()
 }
 
 fn hostile() -> impl Strategy<Value = String> {
@@ -160,7 +212,7 @@ proptest! {
 
     #[test]
     fn xml_is_well_formed_whatever_a_value_holds(value in hostile()) {
-        for page in walked(&value, &claude()) {
+        for page in walked(&value, &claude()).into_iter().chain(full(&value, &claude())) {
             prop_assert_eq!(fault(&page), None, "{}", page);
         }
     }
@@ -172,6 +224,9 @@ proptest! {
             for (plain, page) in walked("x", &tool).iter().zip(walked(&value, &tool)) {
                 prop_assert_eq!(margin(plain), margin(&page), "{}", page);
             }
+            for (plain, page) in full("x", &tool).iter().zip(full(&value, &tool)) {
+                prop_assert_eq!(margin(plain).len(), margin(&page).len(), "{}", page);
+            }
         }
     }
 
@@ -182,6 +237,10 @@ proptest! {
             let (found, foreign) = headings(&page);
             prop_assert_eq!(headings(plain).0, found, "{}", &page);
             prop_assert_eq!(foreign, 0, "{}", &page);
+        }
+        for (plain, page) in full("x", &tool).iter().zip(full(&value, &tool)) {
+            let (found, foreign) = headings(&page);
+            prop_assert_eq!((headings(plain).0.len(), 0), (found.len(), foreign), "{}", &page);
         }
     }
 }

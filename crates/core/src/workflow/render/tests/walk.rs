@@ -1,6 +1,6 @@
 //! A walk through a workflow with everything in it that can be told.
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::workflow::directive::Context;
 use crate::workflow::load::{Surroundings, load};
@@ -52,13 +52,18 @@ pub(super) struct Walk {
 
 impl Walk {
     pub(super) fn new(task: &str) -> Self {
-        let (workflow, findings) = load(TEXT, &Surroundings { file_exists: &|_| true, ..Surroundings::none() });
+        Self::through(TEXT, task)
+    }
+
+    pub(super) fn through(text: &str, task: &str) -> Self {
+        let (workflow, findings) = load(text, &Surroundings { file_exists: &|_| true, ..Surroundings::none() });
         let mut definition = Definition::alone(workflow.unwrap_or_else(|| panic!("{findings:#?}")));
         for resource in definition.main.resources.values_mut() {
             "Be kind.\nBe brief.\n".clone_into(&mut resource.text);
         }
         let mut walk = Self { definition, run: Run::default(), news: Vec::new() };
-        let params = Map::from_iter([("task".to_owned(), json!(task))]);
+        let params = if walk.definition.main.params.is_empty() { json!({}) } else { json!({"task": task}) };
+        let params: Map<String, Json> = params.as_object().cloned().unwrap_or_default();
         walk.give(Input::Start { params, context: Map::new(), seed: 1, now: 0 });
         walk
     }

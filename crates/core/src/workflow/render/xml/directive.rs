@@ -68,14 +68,17 @@ impl Page<'_> {
         }
         self.block("forbidden", "action", &directive.forbidden);
         self.expected(&directive.expected);
-        if let Some(part) = directive.part() {
-            self.guidance(part);
+        if directive.dispatches.is_empty() {
+            if let Some(part) = directive.part() {
+                self.guidance(part);
+            }
+            if let Some(question) = &directive.question {
+                self.question(question);
+            }
+            self.result(directive);
+        } else {
+            self.dispatches(directive);
         }
-        self.dispatches(directive);
-        if let Some(question) = &directive.question {
-            self.question(question);
-        }
-        self.result(directive);
         self.close("DO");
     }
 
@@ -93,7 +96,7 @@ impl Page<'_> {
     }
 
     /// How to look: what is expected before what is there, and open questions.
-    fn guidance(&mut self, part: Part) {
+    pub(super) fn guidance(&mut self, part: Part) {
         let mut principles = principles(part).into_iter();
         if let Some(first) = principles.next() {
             self.leaf("factored_verification", &[("rationale", "true")], &first);
@@ -133,7 +136,7 @@ impl Page<'_> {
         self.close("needs_user_input");
     }
 
-    fn result(&mut self, directive: &Directive) {
+    pub(super) fn result(&mut self, directive: &Directive) {
         if directive.result.is_empty() {
             return;
         }

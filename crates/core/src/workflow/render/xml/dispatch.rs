@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::page::Page;
 use crate::workflow::definition::Part;
 use crate::workflow::directive::{Directive, DispatchInfo};
-use crate::workflow::render::words::{Crew, command, crew};
+use crate::workflow::render::words::{Crew, command, crew, more};
 use crate::workflow::value::in_text;
 
 impl Page<'_> {
@@ -21,14 +21,16 @@ impl Page<'_> {
                 self.open("sequential_dispatch", &[("count", &count)]);
                 let told = match others.len() {
                     0 => "You have no sub-agents: do this task yourself.".to_owned(),
-                    more => format!("You have no sub-agents: do these tasks one after the other. {more} more follow."),
+                    count => format!("You have no sub-agents: do these tasks one after the other; {}.", more(count)),
                 };
                 self.leaf("mandatory", &[], &told);
+                self.shared(directive);
                 self.dispatch(first, part);
                 self.close("sequential_dispatch");
             }
             _ if others.is_empty() => {
                 self.constraint();
+                self.shared(directive);
                 self.dispatch(first, part);
             }
             crew => {
@@ -43,6 +45,7 @@ impl Page<'_> {
                 };
                 self.open(name, &[("count", &count)]);
                 self.leaf("mandatory", &[], &told);
+                self.shared(directive);
                 for dispatch in dispatches {
                     self.dispatch(dispatch, part);
                 }
@@ -53,8 +56,21 @@ impl Page<'_> {
 
     fn constraint(&mut self) {
         let told = "You delegate, and never do this work yourself: change no file here. Start the sub-agents below, give \
-                    each exactly what stands in its block, and wait.";
+                    each exactly what stands in its block and in shared_context, and wait.";
         self.leaf("orchestrator_constraint", &[], told);
+    }
+
+    /// What every sub-agent is told: how to look, and what its report holds.
+    fn shared(&mut self, directive: &Directive) {
+        if directive.result.is_empty() {
+            return;
+        }
+        self.open("shared_context", &[]);
+        if let Some(part) = directive.part() {
+            self.guidance(part);
+        }
+        self.result(directive);
+        self.close("shared_context");
     }
 
     fn dispatch(&mut self, dispatch: &DispatchInfo, part: Option<Part>) {
