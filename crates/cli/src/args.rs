@@ -21,7 +21,9 @@ pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
 };
-pub(crate) use workflow::{GraphFormat, WorkflowArgs, WorkflowCommand};
+pub(crate) use workflow::{
+    AnswerArgs, FormArgs, GraphFormat, ReportArgs as RunReportArgs, RunArgs, StartArgs, WorkflowArgs, WorkflowCommand,
+};
 
 pub(crate) use work::{
     BlockedArgs, CommandsArgs, CompleteArgs, ProjectArgs, ProjectCommand, QueueArgs, QueueCommand, ReportArgs,

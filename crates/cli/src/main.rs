@@ -18,6 +18,7 @@ mod index;
 mod packs;
 mod permissions;
 mod plans;
+mod progress;
 mod reply;
 mod runs;
 mod screen;

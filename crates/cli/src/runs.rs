@@ -26,7 +26,6 @@ use crate::world::World;
 pub(crate) struct RunReply {
     pub(crate) id: String,
     pub(crate) workflow: String,
-    pub(crate) status: String,
     pub(crate) waiting: Option<String>,
     pub(crate) workspace: String,
     pub(crate) reviewed: Option<String>,

@@ -8,7 +8,6 @@ use maestro_core::workflow::pinned::PinnedText;
 use maestro_engine::drive::Workshop;
 use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;
-use maestro_engine::trust::Trust;
 use maestro_skills::Pack;
 
 use crate::error::CommandError;
@@ -30,10 +29,7 @@ pub(crate) fn of(world: &World) -> Result<Workshop, CommandError> {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
     };
-    let home = world.maestro_home.clone();
-    let allowed = move |hash: &str, definitions: &BTreeMap<String, PinnedText>| {
-        came_with_the_program(definitions) || Trust::load(&home).is_ok_and(|trust| trust.allows(hash))
-    };
+    let allowed = |_: &str, definitions: &BTreeMap<String, PinnedText>| came_with_the_program(definitions);
     Ok(Workshop { site, allowed: Arc::new(allowed), identity: Identity::of_this_process() })
 }
 

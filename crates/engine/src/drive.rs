@@ -118,7 +118,7 @@ pub enum DriveError<E> {
         std::io::Error,
     ),
     /// Where runs are kept cannot be reached.
-    #[error("{0}")]
+    #[error("where runs are kept cannot be reached")]
     Desk(
         /// Why.
         E,

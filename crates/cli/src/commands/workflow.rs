@@ -1,19 +1,26 @@
-//! `maestro workflow`: what workflows there are, whether they are sound, and where they lead.
+//! `maestro workflow`: what workflows there are, whether they are sound, where they lead, and their runs.
 
 mod check;
+mod convert;
+mod report;
+mod run;
+mod runs;
 mod show;
+mod start;
+mod turn;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use maestro_core::workflow::draw::{Notation, draw};
 use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
+use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::json;
 
-use crate::args::{GraphFormat, WorkflowArgs, WorkflowCommand};
+use crate::args::{FormArgs, GraphFormat, WorkflowArgs, WorkflowCommand};
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::{clean, count, fit, pad};
-use crate::workflows::{Loaded, Workflows};
 use crate::world::World;
 use crate::{catalogue, config};
 
@@ -21,22 +28,45 @@ use crate::{catalogue, config};
 const WIDTH: usize = 100;
 
 pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<Reply, CommandError> {
-    let settings = config::settings(world)?;
-    let catalogue = catalogue::load(world, &args.dirs.dirs, &settings)?;
-    let workflows = Workflows::of(&catalogue, world);
     match &args.command {
-        WorkflowCommand::List => list(&workflows, world),
+        WorkflowCommand::Next { run, form } => report::next(run, form, world),
+        WorkflowCommand::Report(args) => report::report(args, world),
+        WorkflowCommand::Answer(args) => report::answer(args, world),
+        WorkflowCommand::Runs { status, all } => {
+            runs::list(status.as_deref(), if *all { runs::Whose::All } else { runs::Whose::Project }, world)
+        }
+        WorkflowCommand::Log { run } => runs::log(run, world),
+        WorkflowCommand::Pause { run } => runs::steer(run, "pause", &FormArgs::default(), world),
+        WorkflowCommand::Resume { run, form } => runs::steer(run, "resume", form, world),
+        WorkflowCommand::Cancel { run } => runs::steer(run, "cancel", &FormArgs::default(), world),
+        about_definitions => definitions(about_definitions, &args.dirs.dirs, world),
+    }
+}
+
+/// What is about definitions, and so about the skills that are here.
+fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Result<Reply, CommandError> {
+    let settings = config::settings(world)?;
+    let catalogue = catalogue::load(world, dirs, &settings)?;
+    let workflows = Workflows::of(&catalogue, &world.places.working_dir);
+    match command {
+        WorkflowCommand::Start(args) => start::run(&workflows, args, world),
+        WorkflowCommand::Run(args) => run::run(&workflows, args, world),
+        WorkflowCommand::Convert { name, write } => {
+            let place = if *write { convert::Where::Written } else { convert::Where::Printed };
+            convert::run(&catalogue, name, place, world)
+        }
         WorkflowCommand::Show { name } => show::run(&workflows, name, world),
         WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
         WorkflowCommand::Simulate { name } => simulated(&workflows, name, world),
         WorkflowCommand::Graph { name, format } => graph(&workflows, name, *format, world),
+        _ => list(&workflows, world),
     }
 }
 
 fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError> {
     let mut loaded = Vec::new();
     for source in workflows.all() {
-        loaded.push(workflows.load(&source)?);
+        loaded.push(workflows.load(source)?);
     }
     loaded.retain(Loaded::is_listed);
     if world.json {

@@ -1,0 +1,102 @@
+//! `maestro workflow start`: begin a run, and say what is to be done first.
+
+use maestro_core::workflow::definition::Variable;
+use maestro_core::workflow::{Type, Workflow};
+use maestro_engine::workflows::Workflows;
+use serde_json::{Map, Value as Json, json};
+
+use super::turn;
+use crate::args::StartArgs;
+use crate::client::Client;
+use crate::context;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::runs::RunReply;
+use crate::screen::clean;
+use crate::world::World;
+
+pub(super) fn run(workflows: &Workflows<'_>, args: &StartArgs, world: &World) -> Result<Reply, CommandError> {
+    let tool = turn::tool(&args.form, world)?;
+    if let (Some(parent), Some(ticket)) = (&args.parent, &args.ticket) {
+        let client = Client::open(world)?;
+        let body = json!({ "parent": { "run": parent, "ticket": ticket } });
+        return turn::told(&client, client.post("/api/runs", &body)?, &tool, world);
+    }
+    let begun = begin(workflows, &args.name, &args.params, tool.directory.as_deref(), world)?;
+    Ok(turn::told(&begun.client, begun.reply, &tool, world)?.with_notes(begun.notes))
+}
+
+/// A run that was begun.
+pub(super) struct Begun {
+    pub(super) client: Client,
+    pub(super) reply: RunReply,
+    pub(super) notes: String,
+}
+
+/// Begins a run of a workflow as it is here.
+pub(super) fn begin(
+    workflows: &Workflows<'_>,
+    name: &str,
+    params: &[String],
+    tool: Option<&str>,
+    world: &World,
+) -> Result<Begun, CommandError> {
+    let loaded = workflows.find(name)?;
+    let pinned = workflows.pinned(name)?;
+    let notes = if loaded.is_made_of_instructions() {
+        format!(
+            "note: {name} has instructions only, an old form; it is followed in one step. \
+             `maestro workflow convert {name}` prints a workflow to start from.\n",
+            name = clean(name)
+        )
+    } else {
+        String::new()
+    };
+    let params = match &loaded.workflow {
+        Some(workflow) => values(params, &workflow.params)?,
+        None => Map::new(),
+    };
+    let client = Client::open(world)?;
+    // A run needs no project; where there is one, it belongs to it.
+    let project = context::project(&client, world).ok().map(|project| project.id);
+    let body = json!({
+        "pinned": pinned,
+        "params": params,
+        "workspace": world.places.project,
+        "tool": tool.unwrap_or_default(),
+        "projectId": project,
+        "taskId": context::tasks(world).first(),
+        "driver": "caller",
+    });
+    let reply = client.post("/api/runs", &body).map_err(|error| match &loaded.workflow {
+        Some(workflow) if !workflow.params.is_empty() => error.hint(usage(name, workflow)),
+        _ => error,
+    })?;
+    Ok(Begun { client, reply, notes })
+}
+
+fn usage(name: &str, workflow: &Workflow) -> String {
+    let needed = workflow.params.iter().filter(|param| param.required && param.default.is_none());
+    let needed: Vec<String> = needed.map(|param| format!("--param {}=…", param.name)).collect();
+    format!("`maestro workflow start {name} {}`; `maestro workflow show {name}` tells what each means", needed.join(" "))
+}
+
+/// What was typed, as the types that are declared.
+pub(super) fn values(typed: &[String], declared: &[Variable]) -> Result<Map<String, Json>, CommandError> {
+    let mut values = Map::new();
+    for text in typed {
+        let Some((name, value)) = text.split_once('=') else {
+            return Err(CommandError::invalid(format!("`{text}` is not KEY=VALUE")).hint("write --param name=value"));
+        };
+        let kind = declared.iter().find(|known| known.name.as_str() == name).map(|known| &known.kind);
+        let value = match kind {
+            // What looks like JSON is taken as that where text would not fit anyway.
+            Some(Type::Int | Type::Bool | Type::List | Type::Object(_)) => {
+                serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()))
+            }
+            _ => Json::String(value.to_owned()),
+        };
+        values.insert(name.to_owned(), value);
+    }
+    Ok(values)
+}
