@@ -1,5 +1,6 @@
 //! `maestro workflow run`: a whole run in the terminal. Commands are executed, texts shown, questions asked.
 
+use std::fmt::Write as _;
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::error::{CommandError, Exit};
 use crate::progress;
 use crate::reply::{self, Reply};
 use crate::runs::{self, RunReply};
-use crate::screen::clean_lines;
+use crate::screen::{clean, clean_lines};
 use crate::world::World;
 
 /// How often it is looked whether an agent has reported.
@@ -60,6 +61,7 @@ impl Walk<'_> {
             reply = progress::while_working(self.world, &format!("{}: working", reply.workflow), || {
                 runs::driven(&self.client, reply.clone(), self.world)
             })?;
+            self.show_news(&std::mem::take(&mut reply.news))?;
             let (id, now) = (reply.id.clone(), reply.now.clone());
             match now {
                 Now::Directive { directive } => match self.answered(&id, &directive, &reply)? {
@@ -99,14 +101,8 @@ impl Walk<'_> {
                 None => Given::Instead("declined"),
             },
             Answers::Nobody => return Ok(None),
-            Answers::Person => {
-                self.show_news(reply)?;
-                ask(question)?
-            }
+            Answers::Person => ask(question)?,
         };
-        if self.answers == Answers::Usual {
-            self.show_news(reply)?;
-        }
         let body = match given {
             Given::Value(value) => json!({ "ticket": directive.ticket, "value": value }),
             Given::Instead(word) => json!({ "ticket": directive.ticket, "instead": word }),
@@ -115,16 +111,24 @@ impl Walk<'_> {
     }
 
     /// What happened on the way is shown when it happened.
-    fn show_news(&self, reply: &RunReply) -> Result<(), CommandError> {
-        let lines = reply.news.iter().map(|news| match news {
-            News::Shown { text, .. } => format!("{}\n\n", text.trim_end()),
-            News::Judged { title, outcome, .. } => format!("{title}: {outcome}\n"),
-            News::Failed { step, reason, .. } => format!("{step}: {reason}\n"),
-            News::Tolerated { step, outcome } => format!("{step}: {outcome}, and it goes on\n"),
-            News::Cut { name, bytes } => format!("{name}: {bytes} bytes were cut off\n"),
-            News::RiskAccepted { gate, items } => format!("{gate}: accepted {}\n", items.join(", ")),
-        });
-        reply::show(&clean_lines(&lines.collect::<String>()))
+    fn show_news(&self, news: &[News]) -> Result<(), CommandError> {
+        let mut text = String::new();
+        for news in news {
+            let (mark, line) = match news {
+                News::Shown { text: shown, .. } => {
+                    let _ = writeln!(text, "{}\n", clean_lines(shown.trim_end()));
+                    continue;
+                }
+                News::Judged { title, outcome, .. } => ("gate", format!("{title}: {outcome}")),
+                News::Failed { step, reason, .. } => ("failed", format!("{step}: {reason}")),
+                News::Tolerated { step, .. } => ("optional", format!("{step}: it goes on without")),
+                News::Cut { name, bytes } => ("cut", format!("{name}: {bytes} bytes are left out")),
+                News::RiskAccepted { gate, items } => ("risk", format!("{gate}: accepted {}", items.join(", "))),
+            };
+            let first = line.lines().next().unwrap_or_default();
+            let _ = writeln!(text, "{} {}", self.world.paint.dim(&format!("[{mark}]")), clean(first));
+        }
+        reply::show(&text)
     }
 
     /// Waits until an agent has reported; the person may leave, and the run stays as it is.

@@ -146,7 +146,10 @@ impl Builder<'_> {
         let mut directive = self.plain(ticket);
         directive.actions = agent.actions.iter().map(|action| self.fill(action)).collect();
         let value = |template: &Placed<Template>| template.value.value(&|reference| self.scope.get(reference));
-        directive.data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template))).collect();
+        // What nobody has written yet is no material.
+        let written = |value: &Json| !value.is_null() && value.as_str() != Some("");
+        let data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template)));
+        directive.data = data.filter(|(_, value)| written(value)).collect();
         directive.data.extend(self.review_items());
         let text = |name: &Name| self.workflow.resources.get(name).map(|known| known.text.clone()).unwrap_or_default();
         let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
