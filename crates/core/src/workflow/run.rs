@@ -30,6 +30,7 @@ pub use gate::{Verdict, judge};
 pub use input::{Answer, Choice, Finish, Input, Refusal, Seen};
 pub(super) use lookup::Scope;
 pub use pending::{Effect, Waiting, pending, waiting};
+pub(super) use execute::ERROR;
 pub(super) use question::CONTINUE;
 pub use review::{Item, ItemStatus, Judgement};
 pub use ticket::Ticket;

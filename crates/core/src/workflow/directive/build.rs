@@ -6,10 +6,10 @@ use super::{
     Directive, DispatchInfo, Expected, Finished, FinishedStatus, Progress, QuestionInfo, ResourceText, Round,
     RoundMode, StepInfo,
 };
-use crate::workflow::definition::{self, Agent, Dispatch, EndStatus, Gate, Part, Placed, Step, Task, Work, Workflow};
+use crate::workflow::definition::{self, Agent, Dispatch, EndStatus, Gate, Mode, Part, Placed, Step, Task, Work, Workflow};
 use crate::workflow::name::{Name, Outcome};
 use crate::workflow::run::{
-    Asked, Child, Choice, Definition, Effect, Frame, ItemStatus, Position, Run, Scope, Status, Ticket, Wait, pending,
+    Asked, Child, Choice, Definition, Effect, Frame, Item, ItemStatus, Position, Run, Scope, Status, Ticket, Wait, pending,
 };
 use crate::workflow::template::Template;
 use crate::workflow::value::{Field, Type, in_text};
@@ -183,16 +183,9 @@ impl Builder<'_> {
         let shown: Vec<Json> = match part.part {
             Part::Decompose => return None,
             Part::Verify => {
-                let open = items.iter().filter(|item| item.status == ItemStatus::Todo);
-                open.map(
-                    |item| json!({"id": item.id, "scope": item.scope, "check": item.check, "severity": item.severity}),
-                )
-                .collect()
+                items.iter().filter(|item| item.status == ItemStatus::Todo).map(Item::to_look_at).collect()
             }
-            Part::Fix => {
-                let failed = items.iter().filter(|item| item.status == ItemStatus::Fail);
-                failed.map(|item| json!({"id": item.id, "scope": item.scope, "check": item.check, "severity": item.severity, "finding": item.finding})).collect()
-            }
+            Part::Fix => items.iter().filter(|item| item.status == ItemStatus::Fail).map(Item::to_mend).collect(),
         };
         (!shown.is_empty()).then(|| ("items".to_owned(), Json::Array(shown)))
     }
@@ -236,11 +229,12 @@ impl Builder<'_> {
 
     fn child(&self, dispatch: &Dispatch, index: usize, child: &Child) -> Option<DispatchInfo> {
         let ticket = self.run.child_ticket(index, child)?;
-        // One item is the item itself; several are a list.
+        // Where each gets one item, that is the item itself; where it may be several, they are a list.
+        let alone = matches!(dispatch.mode, Mode::Roster(_) | Mode::Template { group: 1, .. });
         let item = match child.items.as_slice() {
             [] => Json::Null,
-            [one] => one.clone(),
-            many => Json::Array(many.to_vec()),
+            [one] if alone => one.clone(),
+            items => Json::Array(items.to_vec()),
         };
         let locals = Map::from_iter([("item".to_owned(), item)]);
         let scope = self.scope.with(&locals);

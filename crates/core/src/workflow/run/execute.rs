@@ -1,12 +1,15 @@
 //! What follows when a command came to its end?
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::walk::{Move, Walk};
 use super::{Finish, Progress, Refusal, RunEvent, Wait};
 use crate::workflow::definition::{Parse, Retry, Step, Work};
 use crate::workflow::name::Outcome;
 use crate::workflow::value::Unfit;
+
+/// The name by which a command's result says why it failed; nothing when it did not.
+pub(in crate::workflow) const ERROR: &str = "error";
 
 impl<'d> Walk<'d> {
     pub(super) fn finished(&mut self, finish: Finish) -> Result<Move, Refusal> {
@@ -57,6 +60,12 @@ impl<'d> Walk<'d> {
         reason: Option<String>,
     ) -> Result<Move, Refusal> {
         let id = step.id.clone();
+        // Whoever mends what failed, and whoever is told of it, must know why.
+        let error = reason.clone().filter(|_| outcome != Outcome::OK).unwrap_or_default();
+        if matches!(step.work, Work::Command { .. }) {
+            let result = Map::from_iter([(ERROR.to_owned(), Json::String(error))]);
+            self.emit(RunEvent::Resulted { step: id.clone(), result });
+        }
         self.emit(RunEvent::Executed { step: id.clone(), outcome: outcome.clone(), code, reason });
         let workflow = self.workflow()?;
         let is_check = workflow.steps.iter().any(|other| match &other.work {
