@@ -60,6 +60,7 @@ codes! {
     W02, Warning, "All outcomes lead to one place.";
     W03, Warning, "A command that writes is optional.";
     W04, Warning, "A failure ends the run where a route was likely meant.";
+    W05, Warning, "The workflow was made for other tools.";
 }
 
 impl fmt::Display for FindingCode {

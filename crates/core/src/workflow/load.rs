@@ -75,7 +75,7 @@ impl Callee {
 pub fn load(text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, Vec<Finding>) {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader::new(text);
-    let workflow = read(text, &mut reader);
+    let workflow = read(text, surroundings.tool, &mut reader);
     if let Some(workflow) = &workflow {
         graph::check(workflow, &mut reader);
         names::check(workflow, &mut reader);
@@ -90,14 +90,14 @@ pub fn load(text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, V
 }
 
 /// The definition as far as it can be understood.
-fn read(text: &str, reader: &mut Reader<'_>) -> Option<Workflow> {
+fn read(text: &str, tool: Option<&Tool>, reader: &mut Reader<'_>) -> Option<Workflow> {
     let start = Place { line: 1, column: 1 };
     if text.len() > MAX_TEXT {
         reader.find(FindingCode::E20, start, "the definition has more than 1 MiB", "move long texts into resources");
         return None;
     }
     match yaml::parse_without_aliases(text) {
-        Ok(tree) if matches!(tree.value, Value::Map(_)) => workflow(&tree, reader),
+        Ok(tree) if matches!(tree.value, Value::Map(_)) => workflow(&tree, tool, reader),
         Ok(tree) => {
             reader.find(
                 FindingCode::E01,
@@ -139,7 +139,7 @@ const KEYS: &[&str] = &[
     "listed",
 ];
 
-fn workflow(tree: &Node<'_>, reader: &mut Reader<'_>) -> Option<Workflow> {
+fn workflow(tree: &Node<'_>, tool: Option<&Tool>, reader: &mut Reader<'_>) -> Option<Workflow> {
     let fields = reader.fields(tree, "a workflow", KEYS);
     heading::language(fields.get("workflow"), reader);
     let steps = match fields.get("steps") {
@@ -159,7 +159,7 @@ fn workflow(tree: &Node<'_>, reader: &mut Reader<'_>) -> Option<Workflow> {
         version: reader.text_of(fields.get("version")),
         description: reader.text_of(fields.get("description")).unwrap_or_default(),
         category: reader.text_of(fields.get("category")),
-        compatibility: reader.texts_of(fields.get("compatibility")),
+        compatibility: heading::compatibility(fields.get("compatibility"), tool, reader),
         requires: heading::requires(fields.get("requires"), reader),
         listed: reader.flag_of(fields.get("listed")),
         params: params::read(fields.get("params"), "params", reader),

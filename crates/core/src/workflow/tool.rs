@@ -1,6 +1,14 @@
 //! What can a coding tool do, and in which form is it told? One type for whoever loads, renders or detects.
 
+mod read;
+mod table;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use read::Mistake;
+pub use table::{NoSuchTool, Sign, Tools};
 
 use super::name::Name;
 use super::render::Form;
@@ -65,6 +73,8 @@ pub struct Tool {
     pub roles: BTreeMap<Name, Player>,
     /// Which of its models is meant by a word such as `strong`.
     pub models: BTreeMap<String, String>,
+    /// The variables by which it is known.
+    pub signs: Vec<Sign>,
 }
 
 /// Who plays a role in a tool.
@@ -88,6 +98,7 @@ impl Tool {
             capabilities: BTreeSet::from([Subagents, Parallel, AskUser, Shell]),
             roles: BTreeMap::new(),
             models: BTreeMap::new(),
+            signs: Vec::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::workflow::definition::{Placed, Requires, Resource, ResourceSource, Ro
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Name;
 use crate::workflow::template::Template;
-use crate::workflow::tool::Capability;
+use crate::workflow::tool::{Capability, Tool};
 use crate::yaml::{Node, Place};
 
 /// The language's version: there is one.
@@ -28,6 +28,18 @@ pub(super) fn name(node: Option<&Node<'_>>, top: Place, reader: &mut Reader<'_>)
         reader.name_at(part, node.place);
     }
     text
+}
+
+/// The tools it was made for. Another one may do all the same, so that is no error.
+pub(super) fn compatibility(node: Option<&Node<'_>>, tool: Option<&Tool>, reader: &mut Reader<'_>) -> Vec<String> {
+    let listed = reader.texts_of(node);
+    let fits = |tool: &Tool| listed.is_empty() || listed.iter().any(|name| name == "any" || *name == tool.name);
+    if let (Some(node), Some(tool)) = (node, tool.filter(|tool| !fits(tool))) {
+        let message = format!("it was made for {}, not for {}", listed.join(", "), tool.name);
+        let help = format!("add `{}` to `compatibility` once it was tried there", tool.name);
+        reader.find(FindingCode::W05, node.place, message, help);
+    }
+    listed
 }
 
 pub(super) fn requires(node: Option<&Node<'_>>, reader: &mut Reader<'_>) -> Requires {

@@ -125,6 +125,7 @@ const CASES: &[(&str, &str)] = &[
     ("W02", "name: w\nsteps:\n- {id: a, type: agent, next: {ok: end, fail: end}}\n"),
     ("W03", "name: w\nsteps:\n- {id: a, type: command, command: rm x, optional: true}\n"),
     ("W04", "name: w\nsteps:\n- {id: a, type: command, command: ls, timeout: 3, next: {ok: end, timeout: end}}\n"),
+    ("W05", "name: w\ncompatibility: [claude, opencode]\nsteps:\n- {id: a, type: end}\n"),
 ];
 
 #[test]

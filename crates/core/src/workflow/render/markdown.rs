@@ -72,12 +72,11 @@ impl Page {
                 continue;
             }
             let text = in_text(value);
-            match lines(&text).as_slice() {
-                [one] => short.push(vec![name.clone(), one.clone()]),
-                _ => {
-                    self.apart(&format!("{}:", inline(&one_line(name))));
-                    self.apart(&fenced("", &text));
-                }
+            if let [one] = lines(&text).as_slice() {
+                short.push(vec![name.clone(), one.clone()]);
+            } else {
+                self.apart(&format!("{}:", inline(&one_line(name))));
+                self.apart(&fenced("", &text));
             }
         }
         match short.as_slice() {

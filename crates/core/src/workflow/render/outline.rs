@@ -6,7 +6,7 @@ mod news;
 pub(super) use directive::AIDER_RESULT;
 use serde_json::{Map, Value as Json};
 
-use super::words::{Crew, crew, look_again, one_line, resume};
+use super::words::{Crew, crew, instead_of_running, look_again, one_line, resume};
 use crate::workflow::directive::Finished;
 use crate::workflow::told::{Handed, Now, Told};
 use crate::workflow::tool::Tool;
@@ -67,6 +67,9 @@ pub(super) fn outline(told: &Told, tool: &Tool) -> Vec<Block> {
             outline.add(Block::Command(resume(&told.run)));
         }
         Now::Handed(handed) => outline.handed(handed),
+    }
+    if let (Some(Block::Command(_)), Some(instead)) = (outline.blocks.last(), instead_of_running(tool)) {
+        outline.text(instead);
     }
     outline.blocks
 }

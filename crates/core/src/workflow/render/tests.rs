@@ -88,10 +88,10 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
         open: vec!["2".into()],
         parent: ["maestro", "workflow", "next", "r1"].map(str::to_owned).to_vec(),
     };
-    let nows = [Now::Busy { step, title: "Run the tests".into() }, Now::Paused, Now::Handed(handed)];
+    let instead = [Now::Busy { step, title: "Run the tests".into() }, Now::Paused, Now::Handed(handed)];
     let mut all = Vec::new();
     for form in Form::ALL {
-        for (index, now) in nows.iter().enumerate() {
+        for (index, now) in instead.iter().enumerate() {
             let news = if index == 0 { news.clone() } else { Vec::new() };
             let page = told(&Told { run: "r1".into(), news, now: now.clone() }, &claude().in_form(form));
             all.push(format!("== {} {}\n{page}", form.word(), index + 1));
@@ -125,7 +125,7 @@ fn what_a_tool_cannot_do_is_told_as_something_it_can() {
     walk.report("ok", json!({"files": ["a.rs"], "size": "small"}));
     walk.report("ok", serde_json::from_str(ITEMS).unwrap());
     let able = |capabilities: &[Capability], form| {
-        let capabilities = BTreeSet::from_iter(capabilities.iter().copied());
+        let capabilities: BTreeSet<Capability> = capabilities.iter().copied().collect();
         Tool { capabilities, ..claude() }.in_form(form)
     };
     for form in [Form::Text, Form::Markdown, Form::Xml, Form::Aider] {
@@ -146,6 +146,8 @@ fn what_a_tool_cannot_do_is_told_as_something_it_can() {
     for form in [Form::Text, Form::Markdown, Form::Xml, Form::Aider] {
         let page = walk.page(&able(&[Capability::Shell], form));
         assert!(page.contains("in your final message, and stop"), "{page}");
+        let page = walk.page(&able(&[Capability::Mcp], form));
+        assert!(page.contains("the tools of the MCP server"), "{page}");
     }
 }
 

@@ -194,3 +194,14 @@ pub(super) fn principles(part: Part) -> Vec<String> {
 pub(super) fn more(count: usize) -> String {
     if count == 1 { "1 more follows".to_owned() } else { format!("{count} more follow") }
 }
+
+/// What a tool does with a command that it cannot run.
+pub(super) fn instead_of_running(tool: &Tool) -> Option<&'static str> {
+    if tool.can(Capability::Shell) {
+        None
+    } else if tool.can(Capability::Mcp) {
+        Some("You cannot run commands: give the same words to the tools of the MCP server `maestro`.")
+    } else {
+        Some("You cannot run commands: ask the user to run it and to tell you what it printed.")
+    }
+}

@@ -123,13 +123,13 @@ fn full(v: &str, tool: &Tool) -> Vec<String> {
         News::Cut { name, bytes: 1 },
         News::RiskAccepted { gate: step.clone(), items: vec![v.to_owned()] },
     ];
-    let nows = [
+    let now = [
         Now::Directive { directive: serde_json::from_value(directive).unwrap() },
         Now::Directive { directive: serde_json::from_value(delegating).unwrap() },
         Now::Busy { step, title: v.to_owned() },
         Now::Handed(Handed { child: v.to_owned(), outcome, open: vec![v.to_owned()], parent: vec![v.to_owned()] }),
     ];
-    nows.map(|now| told(&Told { run: "r1".into(), news: news.clone(), now }, tool)).to_vec()
+    now.map(|now| told(&Told { run: "r1".into(), news: news.clone(), now }, tool)).to_vec()
 }
 
 fn hostile() -> impl Strategy<Value = String> {
@@ -199,8 +199,9 @@ fn headings(page: &str) -> (Vec<String>, usize) {
             Event::Start(Tag::Heading { .. }) => open = Some(String::new()),
             Event::End(pulldown_cmark::TagEnd::Heading(_)) => found.extend(open.take()),
             Event::Text(text) | Event::Code(text) => open.iter_mut().for_each(|heading| heading.push_str(&text)),
-            Event::Html(_) | Event::InlineHtml(_) | Event::Rule => foreign += 1,
-            Event::Start(Tag::BlockQuote(_) | Tag::HtmlBlock) => foreign += 1,
+            Event::Html(_) | Event::InlineHtml(_) | Event::Rule | Event::Start(Tag::BlockQuote(_) | Tag::HtmlBlock) => {
+                foreign += 1;
+            }
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use super::page::Page;
 use crate::workflow::definition::Part;
 use crate::workflow::directive::{Directive, Expected, QuestionInfo, Round, RoundMode};
 use crate::workflow::name::Outcome;
-use crate::workflow::render::words::{Crew, banner, command, crew, principles};
+use crate::workflow::render::words::{Crew, banner, command, crew, instead_of_running, principles};
 use crate::workflow::told::News;
 use crate::workflow::tool::Capability;
 use crate::workflow::value::in_text;
@@ -179,7 +179,8 @@ impl Page<'_> {
         } else {
             format!("After DO is complete, run the case of INVOKE_AFTER that fits. Re-read now: {text}")
         };
-        self.leaf("NEXT", &[("required", "true")], &told);
+        let instead = instead_of_running(self.tool).map(|instead| format!(" {instead}")).unwrap_or_default();
+        self.leaf("NEXT", &[("required", "true")], &format!("{told}{instead}"));
     }
 
     /// The command that whoever reads this runs, and the outcomes it has the choice of.

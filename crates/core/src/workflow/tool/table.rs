@@ -1,0 +1,113 @@
+//! Which tools are known, and which one is this?
+
+use std::fmt;
+
+use super::{Mistake, Tool, read};
+use crate::suggest;
+
+/// What is known without anybody saying so.
+const BUILTIN: &str = include_str!("tools.toml");
+
+/// The variable that names the tool.
+const VARIABLE: &str = "MAESTRO_TOOL";
+
+/// The tools that are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tools {
+    tools: Vec<Tool>,
+}
+
+impl Tools {
+    /// Those that are known without anybody saying so.
+    pub fn builtin() -> Self {
+        Self { tools: Vec::new() }.extended(BUILTIN).0
+    }
+
+    /// These, with what a text adds or changes, and what is wrong with the text. An entry with a mistake counts as far
+    /// as it can be understood.
+    #[must_use]
+    pub fn extended(mut self, text: &str) -> (Self, Vec<Mistake>) {
+        let mistakes = read::add(text, &mut self.tools);
+        (self, mistakes)
+    }
+
+    /// All of them, in the order in which they are looked for.
+    pub fn all(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// The tool of this name.
+    pub fn find(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// The tool that is named, or else the one that `MAESTRO_TOOL` names, or else the first one whose variable is there,
+    /// or else one of which nothing is known.
+    pub fn detect(&self, name: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> Result<Tool, NoSuchTool> {
+        let told = env(VARIABLE).filter(|told| !told.is_empty());
+        if let Some(name) = name.or(told.as_deref()) {
+            return self.named(name);
+        }
+        let here = |tool: &&Tool| tool.signs.iter().any(|sign| sign.is_there(env));
+        Ok(self.tools.iter().find(here).cloned().unwrap_or_else(Tool::unknown))
+    }
+
+    fn named(&self, name: &str) -> Result<Tool, NoSuchTool> {
+        let unknown = Tool::unknown();
+        match self.find(name) {
+            Some(tool) => Ok(tool.clone()),
+            None if name == unknown.name => Ok(unknown),
+            None => {
+                let known: Vec<String> = self.tools.iter().map(|tool| tool.name.clone()).collect();
+                let close = suggest::closest(name, known.iter().map(String::as_str)).map(str::to_owned);
+                Err(NoSuchTool { name: name.to_owned(), close, known })
+            }
+        }
+    }
+}
+
+/// A tool was named that nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoSuchTool {
+    /// What was named.
+    pub name: String,
+    /// What was probably meant.
+    pub close: Option<String>,
+    /// What could be meant.
+    pub known: Vec<String>,
+}
+
+impl fmt::Display for NoSuchTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no tool `{}`", self.name)
+    }
+}
+
+impl std::error::Error for NoSuchTool {}
+
+/// A variable by which a tool is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sign {
+    /// Its name.
+    pub variable: String,
+    /// What it holds; anything but nothing, if that is not said.
+    pub value: Option<String>,
+}
+
+impl Sign {
+    /// The sign that `NAME` or `NAME=VALUE` stands for.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (variable, value) =
+            text.split_once('=').map_or((text, None), |(variable, value)| (variable, Some(value.to_owned())));
+        let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let named = !variable.is_empty() && variable.chars().all(fine);
+        named.then(|| Self { variable: variable.to_owned(), value })
+    }
+
+    fn is_there(&self, env: &dyn Fn(&str) -> Option<String>) -> bool {
+        env(&self.variable).is_some_and(|held| match &self.value {
+            Some(value) => held == *value,
+            None => !held.is_empty(),
+        })
+    }
+}
