@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use maestro_engine::runs::{RunError, Runs, View};
 use maestro_store::{Clock, Store};
 use tokio::sync::watch;
 
@@ -53,6 +54,7 @@ pub struct App {
     pub(crate) facts: Arc<Facts>,
     pub(crate) shelves: Shelves,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) runs: Runs,
 }
 
 /// What does not change while the server runs.
@@ -81,6 +83,7 @@ impl App {
         let feed = Arc::new(Feed::new(options.store.clone()));
         let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
         Self {
+            runs: Runs::of(options.store.clone()),
             feed,
             hub: Arc::new(hub),
             store: options.store,
@@ -90,5 +93,9 @@ impl App {
             shelves: options.shelves,
             metrics: Arc::default(),
         }
+    }
+    /// The run after everything was executed that is the server's to execute.
+    pub(crate) async fn driven(&self, view: View) -> Result<View, RunError> {
+        Ok(view)
     }
 }

@@ -128,6 +128,7 @@ async fn keep_house(app: App) {
         if let Ok(true) = app.store.read(AnySilent { now: (app.clock)(), silence: app.store.rules().silence }).await {
             let _ = app.store.write(ExpireSilent).await;
         }
+        let _ = app.runs.elapse((app.clock)()).await;
         if beat % BEATS_AN_HOUR == 0 {
             let _ = app.store.write(Retain { events: app.facts.retention }).await;
         }

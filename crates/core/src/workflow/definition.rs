@@ -15,6 +15,7 @@ pub use step::{
 
 use super::name::{Name, StepId};
 use super::template::Template;
+use super::tool::Capability;
 use super::value::Type;
 use crate::yaml::Place;
 
@@ -119,7 +120,7 @@ pub struct Requires {
     /// Programs that must be there.
     pub commands: Vec<String>,
     /// What the tool must be able to do.
-    pub capabilities: Vec<(String, Place)>,
+    pub capabilities: Vec<(Capability, Place)>,
 }
 
 /// A parameter or a variable.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 pub use build::{Context, directive, finished};
 
-use super::definition::EndStatus;
+use super::definition::{EndStatus, Part};
 use super::name::{Name, Outcome, StepId};
 use super::run::{AcceptedRisk, Ticket};
 
@@ -47,6 +47,14 @@ pub struct Directive {
     pub report: Vec<String>,
     /// How far the run is.
     pub progress: Progress,
+}
+
+impl Directive {
+    /// What it does for a review, as the result it asks for shows. A fix asks for nothing of its own.
+    pub fn part(&self) -> Option<Part> {
+        let asked = self.result.get("items")?.get("description")?.as_str()?;
+        Part::ALL.into_iter().find(|part| build::items_of(*part) == Some(asked))
+    }
 }
 
 /// What is expected.
@@ -126,6 +134,9 @@ pub struct DispatchInfo {
     pub child: String,
     /// Who it is.
     pub role: Option<Name>,
+    /// Which kind of model it wants.
+    #[serde(default)]
+    pub model: Option<String>,
     /// What it is told, unless it walks through a workflow.
     pub prompt: Option<String>,
     /// The workflow it walks through.

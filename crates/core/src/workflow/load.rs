@@ -15,13 +15,14 @@ mod steps;
 mod tests;
 mod work;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub(super) use next::outcomes;
 pub(super) use reader::Reader;
 
 use super::definition::{DEFAULT_TRANSITIONS, MAX_STEPS, MAX_TRANSITIONS, Variable, Workflow};
 use super::finding::{Finding, FindingCode};
+use super::tool::Tool;
 use super::{graph, missing, names, reviews, types, warnings};
 use crate::yaml::{self, Node, Place, Value};
 
@@ -68,15 +69,6 @@ impl Callee {
         let calls = missing::calls(workflow).map(|(name, _)| name.to_owned()).collect();
         Self { params: Some(workflow.params.clone()), calls }
     }
-}
-
-/// A tool and what it can do.
-#[derive(Debug, Clone, Default)]
-pub struct Tool {
-    /// Its name.
-    pub name: String,
-    /// Its capabilities.
-    pub capabilities: BTreeSet<String>,
 }
 
 /// The workflow in `text`, if it has no errors, and everything that was found, in the order of the file.

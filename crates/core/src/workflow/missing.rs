@@ -225,9 +225,9 @@ fn handed_over(
 fn capabilities(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Reader<'_>) {
     let Some(tool) = surroundings.tool else { return };
     for (capability, place) in &workflow.requires.capabilities {
-        if !tool.capabilities.contains(capability) {
+        if !tool.can(*capability) {
             let help = "use another tool, or take it from `requires` if the workflow can do without";
-            reader.find(FindingCode::E19, *place, format!("{} has no `{capability}`", tool.name), help);
+            reader.find(FindingCode::E19, *place, format!("{} has no `{}`", tool.name, capability.word()), help);
         }
     }
 }

@@ -198,12 +198,7 @@ impl Builder<'_> {
     fn schema(&self, fields: &[Field]) -> Map<String, Json> {
         let mut schema: Map<String, Json> =
             fields.iter().map(|field| (field.name.to_string(), declared(field))).collect();
-        let items = match self.step.work.review().map(|part| part.part) {
-            Some(Part::Decompose) => Some("each {id, scope, check, severity: MUST|SHOULD|COULD}"),
-            Some(Part::Verify) => Some("each {id, status: pass|fail, evidence, finding}"),
-            Some(Part::Fix) | None => None,
-        };
-        if let Some(items) = items {
+        if let Some(items) = self.step.work.review().and_then(|part| items_of(part.part)) {
             schema.insert("items".to_owned(), json!({"type": "list", "description": items}));
         }
         schema
@@ -264,10 +259,13 @@ impl Builder<'_> {
                 words.into_iter().chain([ticket.as_str()]).map(str::to_owned).collect()
             }
         };
+        let role = dispatch.role.as_ref().map(|(name, _)| name.clone());
+        let declared = role.as_ref().and_then(|role| self.workflow.roles.get(role));
         Some(DispatchInfo {
             ticket,
             child: child.name.clone(),
-            role: dispatch.role.as_ref().map(|(name, _)| name.clone()),
+            model: declared.and_then(|role| role.model.clone()),
+            role,
             prompt,
             workflow,
             with: with.collect(),
@@ -302,6 +300,15 @@ impl Builder<'_> {
             self.step.title
         );
         self.question(ticket, prompt, &Asked { options: Some(options), refused: None, tries: 0 })
+    }
+}
+
+/// What the items are that a part of a review reports.
+pub(super) fn items_of(part: Part) -> Option<&'static str> {
+    match part {
+        Part::Decompose => Some("each {id, scope, check, severity: MUST|SHOULD|COULD}"),
+        Part::Verify => Some("each {id, status: pass|fail, evidence, finding}"),
+        Part::Fix => None,
     }
 }
 

@@ -7,10 +7,8 @@ use crate::workflow::definition::{Placed, Requires, Resource, ResourceSource, Ro
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Name;
 use crate::workflow::template::Template;
+use crate::workflow::tool::Capability;
 use crate::yaml::{Node, Place};
-
-/// What a tool may be able to do.
-const CAPABILITIES: [&str; 6] = ["subagents", "parallel", "ask_user", "shell", "mcp", "elicitation"];
 
 /// The language's version: there is one.
 pub(super) fn language(node: Option<&Node<'_>>, reader: &mut Reader<'_>) {
@@ -35,12 +33,12 @@ pub(super) fn name(node: Option<&Node<'_>>, top: Place, reader: &mut Reader<'_>)
 pub(super) fn requires(node: Option<&Node<'_>>, reader: &mut Reader<'_>) -> Requires {
     let Some(node) = node else { return Requires::default() };
     let fields = reader.fields(node, "`requires`", &["commands", "capabilities"]);
-    let known = CAPABILITIES.map(|word| (word, word));
+    let known = Capability::ALL.map(|capability| (capability.word(), capability));
     let mut capabilities = Vec::new();
     if let Some(node) = fields.get("capabilities") {
         for item in reader.items(node, "`capabilities`") {
             let word = reader.word(item, "capability", &known);
-            capabilities.extend(word.map(|word| (word.to_owned(), item.place)));
+            capabilities.extend(word.map(|capability| (capability, item.place)));
         }
     }
     Requires { commands: reader.texts_of(fields.get("commands")), capabilities }

@@ -1,8 +1,10 @@
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::*;
 use crate::workflow::definition::{Action, Argument, Target, Work};
 use crate::workflow::name::{Outcome, StepId};
+use crate::workflow::tool::Capability;
 
 /// The parameters of a workflow that declares these.
 fn params(declared: &str) -> Vec<Variable> {
@@ -127,7 +129,7 @@ const CASES: &[(&str, &str)] = &[
 
 #[test]
 fn every_kind_of_finding_has_its_code_place_message_and_help() {
-    let tool = Tool { name: "aider".into(), capabilities: BTreeSet::from(["shell".to_owned()]) };
+    let tool = Tool { name: "aider".into(), capabilities: BTreeSet::from([Capability::Shell]), ..Tool::unknown() };
     let surroundings = Surroundings { tool: Some(&tool), ..surroundings() };
     let mut all = String::new();
     for (title, text) in CASES {

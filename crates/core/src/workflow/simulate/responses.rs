@@ -97,7 +97,7 @@ fn reports(workflow: &Workflow, step: &Step, agent: &Agent, ticket: &Ticket) -> 
 
 fn report(ticket: &Ticket, outcome: &Outcome, set: Map<String, Json>, result: Map<String, Json>) -> Vec<Input> {
     let (ticket, outcome) = (ticket.clone(), Some(outcome.clone()));
-    vec![Input::Report { ticket, outcome, set, result, changed: None, now: 0 }]
+    vec![Input::Report { ticket, outcome, set, result, seen: crate::workflow::run::Seen::default(), now: 0 }]
 }
 
 fn results(workflow: &Workflow, agent: &Agent) -> Vec<Map<String, Json>> {

@@ -1,0 +1,27 @@
+//! How is Aider told? As plain text, with every command as a `/run` line at the margin, where no value can stand.
+
+use super::outline::{AIDER_RESULT, Block};
+use super::text::Page;
+use super::words::command;
+
+/// A page for Aider.
+pub(super) fn page(blocks: &[Block]) -> String {
+    let mut page = Page::default();
+    for block in blocks {
+        match block {
+            Block::Command(argv) => page.line(&format!("/run {}", command(&from_file(argv)))),
+            other => page.block(other),
+        }
+    }
+    page.text
+}
+
+/// The command with a result that is read from a file: nothing can be written to what `/run` starts.
+fn from_file(argv: &[String]) -> Vec<String> {
+    let mut argv = argv.to_vec();
+    let at = argv.iter().position(|word| word == "--result-file").map(|at| at + 1);
+    if let Some(source) = at.and_then(|at| argv.get_mut(at)).filter(|source| *source == "-") {
+        AIDER_RESULT.clone_into(source);
+    }
+    argv
+}

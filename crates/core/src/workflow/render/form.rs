@@ -1,0 +1,37 @@
+//! Which forms are there to tell somebody what to do?
+
+/// A form in which somebody is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// Plain text with headings at the margin.
+    Text,
+    /// Markdown.
+    Markdown,
+    /// XML with the blocks of the seed.
+    Xml,
+    /// Text for Aider: commands as `/run` lines, nothing for sub-agents.
+    Aider,
+    /// The data itself.
+    Json,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Text, Self::Markdown, Self::Xml, Self::Aider, Self::Json];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Markdown => "markdown",
+            Self::Xml => "xml",
+            Self::Aider => "aider",
+            Self::Json => "json",
+        }
+    }
+
+    /// The form with this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.word() == word)
+    }
+}

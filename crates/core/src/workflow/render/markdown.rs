@@ -1,0 +1,172 @@
+//! How is somebody told in Markdown? What came from elsewhere stands in list items and table cells whose marks are
+//! escaped, or in fences longer than any within, so that no value can pass for a heading or end its block.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value as Json};
+
+use super::outline::{Block, Head};
+use super::words::{command, lines, one_line};
+use crate::workflow::value::in_text;
+
+/// A page of Markdown.
+pub(super) fn page(blocks: &[Block]) -> String {
+    let mut page = Page::default();
+    for block in blocks {
+        page.block(block);
+    }
+    page.text
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    /// A paragraph, a list, a table or a fence, set apart from what stands before it.
+    fn apart(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Title(head) => self.apart(&format!("# {}", heading(head))),
+            Block::Heading(head) => self.apart(&format!("## {}", heading(head))),
+            Block::Text(text) => self.apart(&prose(text)),
+            Block::List(items) => self.list(items.iter().map(|item| prose(item)), |_| "- ".to_owned()),
+            Block::Options(options) => {
+                self.list(options.iter().map(|option| inline(&one_line(option))), |index| format!("{}. ", index + 1));
+            }
+            Block::Values(values) => self.values(values),
+            Block::Fields(fields) => self.fields(fields),
+            Block::Items(items) => self.items(items),
+            Block::Command(argv) => self.apart(&fenced("sh", &command(argv))),
+        }
+    }
+
+    fn list(&mut self, items: impl Iterator<Item = String>, mark: impl Fn(usize) -> String) {
+        let mut text = String::new();
+        for (index, item) in items.enumerate() {
+            let mark = mark(index);
+            for (number, line) in item.lines().enumerate() {
+                let margin = if number == 0 { mark.clone() } else { " ".repeat(mark.len()) };
+                let _ = writeln!(text, "{}", format!("{margin}{line}").trim_end());
+            }
+        }
+        self.apart(text.trim_end());
+    }
+
+    fn values(&mut self, values: &Map<String, Json>) {
+        let mut short = Vec::new();
+        for (name, value) in values {
+            if let Json::Array(items) = value
+                && items.iter().any(Json::is_object)
+            {
+                self.apart(&format!("{}:", inline(name)));
+                self.items(items);
+                continue;
+            }
+            let text = in_text(value);
+            match lines(&text).as_slice() {
+                [one] => short.push(vec![name.clone(), one.clone()]),
+                _ => {
+                    self.apart(&format!("{}:", inline(name)));
+                    self.apart(&fenced("", &text));
+                }
+            }
+        }
+        match short.as_slice() {
+            [] => {}
+            [one] => self.apart(&format!("- {}: {}", inline(&one[0]), inline(&one[1]))),
+            many => self.table(&["name".to_owned(), "value".to_owned()], many),
+        }
+    }
+
+    fn fields(&mut self, fields: &Map<String, Json>) {
+        let said = |declared: &Json, key: &str| declared.get(key).map(in_text).unwrap_or_default();
+        let row = |(name, declared): (&String, &Json)| {
+            let values = declared.get("values").map(|values| format!(" of {}", in_text(values))).unwrap_or_default();
+            vec![name.clone(), format!("{}{values}", said(declared, "type")), said(declared, "description")]
+        };
+        let head = ["field", "type", "meaning"].map(str::to_owned);
+        self.table(&head, &fields.iter().map(row).collect::<Vec<_>>());
+    }
+
+    /// Objects as a table with a column for each key, anything else as a list.
+    fn items(&mut self, items: &[Json]) {
+        let mut columns: Vec<String> = Vec::new();
+        for key in items.iter().filter_map(Json::as_object).flat_map(Map::keys) {
+            if !columns.contains(key) {
+                columns.push(key.clone());
+            }
+        }
+        if columns.is_empty() || !items.iter().all(Json::is_object) {
+            return self.list(items.iter().map(|item| inline(&one_line(&item.to_string()))), |_| "- ".to_owned());
+        }
+        let cell = |item: &Json, column: &String| item.get(column).map(in_text).unwrap_or_default();
+        let row = |item: &Json| columns.iter().map(|column| cell(item, column)).collect();
+        self.table(&columns, &items.iter().map(row).collect::<Vec<Vec<String>>>());
+    }
+
+    fn table(&mut self, head: &[String], rows: &[Vec<String>]) {
+        let line = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|text| inline(&one_line(text)).replace('|', "\\|")).collect();
+            format!("| {} |", cells.join(" | "))
+        };
+        let mut text = format!("{}\n|{}", line(head), "---|".repeat(head.len()));
+        for row in rows {
+            let _ = write!(text, "\n{}", line(row));
+        }
+        self.apart(&text);
+    }
+}
+
+/// A heading in calm letters.
+fn heading(head: &Head) -> String {
+    let mut letters = head.word.chars();
+    let first = letters.next().map(String::from).unwrap_or_default();
+    let rest = inline(head.rest.trim_end_matches(':'));
+    format!("{first}{}{}", letters.as_str().to_lowercase(), rest.trim_end_matches('#'))
+}
+
+/// A text as paragraphs; one with a shape of its own as it is, in a fence.
+fn prose(text: &str) -> String {
+    let lines = lines(text);
+    let shaped = |line: &String| line.starts_with([' ', '\t']) || line.starts_with("```") || line.starts_with("~~~");
+    if lines.iter().any(shaped) {
+        fenced("", text)
+    } else {
+        lines.iter().map(|line| inline(line)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A line that begins no block and holds no markup of another language.
+fn inline(line: &str) -> String {
+    let line = line.replace('\\', "\\\\").replace('<', "\\<").replace('&', "\\&");
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let after = line[digits..].chars().next();
+    if digits > 0 && matches!(after, Some('.' | ')')) {
+        return format!("{}\\{}", &line[..digits], &line[digits..]);
+    }
+    if line.starts_with(['#', '>', '+', '-', '=', '|', '~', '*', '_', ':', '[']) || line.starts_with("```") {
+        return format!("\\{line}");
+    }
+    line
+}
+
+/// A text in a fence that nothing in it can close.
+fn fenced(language: &str, text: &str) -> String {
+    let mut longest = 2;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence}{language}\n{}\n{fence}", lines(text).join("\n"))
+}

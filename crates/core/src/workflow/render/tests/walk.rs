@@ -1,0 +1,101 @@
+//! A walk through a workflow with everything in it that can be told.
+
+use serde_json::{Map, json};
+
+use crate::workflow::directive::Context;
+use crate::workflow::load::{Surroundings, load};
+use crate::workflow::name::Outcome;
+use crate::workflow::render::told;
+use crate::workflow::run::{Definition, Effect, Input, Run, decide, evolve, pending};
+use crate::workflow::told::{News, Now, Told, news, now};
+use crate::workflow::tool::Tool;
+
+const CONTEXT: Context<'_> = Context { run: "r1", program: "maestro" };
+
+const TEXT: &str = "name: review-loop
+params: {task: {type: string, required: true}}
+reviews: {plan: {}}
+roles: {quality-reviewer: {model: strong}}
+resources: {rules: {file: rules.md}}
+steps:
+- id: work
+  type: agent
+  title: Do the work
+  phase: making
+  description: Work on {task}.
+  actions:
+  - Read the task.
+  - |
+    Change the code.
+    Keep it small.
+  forbidden: ['Touch files that {task} is not about']
+  expected_output: [Tests pass]
+  resources: [rules]
+  data: {task: '{task}'}
+  result: {files: {type: list, description: What changed}, size: {type: enum, values: [small, large]}}
+  review: {name: plan, part: fix}
+  next: {ok: plan, fail: stop}
+- {id: plan, type: agent, title: Say what to check, review: {name: plan, part: decompose}, next: {ok: look, fail: stop}}
+- {id: look, type: dispatch, title: Look, role: quality-reviewer, for_each: reviews.plan.open, prompt: 'Check {item.check}.', review: {name: plan, part: verify}, next: {ok: gate, fail: gate, partial: gate}}
+- {id: gate, type: gate, review: plan, max_rounds: 2, fix_target: developer, pass_message: 'Fine: {task}', next: {pass: ask, fail: work, exhausted: stop}}
+- {id: ask, type: question, prompt: Merge it?, options: [merge now, later], default: later, next: {ok: end, declined: stop}}
+- {id: stop, type: end, status: blocked, message: 'Stopped at {task}.'}
+outputs: {size: '{steps.work.result.size}'}
+";
+
+/// A run that is given what happens, and what is worth telling of the last thing that did.
+pub(super) struct Walk {
+    definition: Definition,
+    pub(super) run: Run,
+    news: Vec<News>,
+}
+
+impl Walk {
+    pub(super) fn new(task: &str) -> Self {
+        let (workflow, findings) = load(TEXT, &Surroundings { file_exists: &|_| true, ..Surroundings::none() });
+        let mut definition = Definition::alone(workflow.unwrap_or_else(|| panic!("{findings:#?}")));
+        for resource in definition.main.resources.values_mut() {
+            "Be kind.\nBe brief.\n".clone_into(&mut resource.text);
+        }
+        let mut walk = Self { definition, run: Run::default(), news: Vec::new() };
+        let params = Map::from_iter([("task".to_owned(), json!(task))]);
+        walk.give(Input::Start { params, context: Map::new(), seed: 1, now: 0 });
+        walk
+    }
+
+    pub(super) fn give(&mut self, input: Input) {
+        let events = decide(&self.definition, &self.run, input).unwrap();
+        for event in &events {
+            self.run = evolve(std::mem::take(&mut self.run), event);
+        }
+        self.news = news(&self.definition, &self.run, &events);
+    }
+
+    pub(super) fn report(&mut self, outcome: &str, result: serde_json::Value) {
+        let ticket = match pending(&self.definition, &self.run).remove(0) {
+            Effect::Instruct { ticket, .. } | Effect::Delegate { ticket, .. } => ticket,
+            other => panic!("{other:?}"),
+        };
+        let serde_json::Value::Object(result) = result else { panic!() };
+        self.give(Input::Report {
+            ticket,
+            outcome: Some(Outcome::new(outcome)),
+            set: Map::new(),
+            result,
+            seen: crate::workflow::run::Seen::default(),
+            now: 0,
+        });
+    }
+
+    pub(super) fn told(&self) -> Told {
+        Told { run: "r1".into(), news: self.news.clone(), now: self.now() }
+    }
+
+    fn now(&self) -> Now {
+        now(&self.definition, &self.run, CONTEXT)
+    }
+
+    pub(super) fn page(&self, tool: &Tool) -> String {
+        told(&self.told(), tool)
+    }
+}

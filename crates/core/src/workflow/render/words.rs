@@ -1,0 +1,191 @@
+//! What do all forms say alike? Commands as they are typed, banners, and who does the work.
+
+use std::fmt::Write as _;
+
+use crate::workflow::definition::Part;
+use crate::workflow::directive::{Round, RoundMode};
+use crate::workflow::name::{Name, Outcome};
+use crate::workflow::told::News;
+use crate::workflow::tool::{Capability, Tool};
+
+use super::Form;
+
+/// The banner that tells whoever works in a review which round it is.
+pub fn banner(round: &Round) -> Option<String> {
+    let review = round.review.as_ref()?.as_str().replace(['-', '_'], " ").to_uppercase();
+    let name = if review.ends_with("REVIEW") { review } else { format!("{review} REVIEW") };
+    Some(match round.mode {
+        RoundMode::Initial => format!("{name}: Review the work for issues."),
+        RoundMode::FreshReview => {
+            format!("{name} (Iteration {}, fresh review): Previous review found issues.", round.number)
+        }
+        RoundMode::ReVerify => {
+            format!("{name} (Iteration {}, re-verify fixes): Previous review found issues.", round.number)
+        }
+    })
+}
+
+/// A command as it can be typed.
+pub(super) fn command(argv: &[String]) -> String {
+    let mut text = String::new();
+    for word in argv {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./#:=".contains(c);
+        // A word that begins with `#` would be a comment.
+        let quoted = if !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        };
+        let _ = write!(text, "{}{quoted}", if text.is_empty() { "" } else { " " });
+    }
+    text
+}
+
+/// The command that tells again what is to be done.
+pub(super) fn look_again(run: &str) -> Vec<String> {
+    ["maestro", "workflow", "next", run].map(str::to_owned).to_vec()
+}
+
+/// The command that lets a paused run go on.
+pub(super) fn resume(run: &str) -> Vec<String> {
+    ["maestro", "workflow", "resume", run].map(str::to_owned).to_vec()
+}
+
+/// A text on one line.
+pub(super) fn one_line(text: &str) -> String {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The lines of a text, whatever ends them, without the empty ones at its end.
+pub(super) fn lines(text: &str) -> Vec<String> {
+    let breaks = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    let text = text.replace("\r\n", "\n");
+    text.trim_end().split(breaks).map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// How a tool gets the work of sub-agents done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Crew {
+    /// It starts them all at once.
+    AtOnce,
+    /// It starts one, and the next when that one is done.
+    OneAtATime,
+    /// It has none, and does the work itself.
+    Alone,
+}
+
+/// How this tool gets the work of sub-agents done.
+pub(super) fn crew(tool: &Tool) -> Crew {
+    if tool.form == Form::Aider || !tool.can(Capability::Subagents) {
+        Crew::Alone
+    } else if tool.can(Capability::Parallel) {
+        Crew::AtOnce
+    } else {
+        Crew::OneAtATime
+    }
+}
+
+/// What a gate said.
+pub(super) struct Verdict<'n> {
+    pub(super) gate: &'n str,
+    pub(super) title: &'n str,
+    pub(super) round: u32,
+    pub(super) limit: u32,
+    pub(super) passed: bool,
+    pub(super) reasons: &'n [String],
+    pub(super) fix_target: Option<&'n Name>,
+    pub(super) self_fix: bool,
+}
+
+impl<'n> Verdict<'n> {
+    /// What a gate said, if the news is of a gate.
+    pub(super) fn of(news: &'n News) -> Option<Self> {
+        match news {
+            News::Judged { gate, title, round, limit, outcome, reasons, fix_target, self_fix, .. } => Some(Self {
+                gate: gate.as_str(),
+                title,
+                round: *round,
+                limit: *limit,
+                passed: *outcome == Outcome::PASS,
+                reasons,
+                fix_target: fix_target.as_ref(),
+                self_fix: *self_fix,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The words of the seed.
+    pub(super) fn word(&self) -> &'static str {
+        if self.passed { "GATE PASSED" } else { "GATE FAILED" }
+    }
+
+    /// Which round it was, if that matters any more.
+    pub(super) fn iteration(&self) -> Option<String> {
+        (!self.passed).then(|| format!("iteration {} of {}", self.round, self.limit))
+    }
+
+    /// Whether only the user can go on.
+    pub(super) fn used_up(&self) -> bool {
+        self.round >= self.limit
+    }
+
+    /// Who mends what was found.
+    pub(super) fn mender(&self, tool: &Tool) -> String {
+        match self.fix_target {
+            _ if self.used_up() => "Its rounds are used up: the user decides what happens now.".to_owned(),
+            Some(role) if crew(tool) == Crew::Alone => format!("Mend it yourself, in the role {role}."),
+            Some(role) => format!("Have a sub-agent in the role {role} mend it, as the step below says."),
+            None if self.self_fix => "Mend it yourself, as the step below says.".to_owned(),
+            None => "The step below says what is to be mended, and how.".to_owned(),
+        }
+    }
+
+    /// What must not be done about it.
+    pub(super) fn forbidden(&self, tool: &Tool) -> Vec<String> {
+        let mut forbidden = vec![
+            "Judge the gate yourself, or go on as if it had passed".to_owned(),
+            "Weaken a check, an item or a test so that it passes".to_owned(),
+            "Ask the user whether to go on, or offer alternatives".to_owned(),
+        ];
+        if self.used_up() {
+            forbidden.truncate(2);
+            forbidden.push("Decide for the user".to_owned());
+        } else if self.fix_target.is_some() && crew(tool) != Crew::Alone {
+            forbidden.push("Mend it yourself".to_owned());
+        } else if self.self_fix {
+            forbidden.push("Leave the mending to somebody else".to_owned());
+        }
+        forbidden
+    }
+}
+
+/// How the sub-agents of a dispatch are started.
+pub(super) fn started(tool: &Tool) -> String {
+    let told = match crew(tool) {
+        Crew::OneAtATime => "start one sub-agent at a time, the next when the one before has come back",
+        Crew::AtOnce | Crew::Alone => "start all sub-agents at once and wait for them",
+    };
+    let otherwise = if tool.is_known() { "" } else { ", or do their work yourself if you can start none" };
+    format!("{told}{otherwise}")
+}
+
+/// How to look, for whoever says what to check and for whoever checks it.
+pub(super) fn principles(part: Part) -> Vec<String> {
+    let texts: &[&str] = match part {
+        Part::Decompose => &[
+            "Say what must hold before you look at the work, so that the work does not tell you what to look for.",
+            "Ask open questions: WRONG \"Is the error handled?\", RIGHT \"What happens when the file is missing?\"",
+        ],
+        Part::Verify => &[
+            "Read each item first and say what you expect to find; only then look at the work.",
+            "Ask open questions: WRONG \"Is the error handled?\", RIGHT \"What happens when the file is missing?\"",
+            "Judge each item by itself, and give what you saw as evidence, with file and line.",
+        ],
+        Part::Fix => &[],
+    };
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}

@@ -1,0 +1,193 @@
+//! With which blocks is a directive told?
+
+use serde_json::Value as Json;
+
+use super::page::Page;
+use crate::workflow::definition::Part;
+use crate::workflow::directive::{Directive, Expected, QuestionInfo, Round, RoundMode};
+use crate::workflow::name::Outcome;
+use crate::workflow::render::words::{Crew, banner, command, crew, principles};
+use crate::workflow::told::News;
+use crate::workflow::tool::Capability;
+use crate::workflow::value::in_text;
+
+const MANDATE: &str = "Do exactly this step: everything in DO, nothing else. Then run exactly the command that NEXT names. \
+                       Change no command, skip no step, add no step.";
+
+impl Page<'_> {
+    pub(super) fn step(&mut self, directive: &Directive, news: &[News]) {
+        let step = &directive.step;
+        let (number, total) = (step.number.to_string(), step.total.to_string());
+        let mut attributes = vec![
+            ("workflow", directive.workflow.as_str()),
+            ("id", step.id.as_str()),
+            ("title", step.title.as_str()),
+            ("number", &number),
+            ("total", &total),
+            ("ticket", directive.ticket.as_str()),
+        ];
+        attributes.extend(step.phase.as_deref().map(|phase| ("phase", phase)));
+        self.open("step", &attributes);
+        if directive.progress.transitions == 0 && directive.progress.visited <= 1 {
+            self.leaf("xml_format_mandate", &[], MANDATE);
+        }
+        self.news(news);
+        self.state_banner(&directive.round, step.id.as_str());
+        self.what_to_do(directive);
+        self.invoke_after(directive);
+        self.next(directive);
+        self.close("step");
+    }
+
+    fn state_banner(&mut self, round: &Round, step: &str) {
+        let mode = match round.mode {
+            RoundMode::Initial => "initial",
+            RoundMode::FreshReview => "fresh_review",
+            RoundMode::ReVerify => "re_verify",
+        };
+        let (number, limit) = (round.number.to_string(), round.limit.map(|limit| limit.to_string()));
+        let checkpoint = round.review.as_ref().map_or(step, |review| review.as_str());
+        let mut attributes = vec![("checkpoint", checkpoint), ("iteration", number.as_str()), ("mode", mode)];
+        attributes.extend(limit.as_deref().map(|limit| ("limit", limit)));
+        self.leaf("state_banner", &attributes, &banner(round).unwrap_or_default());
+    }
+
+    fn what_to_do(&mut self, directive: &Directive) {
+        self.open("DO", &[]);
+        self.leaves("brief", directive.step.brief.as_slice());
+        self.leaves("action", &directive.actions);
+        let verified = directive.part() == Some(Part::Verify);
+        for (name, value) in &directive.data {
+            match value {
+                Json::Array(items) if verified && name == "items" => self.checklist(items),
+                other => self.leaf("data", &[("name", name)], &in_text(other)),
+            }
+        }
+        for resource in &directive.resources {
+            self.leaf("resource", &[("name", resource.name.as_str())], &resource.content);
+        }
+        self.block("forbidden", "action", &directive.forbidden);
+        self.expected(&directive.expected);
+        if let Some(part) = directive.part() {
+            self.guidance(part);
+        }
+        self.dispatches(directive);
+        if let Some(question) = &directive.question {
+            self.question(question);
+        }
+        self.result(directive);
+        self.close("DO");
+    }
+
+    fn expected(&mut self, expected: &Expected) {
+        match expected {
+            Expected::List(items) => self.block("expected_output", "item", items),
+            Expected::Verdict { if_pass, when_issues, categories } => {
+                self.open("expected_output", &[]);
+                self.leaves("if_pass", if_pass.as_slice());
+                self.leaves("when_issues", when_issues.as_slice());
+                self.block("categories", "category", categories);
+                self.close("expected_output");
+            }
+        }
+    }
+
+    /// How to look: what is expected before what is there, and open questions.
+    fn guidance(&mut self, part: Part) {
+        let mut principles = principles(part).into_iter();
+        if let Some(first) = principles.next() {
+            self.leaf("factored_verification", &[("rationale", "true")], &first);
+        }
+        for principle in principles {
+            self.leaf("verification_principle", &[], &principle);
+        }
+    }
+
+    /// The items of a review that somebody is to judge.
+    pub(super) fn checklist(&mut self, items: &[Json]) {
+        let said = |item: &Json, key: &str| item.get(key).map(in_text).unwrap_or_default();
+        self.open("verification_checklist", &[]);
+        for item in items {
+            let [id, element, criterion, severity] = ["id", "scope", "check", "severity"].map(|key| said(item, key));
+            let mut attributes = vec![("id", id.as_str())];
+            attributes.extend((!element.is_empty()).then_some(("element", element.as_str())));
+            attributes.extend([("criterion", criterion.as_str()), ("severity", severity.as_str())]);
+            self.empty("check", &attributes);
+        }
+        self.close("verification_checklist");
+    }
+
+    /// The question, as a sub-agent would hand it on and as its parent asks it.
+    fn question(&mut self, question: &QuestionInfo) {
+        let how = if self.tool.can(Capability::AskUser) { "now" } else { "in your final message, and stop" };
+        self.open("needs_user_input", &[("ask", how)]);
+        let multiple = if question.multiple { "true" } else { "false" };
+        self.open("question", &[("multi_select", multiple)]);
+        self.leaves("refused", question.refused.as_slice());
+        self.leaf("text", &[], &question.prompt);
+        for option in question.options.iter().flatten() {
+            self.empty("option", &[("label", option)]);
+        }
+        self.leaves("default", question.default.as_slice());
+        self.close("question");
+        self.close("needs_user_input");
+    }
+
+    fn result(&mut self, directive: &Directive) {
+        if directive.result.is_empty() {
+            return;
+        }
+        self.open("result", &[("format", "JSON on standard input")]);
+        for (name, declared) in &directive.result {
+            let kind = declared.get("type").map(in_text).unwrap_or_default();
+            let values = declared.get("values").map(in_text);
+            let mut attributes = vec![("name", name.as_str()), ("type", kind.as_str())];
+            attributes.extend(values.as_deref().map(|values| ("values", values)));
+            self.leaf("field", &attributes, &declared.get("description").map(in_text).unwrap_or_default());
+        }
+        self.close("result");
+    }
+
+    /// The exact command for each way to end.
+    fn invoke_after(&mut self, directive: &Directive) {
+        let (report, outcomes) = self.reporting(directive);
+        self.open("INVOKE_AFTER", &[]);
+        let judged = outcomes.contains(&Outcome::PASS) && outcomes.contains(&Outcome::FAIL);
+        for outcome in outcomes {
+            let word = |word: &String| if word == "OUTCOME" { outcome.to_string() } else { word.clone() };
+            let argv = command(&report.iter().map(word).collect::<Vec<_>>());
+            match outcome.as_str() {
+                "pass" if judged => self.leaf("if_pass", &[], &argv),
+                "fail" if judged => self.leaf("if_fail", &[], &argv),
+                other => self.leaf("case", &[("outcome", other)], &argv),
+            }
+        }
+        if outcomes.is_empty() {
+            self.leaf("command", &[], &command(report));
+        }
+        self.close("INVOKE_AFTER");
+    }
+
+    fn next(&mut self, directive: &Directive) {
+        let (report, outcomes) = self.reporting(directive);
+        let text = command(report);
+        let told = if outcomes.is_empty() {
+            format!("After DO is complete, run: {text}")
+        } else {
+            format!("After DO is complete, run the case of INVOKE_AFTER that fits. Re-read now: {text}")
+        };
+        self.leaf("NEXT", &[("required", "true")], &told);
+    }
+
+    /// The command that whoever reads this runs, and the outcomes it has the choice of.
+    fn reporting<'d>(&self, directive: &'d Directive) -> (&'d [String], &'d [Outcome]) {
+        let several = if directive.outcomes.len() > 1 { directive.outcomes.as_slice() } else { &[] };
+        match directive.dispatches.first() {
+            None => (&directive.report, several),
+            Some(child) if crew(self.tool) == Crew::Alone => {
+                (&child.report, if child.workflow.is_none() { several } else { &[] })
+            }
+            Some(_) => (&directive.report, &[]),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! With which blocks is it told which sub-agents to start?
+
+use serde_json::Value as Json;
+
+use super::page::Page;
+use crate::workflow::definition::Part;
+use crate::workflow::directive::{Directive, DispatchInfo};
+use crate::workflow::render::words::{Crew, command, crew};
+use crate::workflow::value::in_text;
+
+impl Page<'_> {
+    /// One sub-agent, several that are started at once or in turn, or the first of several tasks for somebody who has
+    /// no sub-agents.
+    pub(super) fn dispatches(&mut self, directive: &Directive) {
+        let dispatches = directive.dispatches.as_slice();
+        let Some((first, others)) = dispatches.split_first() else { return };
+        let part = directive.part();
+        let count = dispatches.len().to_string();
+        match crew(self.tool) {
+            Crew::Alone => {
+                self.open("sequential_dispatch", &[("count", &count)]);
+                let told = match others.len() {
+                    0 => "You have no sub-agents: do this task yourself.".to_owned(),
+                    more => format!("You have no sub-agents: do these tasks one after the other. {more} more follow."),
+                };
+                self.leaf("mandatory", &[], &told);
+                self.dispatch(first, part);
+                self.close("sequential_dispatch");
+            }
+            _ if others.is_empty() => {
+                self.constraint();
+                self.dispatch(first, part);
+            }
+            crew => {
+                self.constraint();
+                let (name, told) = if crew == Crew::AtOnce {
+                    let told =
+                        format!("Start exactly {count} sub-agents in a single message, and wait for all of them.");
+                    ("parallel_dispatch", told)
+                } else {
+                    let told = format!("Start exactly {count} sub-agents, the next when the one before has come back.");
+                    ("sequential_dispatch", told)
+                };
+                self.open(name, &[("count", &count)]);
+                self.leaf("mandatory", &[], &told);
+                for dispatch in dispatches {
+                    self.dispatch(dispatch, part);
+                }
+                self.close(name);
+            }
+        }
+    }
+
+    fn constraint(&mut self) {
+        let told = "You delegate, and never do this work yourself: change no file here. Start the sub-agents below, give \
+                    each exactly what stands in its block, and wait.";
+        self.leaf("orchestrator_constraint", &[], told);
+    }
+
+    fn dispatch(&mut self, dispatch: &DispatchInfo, part: Option<Part>) {
+        let own = dispatch.role.as_ref().and_then(|role| self.tool.agent_for(role)).map(str::to_owned);
+        let role = dispatch.role.as_ref().map_or("general-purpose", |role| role.as_str());
+        let mode = if dispatch.free_form { "free-form" } else { "script" };
+        let agent = own.as_deref().unwrap_or(role);
+        let mut attributes = vec![("agent", agent), ("mode", mode)];
+        attributes.extend(own.as_ref().map(|_| ("role", role)));
+        attributes.extend([("child", dispatch.child.as_str()), ("ticket", dispatch.ticket.as_str())]);
+        self.open("subagent_dispatch", &attributes);
+        if let Some(model) = self.tool.model_for(dispatch.role.as_ref(), dispatch.model.as_deref()) {
+            self.leaf("model_selection", &[("model", model)], &format!("Use {model}."));
+        }
+        if !dispatch.with.is_empty() {
+            self.open("context", &[]);
+            for (name, value) in &dispatch.with {
+                self.leaf("var", &[("name", name)], &in_text(value));
+            }
+            self.close("context");
+        }
+        self.leaves("prompt", dispatch.prompt.as_slice());
+        self.leaves("workflow", dispatch.workflow.as_slice());
+        if part == Some(Part::Verify) && !dispatch.items.is_empty() {
+            self.checklist(&dispatch.items);
+        } else {
+            self.leaves("item", &dispatch.items.iter().map(Json::to_string).collect::<Vec<_>>());
+        }
+        self.hand_off(dispatch);
+        self.close("subagent_dispatch");
+    }
+
+    /// What the sub-agent runs, and that it is told so.
+    fn hand_off(&mut self, dispatch: &DispatchInfo) {
+        let argv = command(&dispatch.report);
+        if dispatch.workflow.is_some() {
+            self.leaf("invoke", &[], &argv);
+            let told = format!(
+                "The sub-agent's prompt MUST begin with: \"Start by invoking: {argv}\". It does what it is told then."
+            );
+            self.leaf("handoff_instruction", &[], &told);
+        } else {
+            self.leaf("report", &[], &argv);
+        }
+        if dispatch.free_form {
+            self.leaf("free_form_instruction", &[], "It may go about it as it likes; the report is the same.");
+        }
+    }
+}
