@@ -1,13 +1,14 @@
 //! What is needed to execute what a run orders, on this machine and for this user?
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maestro_core::workflow::pinned::PinnedText;
 use maestro_engine::drive::Workshop;
 use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;
+use maestro_engine::trust::{self, Trust};
 use maestro_skills::Pack;
 
 use crate::error::CommandError;
@@ -29,8 +30,14 @@ pub(crate) fn of(world: &World) -> Result<Workshop, CommandError> {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
     };
-    let allowed = |_: &str, definitions: &BTreeMap<String, PinnedText>| came_with_the_program(definitions);
+    let home = world.maestro_home.clone();
+    let allowed = move |_: &str, definitions: &BTreeMap<String, PinnedText>| is_allowed(&home, definitions);
     Ok(Workshop { site, allowed: Arc::new(allowed), identity: Identity::of_this_process() })
+}
+
+/// Whether it came with the program, or somebody consented to it as it is now.
+pub(crate) fn is_allowed(home: &Path, definitions: &BTreeMap<String, PinnedText>) -> bool {
+    came_with_the_program(definitions) || Trust::load(home).is_ok_and(|trust| trust.allows(&trust::hash(definitions)))
 }
 
 /// Whether every definition is one of the built-in pack, word for word.

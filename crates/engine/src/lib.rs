@@ -11,6 +11,7 @@ pub mod instructed;
 mod process;
 pub mod runs;
 pub mod sandbox;
+pub mod trust;
 pub mod workflows;
 
 pub use execute::{Executed, Executor, Limits, Site};

@@ -1,6 +1,8 @@
 //! `maestro workflow start`: begin a run, and say what is to be done first.
 
 use maestro_core::workflow::definition::Variable;
+use maestro_core::workflow::orders::orders;
+use maestro_core::workflow::pinned::Pinned;
 use maestro_core::workflow::{Type, Workflow};
 use maestro_engine::workflows::Workflows;
 use serde_json::{Map, Value as Json, json};
@@ -12,7 +14,8 @@ use crate::context;
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::runs::RunReply;
-use crate::screen::clean;
+use crate::screen::{clean, count};
+use crate::workshop;
 use crate::world::World;
 
 pub(super) fn run(workflows: &Workflows<'_>, args: &StartArgs, world: &World) -> Result<Reply, CommandError> {
@@ -56,6 +59,7 @@ pub(super) fn begin(
         Some(workflow) => values(params, &workflow.params)?,
         None => Map::new(),
     };
+    consented(&pinned, world)?;
     let client = Client::open(world)?;
     // A run needs no project; where there is one, it belongs to it.
     let project = context::project(&client, world).ok().map(|project| project.id);
@@ -73,6 +77,20 @@ pub(super) fn begin(
         _ => error,
     })?;
     Ok(Begun { client, reply, notes })
+}
+
+/// Refuses to begin what nobody has allowed to be executed; later, when a command is due, is too late to ask.
+fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
+    let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
+    let all = std::iter::once(&definition.main).chain(definition.callees.values());
+    let executions: Vec<String> = all.flat_map(orders).map(|execution| execution.action.written()).collect();
+    if executions.is_empty() || workshop::is_allowed(&world.maestro_home, &pinned.definitions) {
+        return Ok(());
+    }
+    let name = &pinned.main;
+    let executions = count(executions.len(), "command", "commands");
+    let message = format!("`{name}` would execute {executions}, and nobody has allowed that yet");
+    Err(CommandError::forbidden(message).hint(format!("`maestro trust {name}` shows what, and asks")))
 }
 
 fn usage(name: &str, workflow: &Workflow) -> String {
