@@ -376,6 +376,7 @@ fn local(store: Store, retention: i64, world: &World) -> Options {
         clock: database::clock(),
         retention,
         shelves: shelves::once(world),
+        workshop: None,
     }
 }
 

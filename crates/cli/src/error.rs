@@ -225,7 +225,13 @@ impl CommandError {
             Kind::NotFound => Exit::NotFound,
             Kind::Unreachable | Kind::Network => Exit::Network,
             Kind::Forbidden => Exit::Forbidden,
-            Kind::Invalid | Kind::Refused | Kind::Config | Kind::Io | Kind::NoContext | Kind::Server | Kind::Internal => Exit::Failed,
+            Kind::Invalid
+            | Kind::Refused
+            | Kind::Config
+            | Kind::Io
+            | Kind::NoContext
+            | Kind::Server
+            | Kind::Internal => Exit::Failed,
         }
     }
 

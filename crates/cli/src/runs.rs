@@ -8,8 +8,8 @@ use maestro_core::RunId;
 use maestro_core::workflow::pinned::PinnedText;
 use maestro_core::workflow::run::{Finish, Run, Seen, Ticket};
 use maestro_core::workflow::told::{News, Now, Told};
-use maestro_engine::drive::{Claim, Desk, DriveError, Standing, drive};
 use maestro_engine::changes;
+use maestro_engine::drive::{Claim, Desk, DriveError, Standing, drive};
 use maestro_store::Executing;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -88,7 +88,9 @@ fn refused(error: DriveError<CommandError>) -> CommandError {
     match error {
         DriveError::Desk(error) => error,
         DriveError::NotAllowed { ref workflow, .. } => {
-            let hint = format!("`maestro trust {workflow}` shows what it would execute, and asks; then go on with `maestro workflow next`");
+            let hint = format!(
+                "`maestro trust {workflow}` shows what it would execute, and asks; then go on with `maestro workflow next`"
+            );
             CommandError::forbidden(error.to_string()).hint(hint)
         }
         DriveError::Forged(_) | DriveError::Unsound(_) => {

@@ -16,8 +16,9 @@ use crate::world::World;
 
 /// The workshop of this process.
 pub(crate) fn of(world: &World) -> Result<Workshop, CommandError> {
-    let maestro = std::env::current_exe()
-        .map_err(|error| CommandError::io("this program cannot be found, and everything it starts goes through it", &error))?;
+    let maestro = std::env::current_exe().map_err(|error| {
+        CommandError::io("this program cannot be found, and everything it starts goes through it", &error)
+    })?;
     let site = Site {
         maestro,
         home: world.maestro_home.clone(),

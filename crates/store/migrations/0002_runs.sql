@@ -31,5 +31,6 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_by_project ON runs (project_id, ord);
 CREATE UNIQUE INDEX runs_by_parent ON runs (parent_run, parent_ticket);
+CREATE INDEX runs_by_status ON runs (status, driver);
 CREATE INDEX runs_by_deadline ON runs (deadline) WHERE deadline IS NOT NULL;
 CREATE INDEX events_by_run ON events (run, seq) WHERE run IS NOT NULL;

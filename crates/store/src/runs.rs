@@ -413,6 +413,20 @@ impl Read for OverdueRuns {
     }
 }
 
+/// The runs that wait for nobody, and so for the server, whose they are to drive.
+#[derive(Debug, Clone, Copy)]
+pub struct UndrivenRuns;
+
+impl Read for UndrivenRuns {
+    type Output = Vec<RunId>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting IS NULL \
+                   ORDER BY ord LIMIT 100";
+        db.rows(sql, &[])?.iter_mut().map(Row::parsed).collect()
+    }
+}
+
 /// What happened to a run, oldest first.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLog {

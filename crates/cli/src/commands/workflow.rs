@@ -49,7 +49,10 @@ fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Re
     let catalogue = catalogue::load(world, dirs, &settings)?;
     let workflows = Workflows::of(&catalogue, &world.places.working_dir);
     match command {
-        WorkflowCommand::Start(args) => start::run(&workflows, args, world),
+        WorkflowCommand::Start(args) => {
+            let tool = turn::tool(&args.form, world)?;
+            start::run(&workflows.for_tool(&tool), args, &tool, world)
+        }
         WorkflowCommand::Run(args) => run::run(&workflows, args, world),
         WorkflowCommand::Convert { name, write } => {
             let place = if *write { convert::Where::Written } else { convert::Where::Printed };

@@ -100,7 +100,8 @@ fn named(
             whole
         }
         PromptFormat::Content => {
-            let wrap = |skill: &&Skill| Ok::<_, CommandError>(content(skill, &read(skill, Part::Body)?, &resources(skill)));
+            let wrap =
+                |skill: &&Skill| Ok::<_, CommandError>(content(skill, &read(skill, Part::Body)?, &resources(skill)));
             skills.iter().map(wrap).collect::<Result<Vec<_>, _>>()?.join("\n\n")
         }
         PromptFormat::Manifest => {

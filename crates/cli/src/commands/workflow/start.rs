@@ -1,10 +1,13 @@
 //! `maestro workflow start`: begin a run, and say what is to be done first.
 
+use std::fmt::Write as _;
+
 use maestro_core::workflow::definition::Variable;
 use maestro_core::workflow::orders::orders;
 use maestro_core::workflow::pinned::Pinned;
-use maestro_core::workflow::{Type, Workflow};
-use maestro_engine::workflows::Workflows;
+use maestro_core::workflow::tool::Tool;
+use maestro_core::workflow::{FindingCode, Type, Workflow};
+use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::{Map, Value as Json, json};
 
 use super::turn;
@@ -18,15 +21,19 @@ use crate::screen::{clean, count};
 use crate::workshop;
 use crate::world::World;
 
-pub(super) fn run(workflows: &Workflows<'_>, args: &StartArgs, world: &World) -> Result<Reply, CommandError> {
-    let tool = turn::tool(&args.form, world)?;
+pub(super) fn run(
+    workflows: &Workflows<'_>,
+    args: &StartArgs,
+    tool: &Tool,
+    world: &World,
+) -> Result<Reply, CommandError> {
     if let (Some(parent), Some(ticket)) = (&args.parent, &args.ticket) {
         let client = Client::open(world)?;
         let body = json!({ "parent": { "run": parent, "ticket": ticket } });
-        return turn::told(&client, client.post("/api/runs", &body)?, &tool, world);
+        return turn::told(&client, client.post("/api/runs", &body)?, tool, world);
     }
     let begun = begin(workflows, &args.name, &args.params, tool.directory.as_deref(), world)?;
-    Ok(turn::told(&begun.client, begun.reply, &tool, world)?.with_notes(begun.notes))
+    Ok(turn::told(&begun.client, begun.reply, tool, world)?.with_notes(begun.notes))
 }
 
 /// A run that was begun.
@@ -46,17 +53,12 @@ pub(super) fn begin(
 ) -> Result<Begun, CommandError> {
     let loaded = workflows.find(name)?;
     let pinned = workflows.pinned(name)?;
-    let notes = if loaded.is_made_of_instructions() {
-        format!(
-            "note: {name} has instructions only, an old form; it is followed in one step. \
-             `maestro workflow convert {name}` prints a workflow to start from.\n",
-            name = clean(name)
-        )
-    } else {
-        String::new()
-    };
+    let notes = notes(&loaded);
     let params = match &loaded.workflow {
-        Some(workflow) => values(params, &workflow.params)?,
+        Some(workflow) => {
+            has_commands(name, workflow, world)?;
+            values(params, &workflow.params)?
+        }
         None => Map::new(),
     };
     consented(&pinned, world)?;
@@ -79,6 +81,37 @@ pub(super) fn begin(
     Ok(Begun { client, reply, notes })
 }
 
+/// What a person should know of a workflow when it begins.
+fn notes(loaded: &Loaded) -> String {
+    let name = clean(&loaded.source.name);
+    let mut notes = String::new();
+    if loaded.is_made_of_instructions() {
+        let _ = writeln!(
+            notes,
+            "note: {name} has instructions only, an old form; it is followed in one step. \
+             `maestro workflow convert {name}` prints a workflow to start from."
+        );
+    }
+    for finding in loaded.findings.iter().filter(|finding| finding.code == FindingCode::W05) {
+        let _ = writeln!(notes, "note: {name}: {} ({})", clean(&finding.message), clean(&finding.help));
+    }
+    notes
+}
+
+/// Refuses to begin what cannot come to its end, because a program is missing.
+fn has_commands(name: &str, workflow: &Workflow, world: &World) -> Result<(), CommandError> {
+    let has = |program: &String| {
+        program == "maestro" || world.program_dirs.iter().any(|directory| directory.join(program).is_file())
+    };
+    match workflow.requires.commands.iter().find(|program| !has(program)) {
+        None => Ok(()),
+        Some(missing) => {
+            Err(CommandError::invalid(format!("`{name}` needs the program `{missing}`, which is not here"))
+                .hint("install it, or put it on PATH"))
+        }
+    }
+}
+
 /// Refuses to begin what nobody has allowed to be executed; later, when a command is due, is too late to ask.
 fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
     let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
@@ -96,7 +129,10 @@ fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
 fn usage(name: &str, workflow: &Workflow) -> String {
     let needed = workflow.params.iter().filter(|param| param.required && param.default.is_none());
     let needed: Vec<String> = needed.map(|param| format!("--param {}=…", param.name)).collect();
-    format!("`maestro workflow start {name} {}`; `maestro workflow show {name}` tells what each means", needed.join(" "))
+    format!(
+        "`maestro workflow start {name} {}`; `maestro workflow show {name}` tells what each means",
+        needed.join(" ")
+    )
 }
 
 /// What was typed, as the types that are declared.

@@ -6,10 +6,13 @@ use super::{
     Directive, DispatchInfo, Expected, Finished, FinishedStatus, Progress, QuestionInfo, ResourceText, Round,
     RoundMode, StepInfo,
 };
-use crate::workflow::definition::{self, Agent, Dispatch, EndStatus, Gate, Mode, Part, Placed, Step, Task, Work, Workflow};
+use crate::workflow::definition::{
+    self, Agent, Dispatch, EndStatus, Gate, Mode, Part, Placed, Step, Task, Work, Workflow,
+};
 use crate::workflow::name::{Name, Outcome};
 use crate::workflow::run::{
-    Asked, Child, Choice, Definition, Effect, Frame, Item, ItemStatus, Position, Run, Scope, Status, Ticket, Wait, pending,
+    Asked, Child, Choice, Definition, Effect, Frame, Item, ItemStatus, Position, Run, Scope, Status, Ticket, Wait,
+    pending,
 };
 use crate::workflow::template::Template;
 use crate::workflow::value::{Field, Type, in_text};
@@ -182,9 +185,7 @@ impl Builder<'_> {
         let items = self.frame.reviews.get(&part.review)?;
         let shown: Vec<Json> = match part.part {
             Part::Decompose => return None,
-            Part::Verify => {
-                items.iter().filter(|item| item.status == ItemStatus::Todo).map(Item::to_look_at).collect()
-            }
+            Part::Verify => items.iter().filter(|item| item.status == ItemStatus::Todo).map(Item::to_look_at).collect(),
             Part::Fix => items.iter().filter(|item| item.status == ItemStatus::Fail).map(Item::to_mend).collect(),
         };
         (!shown.is_empty()).then(|| ("items".to_owned(), Json::Array(shown)))

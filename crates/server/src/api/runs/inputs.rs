@@ -17,12 +17,11 @@ use super::{OneRun, refused};
 use crate::api::{Failures, tagged};
 use crate::app::App;
 use crate::caller::Caller;
+use crate::drive::GRACE;
 use crate::error::ApiError;
 use crate::extract::{Expected, Nothing, Sent, required};
 use crate::wire::words::{Revision, RunUuid, Text};
 
-/// How long after its time a command is believed to be executed all the same, in milliseconds.
-const GRACE: i64 = 30_000;
 /// The longest time somebody may ask for, in seconds.
 const LONGEST: u32 = 24 * 60 * 60;
 
