@@ -9,9 +9,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use maestro_core::settings::Setting;
+use maestro_core::workflow::Workflow;
 use maestro_core::workflow::orders::orders;
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_skills::read_bounded;
+use maestro_skills::{Pack, read_bounded};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -120,6 +122,16 @@ impl Trust {
         self.consents.iter().any(|consent| consent.hash == hash)
     }
 
+    /// Whether a workflow may be executed: somebody consented to it, or nobody needs to.
+    pub fn allows_workflow(&self, definitions: &BTreeMap<String, PinnedText>) -> bool {
+        !needs_consent(definitions) || self.allows(&hash(definitions))
+    }
+
+    /// Whether checks may be run: the user's own always, a project's with consent.
+    pub fn allows_checks(&self, verify: &Setting<Vec<String>>) -> bool {
+        !verify.origin.comes_with_project() || self.allows(&config_hash(&verify.value))
+    }
+
     /// Adds a consent, unless it is there.
     pub fn add(&mut self, consent: Consent) -> Result<(), TrustError> {
         self.change(|consents| {
@@ -211,14 +223,37 @@ pub fn config_hash(verify: &[String]) -> String {
     hex(&hasher.finalize())
 }
 
+/// Whether anybody must consent before definitions are executed: they would execute something, and it did not come with
+/// the program, word for word.
+pub fn needs_consent(definitions: &BTreeMap<String, PinnedText>) -> bool {
+    let pack = Pack::builtin();
+    let is_built_in = |name: &str, text: &str| {
+        let files = match name.split_once('/') {
+            Some((skill, other)) => vec![format!("{skill}/workflows/{other}.yaml")],
+            None => vec![format!("{name}/workflow.yaml"), format!("{name}/skill.yaml")],
+        };
+        files.iter().any(|file| pack.file(file) == Some(text.as_bytes()))
+    };
+    let executes = |name: &str, kept: &PinnedText| own(name, kept).is_none_or(|main| !orders(&main).is_empty());
+    let foreign = definitions.iter().any(|(name, kept)| !is_built_in(name, &kept.text) && executes(name, kept));
+    // A built-in text says which file is executed, not what is in it.
+    foreign || !own_programs(definitions).is_empty()
+}
+
+/// One definition by itself; nothing where it is no sound one.
+fn own(name: &str, kept: &PinnedText) -> Option<Workflow> {
+    let pinned = Pinned { main: name.to_owned(), definitions: BTreeMap::from([(name.to_owned(), kept.clone())]) };
+    pinned.definition().ok().map(|definition| definition.main)
+}
+
 /// The files of skills' folders that definitions would execute, each once.
 pub fn own_programs(definitions: &BTreeMap<String, PinnedText>) -> Vec<PathBuf> {
     let mut programs = Vec::new();
     for (name, kept) in definitions {
-        let pinned = Pinned { main: name.clone(), definitions: BTreeMap::from([(name.clone(), kept.clone())]) };
-        let Ok(definition) = pinned.definition() else { continue };
-        let orders = orders(&definition.main);
-        programs.extend(orders.iter().filter_map(|order| Some(Path::new(&kept.folder).join(order.action.own_file()?))));
+        let Some(main) = own(name, kept) else { continue };
+        let files =
+            orders(&main).into_iter().filter_map(|order| Some(Path::new(&kept.folder).join(order.action.own_file()?)));
+        programs.extend(files);
     }
     programs.sort();
     programs.dedup();
@@ -279,6 +314,20 @@ mod tests {
     }
 
     #[test]
+    fn what_came_with_the_program_or_executes_nothing_needs_no_consent() {
+        let kept = |text: &str| PinnedText { text: text.into(), folder: "/s".into(), resources: BTreeMap::new() };
+        let pack = Pack::builtin();
+        let text = str::from_utf8(pack.file("session-start/workflow.yaml").unwrap()).unwrap();
+        let name = "session-start".to_owned();
+        let changed = text.replacen("maestro", "rm", 1);
+        assert!(!needs_consent(&BTreeMap::from([(name.clone(), kept(text))])));
+        assert!(needs_consent(&BTreeMap::from([(name.clone(), kept(&changed))])));
+        assert!(needs_consent(&BTreeMap::from([("other".to_owned(), kept(text))])));
+        let told = "name: a\ndescription: Says.\nsteps:\n  - {id: one, type: agent, next: {ok: end, fail: end}}\n";
+        assert!(!needs_consent(&BTreeMap::from([("a".to_owned(), kept(told)), (name, kept(text))])));
+    }
+
+    #[test]
     fn a_program_of_the_skill_is_part_of_what_is_trusted() {
         let dir = tempfile::tempdir().unwrap();
         let text = |command: &str| {
@@ -292,6 +341,7 @@ mod tests {
             BTreeMap::from([("a".to_owned(), kept)])
         };
         let plain = text("ls -l");
+        assert!(needs_consent(&plain) && needs_consent(&text("{skill_dir}/run.sh")));
         assert_eq!(hash(&plain), runs::hash(&plain));
         let own = text("{skill_dir}/run.sh");
         let absent = hash(&own);

@@ -46,6 +46,7 @@ mod skills_sync;
 mod skills_validate;
 mod tasks;
 mod track_file;
+mod trust;
 mod worker;
 mod workflow;
 mod workspace;
