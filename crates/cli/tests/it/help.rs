@@ -110,7 +110,7 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro workflow list --json     [{name, description, steps, path, sound}]
       maestro workflow show NAME --json {name, params, steps, start, …}: what a workflow consists of
       maestro workflow check --json    [{name, path, sound, findings}]: everything wrong with definitions
-      maestro workflow simulate NAME --json {ends, never_reached, never_taken, states, complete}
+      maestro workflow simulate NAME --json {ends, never_reached, never_taken, red_successes, states, complete}
       maestro config show --json       every setting with its origin
       maestro roles check --json       {ok, roles}: whether each role has the skills it needs
       maestro handoff list --json      what was passed from role to role; create, accept and complete answer the record
