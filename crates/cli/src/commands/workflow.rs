@@ -114,7 +114,8 @@ fn graph(workflows: &Workflows<'_>, name: &str, format: GraphFormat, world: &Wor
 
 fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {
     let definition = workflows.definition(name)?;
-    let Simulation { never_reached, never_taken, ends, states, complete } = simulate(&definition, Bounds::default());
+    let simulation = simulate(&definition, Bounds::default());
+    let Simulation { never_reached, never_taken, ends, red_successes, states, complete } = simulation;
     if world.json {
         let end = |end: &maestro_core::workflow::simulate::End| json!({"status": end.status, "step": end.step, "outcome": end.outcome});
         let way = |(step, outcome): &(_, _)| json!({"step": step, "outcome": outcome});
@@ -122,6 +123,7 @@ fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Rep
             "ends": ends.iter().map(end).collect::<Vec<_>>(),
             "never_reached": never_reached,
             "never_taken": never_taken.iter().map(way).collect::<Vec<_>>(),
+            "red_successes": red_successes.iter().map(end).collect::<Vec<_>>(),
             "states": states,
             "complete": complete,
         }));
@@ -140,6 +142,12 @@ fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Rep
         let _ = writeln!(text, "\nNever taken");
         for (step, outcome) in &never_taken {
             let _ = writeln!(text, "  `{}` of `{step}`", clean(outcome.as_str()));
+        }
+    }
+    if !red_successes.is_empty() {
+        let _ = writeln!(text, "\nSuccess although a check had failed");
+        for end in &red_successes {
+            let _ = writeln!(text, "  after `{}` with `{}`", end.step, clean(end.outcome.as_str()));
         }
     }
     let notes =
