@@ -45,7 +45,7 @@ pub(crate) enum WorkflowCommand {
         #[command(flatten)]
         form: FormArgs,
     },
-    /// Say what came of a directive, and print what is to be done next (--set sets a variable of the run)
+    /// Say what came of a directive, and print what is to be done next
     Report(ReportArgs),
     /// Answer a question of a run, and print what is to be done next
     Answer(AnswerArgs),

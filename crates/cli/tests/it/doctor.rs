@@ -30,7 +30,7 @@ fn a_healthy_project_has_no_problems() {
 
     Where skills are looked for
       .claude/skills                           1 skill folder
-      ~/.local/share/maestro/skills/builtin    3 skill folders
+      ~/.local/share/maestro/skills/builtin    19 skill folders
       and 15 more that are not there
 
     Problems
@@ -52,7 +52,7 @@ fn problems_come_with_place_and_help_and_fail_the_command() {
 
     Where skills are looked for
       .claude/skills                           2 skill folders
-      ~/.local/share/maestro/skills/builtin    3 skill folders
+      ~/.local/share/maestro/skills/builtin    19 skill folders
       and 15 more that are not there
 
     Problems

@@ -217,7 +217,7 @@ fn somebody_elses_directory_in_place_of_a_copy_is_left_alone() {
     assert!(sandbox.sync_dir().join("builtin/mine/SKILL.md").is_file());
     let listed = sandbox.maestro("skills list --json").json();
     let names: Vec<&str> = listed["skills"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["maestro-cli", "maestro-orchestrator", "maestro-worker"], "nothing else passes for Maestro's");
+    assert!(names.contains(&"maestro-cli") && !names.contains(&"mine"), "nothing else passes for Maestro's: {names:?}");
 }
 
 #[test]

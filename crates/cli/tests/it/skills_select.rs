@@ -61,13 +61,16 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     Merge the signed PDF forms into one
 
     Chosen
-      pdf-forms                     17.8  pdf 7.7, merge 5.8, forms 4.3
+      pdf-forms                     17.9  pdf 7.8, merge 5.9, forms 4.3
 
     Not chosen
-      maestro-orchestrator           2.5  merge 2.5  below 10.7
-      maestro-worker                 1.5  signed 1.5  below 10.7
+      session-end                    2.8  signed 2.8  below 11.6
+      session-start                  2.8  signed 2.8  below 11.6
+      decision-critic                2.5  forms 2.5  below 11.6
+      maestro-orchestrator           2.5  merge 2.5  below 11.6
+      maestro-worker                 1.5  signed 1.5  below 11.6
 
-    5 skills considered
+    21 skills considered
 
     Without Maestro
       Claude Code  pdf-forms: sees it
@@ -77,14 +80,16 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     $ maestro skills try Write a deployment note
     Write a deployment note
 
-    Chosen: none. No skill reaches 10.7, which is what a task that needs none looks like.
+    Chosen: none. No skill reaches 11.6, which is what a task that needs none looks like.
 
     Not chosen
-      kubernetes                     8.7  deployment 4.5, write 4.2  below 10.7
-      maestro-worker                 3.3  write 2.2, deployment 1.1  below 10.7
-      maestro-orchestrator           1.1  write 1.1  below 10.7
+      kubernetes                     8.5  deployment 4.5, write 4.0  below 11.6
+      handoff-workflow               7.3  write 4.3, note 3.0  below 11.6
+      writing-style                  5.2  write 5.2  below 11.6
+      prompt-engineer                3.9  write 3.9  below 11.6
+      planner                        3.6  write 3.6  below 11.6
 
-    5 skills considered
+    21 skills considered
     ");
 }
 
@@ -104,10 +109,10 @@ fn why_explains_one_skill_word_by_word() {
     let sandbox = toolbox();
     assert_snapshot!(sandbox.maestro_with(&["skills", "why", "pdf-forms", "Merge the PDF forms"]), @"
     $ maestro skills why pdf-forms Merge the PDF forms
-    pdf-forms scores 17.8, enough: a first choice needs 10.7
+    pdf-forms scores 17.9, enough: a first choice needs 11.6
 
-        7.7  pdf
-        5.8  merge
+        7.8  pdf
+        5.9  merge
         4.3  forms
     ");
     assert_snapshot!(sandbox.maestro_with(&["skills", "why", "kubernetes", "Merge the PDF forms"]), @"

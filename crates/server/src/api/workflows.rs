@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Asked;
 use crate::shelves::Freshness;
-use crate::wire::words::Id;
+use crate::wire::words::{Id, SkillName};
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -117,7 +117,7 @@ async fn list(State(app): State<App>, Asked(whose): Asked<Whose>) -> Result<Json
 }
 
 /// One workflow, by its name or alias
-#[utoipa::path(get, path = "/api/workflows/{name}", tag = "workflows", params(("name" = String, Path), Whose),
+#[utoipa::path(get, path = "/api/workflows/{name}", tag = "workflows", params(("name" = SkillName, Path), Whose),
     responses((status = 200, body = WorkflowJson), Failures))]
 async fn get(
     State(app): State<App>,
@@ -129,7 +129,7 @@ async fn get(
 
 /// One workflow that lies beside its skill's own
 #[utoipa::path(get, path = "/api/workflows/{skill}/{name}", tag = "workflows",
-    params(("skill" = String, Path), ("name" = String, Path), Whose),
+    params(("skill" = SkillName, Path), ("name" = SkillName, Path), Whose),
     responses((status = 200, body = WorkflowJson), Failures))]
 async fn beside(
     State(app): State<App>,
