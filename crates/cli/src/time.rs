@@ -1,44 +1,6 @@
 //! How is a moment written down? Milliseconds since 1970 as a date, in UTC.
 
-/// A moment, taken apart.
-struct Moment {
-    year: i64,
-    month: i64,
-    day: i64,
-    hour: i64,
-    minute: i64,
-    second: i64,
-    millisecond: i64,
-}
-
-impl Moment {
-    fn of(at: i64) -> Self {
-        const DAY: i64 = 24 * 60 * 60 * 1000;
-        let (days, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
-        let (year, month, day) = date(days);
-        Self {
-            year,
-            month,
-            day,
-            hour: rest / 3_600_000,
-            minute: rest / 60_000 % 60,
-            second: rest / 1000 % 60,
-            millisecond: rest % 1000,
-        }
-    }
-}
-
-/// The date of a number of days since 1970. Years are counted from March, so that leap days come last.
-fn date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
+use maestro_core::moment::Moment;
 
 /// As ISO 8601 has it: `2026-02-08T09:30:00.250Z`.
 pub(crate) fn iso(at: i64) -> String {

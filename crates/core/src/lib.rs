@@ -7,6 +7,7 @@ pub mod event;
 pub mod handoff;
 pub mod id;
 pub mod message;
+pub mod moment;
 pub mod notice;
 pub mod plan;
 pub mod problem;

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
 
+use crate::builtins::{self, Abilities};
 use crate::child::Spec;
 use crate::process::{self, Ended, How};
 use crate::sandbox::{Policy, Sandbox};
 
 pub(crate) use globs::expand;
-use programs::Whose;
 
 /// What an order may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,17 @@ impl Limits {
     }
 }
 
+/// What a program can reach besides its workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Nothing.
+    Workspace,
+    /// All of its repository: git, called by ourselves.
+    Repository,
+    /// Our data, and who we speak for: our own program.
+    Data,
+}
+
 /// Where orders of a run are carried out, and with what.
 #[derive(Debug, Clone)]
 pub struct Site {
@@ -61,6 +72,8 @@ pub struct Site {
     pub run: String,
     /// The environment of this process, of which programs are given a part.
     pub variables: BTreeMap<String, String>,
+    /// What whoever runs the workflow can do for us.
+    pub abilities: Abilities,
 }
 
 /// What came of an order.
@@ -91,6 +104,11 @@ impl Executor {
         Ok(Self { site })
     }
 
+    /// Where it carries out orders, and with what.
+    pub(crate) fn site(&self) -> &Site {
+        &self.site
+    }
+
     /// Carries out an order. Dropping the future ends whatever it started.
     ///
     /// The ticket says for which visit of which step it is.
@@ -102,27 +120,29 @@ impl Executor {
             },
             Order::Shell { script, env } => {
                 let arguments = vec!["-c".to_owned(), script.clone()];
-                self.run("sh", arguments, env, limits).await
+                self.run("sh", arguments, env, Reach::Workspace, limits).await
             }
-            Order::Builtin { builtin, .. } => {
-                Finish::Failed(format!("`{}` cannot be done at {ticket}", builtin.word())).into()
+            Order::Builtin { builtin, arguments } => {
+                builtins::perform(self, *builtin, arguments, ticket, limits).await.into()
             }
         }
     }
 
     /// Runs a program with these very arguments.
     pub(crate) async fn program(&self, program: &str, arguments: Vec<String>, limits: Limits) -> Executed {
-        self.run(program, arguments, &BTreeMap::new(), limits).await
+        let reach = if program == programs::OWN { Reach::Data } else { Reach::Workspace };
+        self.run(program, arguments, &BTreeMap::new(), reach, limits).await
     }
 
-    async fn run(
+    pub(crate) async fn run(
         &self,
         program: &str,
         arguments: Vec<String>,
         env: &BTreeMap<String, String>,
+        reach: Reach,
         limits: Limits,
     ) -> Executed {
-        let spec = match self.spec(program, arguments, env) {
+        let spec = match self.spec(program, arguments, env, reach) {
             Ok(spec) => spec,
             Err(reason) => return Finish::Failed(reason).into(),
         };
@@ -132,16 +152,22 @@ impl Executor {
         }
     }
 
-    fn spec(&self, program: &str, arguments: Vec<String>, env: &BTreeMap<String, String>) -> Result<Spec, String> {
+    fn spec(
+        &self,
+        program: &str,
+        arguments: Vec<String>,
+        env: &BTreeMap<String, String>,
+        reach: Reach,
+    ) -> Result<Spec, String> {
         let site = &self.site;
-        let whose = Whose::of(program);
-        let mut variables = environment::of_program(site, whose);
+        let mut variables = environment::of_program(site, reach);
         let file = programs::find(program, site, variables.get("PATH")).map_err(|error| error.to_string())?;
         let temporary = variables.get("TMPDIR").map(Path::new);
         let policy = Policy::usual(&site.workspace, temporary).allow(site.extra.iter().cloned());
-        let policy = match whose {
-            Whose::Ours => policy.allow(site.own.iter().cloned().chain([site.home.clone()])),
-            Whose::Theirs => policy.seal(site.home.clone()),
+        let policy = match reach {
+            Reach::Data => policy.allow(site.own.iter().cloned().chain([site.home.clone()])),
+            Reach::Workspace => policy.seal(site.home.clone()),
+            Reach::Repository => policy.with_repository(&site.workspace).seal(site.home.clone()),
         };
         variables.extend(env.iter().map(|(name, value)| (name.clone(), value.clone())));
         let argv = std::iter::once(program.to_owned()).chain(arguments).collect();
@@ -149,7 +175,7 @@ impl Executor {
     }
 
     /// The arguments with every pattern replaced by the files that match it.
-    async fn given(&self, arguments: &[Given]) -> Result<Vec<String>, String> {
+    pub(crate) async fn given(&self, arguments: &[Given]) -> Result<Vec<String>, String> {
         let mut words = Vec::new();
         for argument in arguments {
             match argument {

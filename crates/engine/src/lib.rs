@@ -1,6 +1,7 @@
 //! What drives a run? Definitions are found and pinned here, what they order is executed here, and nothing else starts
 //! a process.
 
+mod builtins;
 pub mod changes;
 pub mod child;
 mod conventions;
@@ -14,4 +15,5 @@ pub mod sandbox;
 pub mod trust;
 pub mod workflows;
 
+pub use builtins::Abilities;
 pub use execute::{Executed, Executor, Limits, Site};

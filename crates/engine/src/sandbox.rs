@@ -69,6 +69,15 @@ impl Policy {
         self
     }
 
+    /// The same, and all of the workspace's repository may be written to.
+    pub(crate) fn with_repository(mut self, workspace: &Path) -> Self {
+        if let Some(git) = GitPlaces::of(workspace) {
+            self.sealed.retain(|path| !path.starts_with(&git.shared));
+            self.writable.push(git.shared);
+        }
+        self
+    }
+
     /// The same, and this is out of reach.
     #[must_use]
     pub fn seal(mut self, path: PathBuf) -> Self {

@@ -1,5 +1,6 @@
 //! What happens when something is really executed, by a program that does its worst?
 
+mod builtins;
 mod confined;
 mod ended;
 mod given;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
-use maestro_engine::{Executed, Executor, Limits, Site};
+use maestro_engine::{Abilities, Executed, Executor, Limits, Site};
 use tempfile::TempDir;
 
 const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
@@ -58,6 +59,7 @@ impl Place {
             extra: Vec::new(),
             run: "run-1".to_owned(),
             variables: variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            abilities: Abilities::default(),
         }
     }
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Site;
-use super::programs::Whose;
+use super::{Reach, Site};
 
 /// Variables that programs need to find their way.
 const NAMES: [&str; 9] = ["PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"];
@@ -15,9 +14,9 @@ const SECRETS: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "_KEY"];
 const OURS: [&str; 3] = ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR"];
 
 /// The environment of a program; our own also speaks for the session that started it.
-pub(super) fn of_program(site: &Site, whose: Whose) -> BTreeMap<String, String> {
+pub(super) fn of_program(site: &Site, reach: Reach) -> BTreeMap<String, String> {
     let known = |name: &str| NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    let ours = |name: &str| whose == Whose::Ours && (name.starts_with("MAESTRO_") || OURS.contains(&name));
+    let ours = |name: &str| reach == Reach::Data && (name.starts_with("MAESTRO_") || OURS.contains(&name));
     let given = site.variables.iter().filter(|(name, value)| ours(name) || (known(name) && !is_secret(name, value)));
     let mut variables: BTreeMap<String, String> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
     // Whatever is on the path, `maestro` is the one that runs this.
@@ -63,13 +62,14 @@ mod tests {
             folders: Vec::new(),
             extra: Vec::new(),
             run: "r1".to_owned(),
+            abilities: crate::Abilities::default(),
             variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         };
-        let names = |whose| of_program(&site, whose).into_keys().collect::<Vec<_>>();
+        let names = |reach| of_program(&site, reach).into_keys().collect::<Vec<_>>();
         let usual = ["LC_ALL", "MAESTRO_API_URL", "MAESTRO_BIN", "MAESTRO_HOME", "MAESTRO_RUN_ID", "PATH"];
-        assert_eq!(names(Whose::Theirs), usual);
-        assert!(names(Whose::Ours).contains(&"MAESTRO_SESSION_TOKEN".to_owned()));
-        assert!(!names(Whose::Ours).contains(&"GITHUB_TOKEN".to_owned()));
-        assert_eq!(of_program(&site, Whose::Theirs)["PATH"], "/home/me/.maestro/bin:/bin");
+        assert_eq!(names(Reach::Workspace), usual);
+        assert!(names(Reach::Data).contains(&"MAESTRO_SESSION_TOKEN".to_owned()));
+        assert!(!names(Reach::Data).contains(&"GITHUB_TOKEN".to_owned()));
+        assert_eq!(of_program(&site, Reach::Workspace)["PATH"], "/home/me/.maestro/bin:/bin");
     }
 }

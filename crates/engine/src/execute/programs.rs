@@ -7,22 +7,7 @@ use std::{fs, io};
 use super::Site;
 
 /// The name of our own program.
-const OWN: &str = "maestro";
-
-/// Whose program it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// Our own.
-    Ours,
-    /// Somebody else's.
-    Theirs,
-}
-
-impl Whose {
-    pub(super) fn of(program: &str) -> Self {
-        if program == OWN { Self::Ours } else { Self::Theirs }
-    }
-}
+pub(super) const OWN: &str = "maestro";
 
 /// Why a name means no program.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,7 +38,7 @@ pub(super) fn put_on_path(site: &Site) -> io::Result<()> {
 
 /// The file to start. One that is named with its directory must lie in the workspace or in a skill's folder.
 pub(super) fn find(program: &str, site: &Site, path: Option<&String>) -> Result<PathBuf, NoProgram> {
-    if Whose::of(program) == Whose::Ours {
+    if program == OWN {
         return Ok(site.maestro.clone());
     }
     if !program.contains('/') {
@@ -115,6 +100,7 @@ mod tests {
             extra: Vec::new(),
             run: String::new(),
             variables: BTreeMap::new(),
+            abilities: crate::Abilities::default(),
         };
         program(&root.join("work/scripts/check"), 0o755);
         program(&root.join("work/plain"), 0o644);

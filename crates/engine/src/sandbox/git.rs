@@ -19,7 +19,7 @@ impl GitPlaces {
     /// Those of the repository a directory belongs to.
     ///
     /// A program may rewrite what lies in its workspace, and must not win a place by that: what the workspace points
-    /// to counts only if it is a linked workspace that points back.
+    /// to counts only if it is a linked workspace or a submodule that points back.
     pub(crate) fn of(workspace: &Path) -> Option<Self> {
         let workspace = workspace.canonicalize().ok()?;
         let dot_git = workspace.ancestors().map(|dir| dir.join(".git")).find(|path| path.symlink_metadata().is_ok())?;
@@ -29,10 +29,18 @@ impl GitPlaces {
         }
         let to = pointer(&dot_git).filter(|_| kind.is_file())?;
         let own = dot_git.parent()?.join(to.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
-        let back = own.join(pointer(&own.join("gitdir"))?.trim()).canonicalize().ok()?;
-        let worktrees = own.parent().filter(|parent| parent.ends_with("worktrees"))?;
-        let shared = worktrees.parent()?.to_owned();
-        (back == dot_git).then_some(Self { own, shared })
+        if let Some(back) = pointer(&own.join("gitdir")) {
+            let back = own.join(back.trim()).canonicalize().ok()?;
+            let worktrees = own.parent().filter(|parent| parent.ends_with("worktrees"))?;
+            let shared = worktrees.parent()?.to_owned();
+            return (back == dot_git).then_some(Self { own, shared });
+        }
+        // A submodule's part says in its configuration where the files are.
+        let config = pointer(&own.join("config"))?;
+        let mut settings = config.lines().filter_map(|line| line.trim().split_once('='));
+        let (_, back) = settings.find(|(name, _)| name.trim() == "worktree")?;
+        let back = own.join(back.trim()).canonicalize().ok()?;
+        (Some(back.as_path()) == dot_git.parent()).then(|| Self { own: own.clone(), shared: own })
     }
 
     /// What is shared, if it does not lie in the workspace itself.
@@ -69,6 +77,18 @@ mod tests {
     }
 
     #[test]
+    fn a_submodule_has_its_part_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git/modules/sub")).unwrap();
+        fs::create_dir(root.join("sub")).unwrap();
+        fs::write(root.join("sub/.git"), "gitdir: ../.git/modules/sub\n").unwrap();
+        fs::write(root.join(".git/modules/sub/config"), "[core]\n\tworktree = ../../../sub\n").unwrap();
+        let places = GitPlaces::of(&root.join("sub")).unwrap();
+        assert_eq!(places.elsewhere(&root.join("sub")), Some(root.join(".git/modules/sub")));
+    }
+
+    #[test]
     fn a_workspace_wins_no_place_by_pointing_at_it() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -76,6 +96,7 @@ mod tests {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         fs::write(root.join("w/.git"), format!("gitdir: {}\n", root.join("victim/worktrees/x").display())).unwrap();
+        fs::write(root.join("victim/worktrees/x/config"), "[core]\n\tworktree = ../../elsewhere\n").unwrap();
         std::os::unix::fs::symlink(root.join("victim"), root.join("linked/.git")).unwrap();
         assert_eq!(GitPlaces::of(&root.join("w")), None);
         assert_eq!(GitPlaces::of(&root.join("linked")), None);

@@ -1,0 +1,200 @@
+//! Do the built-ins do what they say, once, however often they are asked?
+
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+
+use maestro_core::workflow::definition::Builtin;
+use maestro_core::workflow::run::{Finish, Order, Ticket};
+use maestro_engine::{Executor, Limits, Site};
+use serde_json::{Value as Json, json};
+
+use super::{Place, exited, runtime};
+
+impl Place {
+    /// Makes the workspace a repository with one commit.
+    fn repository(&self) {
+        let config = "[user]\n\tname = A\n\temail = a@example.com\n[init]\n\tdefaultBranch = main\n";
+        fs::write(self.path("home/.gitconfig"), config).unwrap();
+        self.git(&["init", "--quiet"]);
+        fs::write(self.workspace().join("a"), "first\n").unwrap();
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "-m", "first"]);
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.args(arguments).current_dir(self.workspace()).env("HOME", self.path("home"));
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "{arguments:?} {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn builtin(&self, builtin: Builtin, arguments: &[(&str, &str)], ticket: &str, checks: &[&str]) -> Finish {
+        let mut site = self.site();
+        let checks: Vec<String> = checks.iter().map(|check| (*check).to_owned()).collect();
+        site.abilities.checks = Arc::new(move || Ok(checks.clone()));
+        site.abilities.now = Arc::new(|| 0);
+        let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let order = Order::Builtin { builtin, arguments };
+        let executor = Executor::new(site).unwrap();
+        runtime().block_on(executor.execute(&order, &Ticket::quoted(ticket), Limits::default())).finish
+    }
+
+    /// What a built-in answers that goes well.
+    fn done(&self, builtin: Builtin, arguments: &[(&str, &str)], ticket: &str) -> Json {
+        match self.builtin(builtin, arguments, ticket, &[]) {
+            Finish::Exited { code: 0, output } => serde_json::from_str(&output).unwrap(),
+            other => panic!("{builtin:?}: {other:?}"),
+        }
+    }
+
+    fn failed(&self, builtin: Builtin, arguments: &[(&str, &str)]) -> String {
+        match self.builtin(builtin, arguments, "t#1.n", &[]) {
+            Finish::Failed(reason) => reason,
+            other => panic!("{builtin:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_changed_is_committed_once_for_each_ticket() {
+    let place = Place::new();
+    place.repository();
+    // A hook of the repository's is never run.
+    let hook = place.workspace().join(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\ntouch \"$PWD/hooked\"\nexit 1\n").unwrap();
+    Command::new("chmod").arg("+x").arg(&hook).status().unwrap();
+    let commit = |ticket: &str| place.done(Builtin::GitCommit, &[("message", "Change\n\nWhy: because")], ticket);
+
+    let nothing = commit("c#1.a");
+    assert_eq!(nothing["changed"], json!(false));
+    fs::write(place.workspace().join("b"), "new\n").unwrap();
+    let made = commit("c#1.a");
+    assert_eq!(made["changed"], json!(true));
+    assert_eq!(place.git(&["log", "-1", "--format=%(trailers:key=Maestro-Ticket,valueonly)"]), "run-1/c#1.a");
+    // A crash right after it: the same visit makes no other commit, whatever changed since.
+    fs::write(place.workspace().join("c"), "later\n").unwrap();
+    assert_eq!(commit("c#1.a"), json!({ "commit": made["commit"], "changed": false }));
+    assert_eq!(commit("c#2.b")["changed"], json!(true));
+    assert_eq!(place.git(&["rev-list", "--count", "HEAD"]), "3");
+    assert!(!place.workspace().join("hooked").exists());
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_diff_shows_what_changed_and_what_is_new() {
+    let place = Place::new();
+    place.repository();
+    fs::write(place.workspace().join("a"), "second\n").unwrap();
+    fs::write(place.workspace().join("ü b"), "").unwrap();
+    let Finish::Exited { code: 0, output } = place.builtin(Builtin::GitDiff, &[], "t#1.n", &[]) else { panic!() };
+    assert!(output.contains("-first\n+second\n") && output.ends_with("new and not known to git: ü b\n"), "{output}");
+    assert_eq!(place.failed(Builtin::GitDiff, &[("base", "--output=owned")]), "git knows no `--output=owned`");
+    assert!(!place.workspace().join("owned").exists());
+}
+
+#[test]
+fn without_a_repository_git_says_so() {
+    let place = Place::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let executor = Executor::new(Site { workspace: elsewhere.path().to_owned(), ..place.site() }).unwrap();
+    for builtin in [Builtin::GitDiff, Builtin::GitCommit, Builtin::WorktreeOpen] {
+        let arguments = ["message", "name"].map(|name| (name.to_owned(), "x".to_owned()));
+        let order = Order::Builtin { builtin, arguments: arguments.into() };
+        let ticket = Ticket::quoted("t#1.n");
+        let finish = runtime().block_on(executor.execute(&order, &ticket, Limits::default())).finish;
+        assert!(matches!(&finish, Finish::Failed(reason) if reason.contains("not a git repository")), "{finish:?}");
+    }
+}
+
+#[test]
+fn a_worktree_is_opened_merged_and_closed_as_often_as_asked() {
+    let place = Place::new();
+    place.repository();
+    let open = || place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    let path = place.workspace().join(".maestro/worktrees/task-1");
+    let expected = |changed: bool| json!({ "path": path, "branch": "maestro/task-1", "changed": changed });
+    assert_eq!((open(), open()), (expected(true), expected(false)));
+    assert_eq!(place.git(&["status", "--porcelain"]), "", "worktrees are not part of the project");
+
+    fs::write(path.join("a"), "theirs\n").unwrap();
+    let close = || place.builtin(Builtin::WorktreeClose, &[("name", "task-1")], "x#1.a", &[]);
+    assert!(matches!(close(), Finish::Failed(reason) if reason.contains("contains modified or untracked files")));
+    let commit = ["-C", path.to_str().unwrap(), "commit", "--quiet", "--all", "-m", "theirs"];
+    place.git(&commit);
+    let merge = || place.done(Builtin::GitMerge, &[("branch", "maestro/task-1")], "m#1.a")["changed"].clone();
+    assert_eq!((merge(), merge()), (json!(true), json!(false)));
+    assert_eq!(fs::read_to_string(place.workspace().join("a")).unwrap(), "theirs\n");
+    let closed = |changed: bool| exited(0, &expected(changed).to_string());
+    assert_eq!((close(), close()), (closed(true), closed(false)));
+    // What is gone by hand is opened again, on the branch that stayed.
+    open();
+    fs::remove_dir_all(&path).unwrap();
+    assert_eq!(open(), expected(true));
+    for name in ["../up", "-x", ".hidden", "a/b", "a..b", "x.lock", ""] {
+        assert!(place.failed(Builtin::WorktreeOpen, &[("name", name)]).contains("name"), "{name}");
+    }
+}
+
+#[test]
+fn a_merge_that_contradicts_leaves_everything_as_it_was() {
+    let place = Place::new();
+    place.repository();
+    place.git(&["checkout", "--quiet", "-b", "other"]);
+    fs::write(place.workspace().join("a"), "other\n").unwrap();
+    place.git(&["commit", "--quiet", "--all", "-m", "other"]);
+    place.git(&["checkout", "--quiet", "main"]);
+    fs::write(place.workspace().join("a"), "main\n").unwrap();
+    place.git(&["commit", "--quiet", "--all", "-m", "main"]);
+    let reason = "`other` and what is here contradict each other in a";
+    assert_eq!(place.failed(Builtin::GitMerge, &[("branch", "other")]), reason);
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    // Also when the last one who tried died in the middle of it.
+    Command::new("git").args(["merge", "other"]).current_dir(place.workspace()).output().unwrap();
+    assert_eq!(place.failed(Builtin::GitCommit, &[("message", "x")]), "a merge has conflicts that nobody resolved yet");
+    assert_eq!(place.failed(Builtin::GitMerge, &[("branch", "other")]), reason);
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn checks_are_run_one_after_the_other_until_one_fails() {
+    let place = Place::new();
+    let verify = |checks: &[&str]| place.builtin(Builtin::Verify, &[], "v#1.a", checks);
+    assert!(matches!(verify(&[]), Finish::Failed(reason) if reason.starts_with("no checks are configured; ")));
+    assert_eq!(verify(&["true", "touch 'a b'"]), exited(0, r#"{"checks":["true","touch 'a b'"]}"#));
+    assert!(place.workspace().join("a b").exists());
+    let red = verify(&["true", "ls no-such-file", "touch never"]);
+    assert!(
+        matches!(&red, Finish::Failed(reason)
+        if reason.starts_with("`ls no-such-file` exited with 2:\n") && reason.contains("No such file")),
+        "{red:?}"
+    );
+    assert!(!place.workspace().join("never").exists());
+    assert_eq!(
+        verify(&["no-such-program"]),
+        Finish::Failed("`no-such-program`: there is no program `no-such-program` on the PATH".into())
+    );
+}
+
+#[test]
+fn what_reads_reads_the_workspace_only() {
+    let place = Place::new();
+    fs::write(place.workspace().join("PLAN.md"), "# Plan\n\n- [x] a\n- [ ] b with `rust`\n").unwrap();
+    let next = place.done(Builtin::PlanNext, &[("plan", "PLAN.md")], "p#1.a");
+    assert_eq!(
+        (&next["label"], &next["line_number"], &next["done"]),
+        (&json!("b with `rust`"), &json!(4), &json!(false))
+    );
+    let tick = [("plan", "PLAN.md"), ("line", "4"), ("text", "b with `rust`")];
+    assert_eq!(place.done(Builtin::PlanTick, &tick, "p#1.a")["changed"], json!(true));
+    assert_eq!(place.done(Builtin::PlanNext, &[("plan", "PLAN.md")], "p#1.a")["done"], json!(true));
+    let text = |builtin, arguments: &[(&str, &str)]| place.builtin(builtin, arguments, "t#1.n", &[]);
+    assert_eq!(text(Builtin::Now, &[]), exited(0, "1970-01-01T00:00:00Z"));
+    assert_eq!(text(Builtin::Exists, &[("path", "PLAN.md")]), exited(0, "true"));
+    assert_eq!(text(Builtin::Glob, &[("pattern", "*")]), exited(0, "PLAN.md"));
+    assert_eq!(place.failed(Builtin::ReadFile, &[("path", "../home")]), "`../home` lies outside the workspace");
+    assert_eq!(place.failed(Builtin::ReadFile, &[]), "`read_file` needs `path`");
+    assert_eq!(place.failed(Builtin::SkillsSelect, &[("task", "x")]), "no skills are known here");
+}

@@ -1,0 +1,149 @@
+//! How is what changed shown, committed and merged?
+//!
+//! Git is called as a program, with hooks and monitors off: what a repository brings is not run by us.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use maestro_core::workflow::run::Finish;
+use serde_json::{Value as Json, json};
+
+use super::{Job, Undone};
+use crate::execute::Reach;
+
+/// What every call of git is told first.
+const SAFE: [&str; 10] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "core.quotePath=false",
+];
+/// What a repository without a commit is compared with.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// The line of a commit's message that says for what it was made.
+const TRAILER: &str = "Maestro-Ticket";
+/// Among how many commits one that was made already is looked for.
+const LOOK_BACK: &str = "1000";
+
+impl Job<'_> {
+    /// What changed since a commit, or since the last one; files that git does not know yet by their names.
+    pub(super) async fn diff(&self) -> Result<String, Undone> {
+        let base = match self.given("base") {
+            Some(base) => self.commit_of(base).await?,
+            None => self.head().await?.unwrap_or_else(|| EMPTY_TREE.to_owned()),
+        };
+        let mut diff = self.git(&["diff", "--no-ext-diff", "--no-textconv", "--no-color", &base, "--"]).await?;
+        let unknown = self.git(&["ls-files", "--others", "--exclude-standard"]).await?;
+        for name in unknown.lines() {
+            let _ = writeln!(diff, "new and not known to git: {name}");
+        }
+        Ok(diff)
+    }
+
+    /// Commits all that changed, once for each visit of the step.
+    pub(super) async fn commit(&self) -> Result<Json, Undone> {
+        let message = self.needed("message")?;
+        let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
+        let ticket = format!("{}/{}", self.executor.site().run, self.ticket.as_str());
+        if let Some(made) = self.made_for(&ticket).await? {
+            return Ok(said(Some(made), false));
+        }
+        let open = self.git(&["ls-files", "--unmerged"]).await?;
+        if !open.trim().is_empty() {
+            return Err(Undone::Failed("a merge has conflicts that nobody resolved yet".to_owned()));
+        }
+        self.git(&["add", "--all"]).await?;
+        if self.git(&["diff", "--cached", "--name-only"]).await?.trim().is_empty() {
+            return Ok(said(self.head().await?, false));
+        }
+        let trailer = format!("--trailer={TRAILER}: {ticket}");
+        self.git(&["commit", "--quiet", "--no-verify", &format!("--message={message}"), &trailer]).await?;
+        Ok(said(self.head().await?, true))
+    }
+
+    /// Merges a branch into the one that is checked out; what was merged stays so.
+    pub(super) async fn merge(&self) -> Result<Json, Undone> {
+        let branch = self.needed("branch")?;
+        let theirs = self.commit_of(branch).await?;
+        // We may have died in the middle of this very merge.
+        if self.git(&["rev-parse", "--verify", "--quiet", "MERGE_HEAD"]).await.is_ok_and(|head| head.trim() == theirs) {
+            self.git(&["merge", "--abort"]).await?;
+        }
+        let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
+        let before = self.head().await?;
+        if self.git(&["merge-base", "--is-ancestor", &theirs, "HEAD"]).await.is_ok() {
+            return Ok(said(before, false));
+        }
+        let message = format!("Merge {branch}");
+        let merged = self.git(&["merge", "--quiet", "--no-edit", "--no-verify", "-m", &message, &theirs]).await;
+        let Err(undone) = merged else { return Ok(said(self.head().await?, true)) };
+        let conflicts = self.git(&["diff", "--name-only", "--diff-filter=U"]).await.unwrap_or_default();
+        let conflicts: Vec<&str> = conflicts.lines().collect();
+        if conflicts.is_empty() {
+            return Err(undone);
+        }
+        self.git(&["merge", "--abort"]).await?;
+        Err(Undone::Failed(format!("`{branch}` and what is here contradict each other in {}", conflicts.join(", "))))
+    }
+
+    /// The commit that was made for a ticket.
+    async fn made_for(&self, ticket: &str) -> Result<Option<String>, Undone> {
+        if self.head().await?.is_none() {
+            return Ok(None);
+        }
+        let format = format!("--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)");
+        let log = self.git(&["log", "-n", LOOK_BACK, &format]).await?;
+        let made = log.lines().filter_map(|line| line.split_once(' ')).find(|(_, tickets)| tickets.trim() == ticket);
+        Ok(made.map(|(commit, _)| commit.to_owned()))
+    }
+
+    /// The commit that is checked out; nothing before the first one.
+    pub(super) async fn head(&self) -> Result<Option<String>, Undone> {
+        match self.git(&["rev-parse", "--verify", "--quiet", "HEAD"]).await {
+            Ok(head) => Ok(Some(head.trim().to_owned())),
+            // Whether this is a repository at all is told by another question.
+            Err(Undone::Failed(_)) => self.git(&["rev-parse", "--git-dir"]).await.map(|_| None),
+            Err(undone) => Err(undone),
+        }
+    }
+
+    /// The commit that a name stands for; no name is an option.
+    pub(super) async fn commit_of(&self, name: &str) -> Result<String, Undone> {
+        let asked = format!("{name}^{{commit}}");
+        let found = self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]).await;
+        match found {
+            Ok(commit) => Ok(commit.trim().to_owned()),
+            Err(Undone::Failed(_)) => {
+                self.git(&["rev-parse", "--git-dir"]).await?;
+                Err(Undone::Failed(format!("git knows no `{name}`")))
+            }
+            Err(undone) => Err(undone),
+        }
+    }
+
+    /// Calls git in the workspace, and returns what it printed.
+    pub(super) async fn git(&self, arguments: &[&str]) -> Result<String, Undone> {
+        let env = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("LC_ALL", "C")];
+        let env: BTreeMap<String, String> =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let words = SAFE.iter().chain(arguments).map(|word| (*word).to_owned()).collect();
+        match self.executor.run("git", words, &env, Reach::Repository, self.limits).await.finish {
+            Finish::Exited { code: 0, output } => Ok(output),
+            Finish::Exited { code, output } => {
+                let what = arguments.first().copied().unwrap_or_default();
+                Err(Undone::Failed(match output.trim() {
+                    "" => format!("`git {what}` exited with {code}"),
+                    output => format!("`git {what}`: {output}"),
+                }))
+            }
+            Finish::Failed(reason) => Err(Undone::Failed(reason)),
+            Finish::TimedOut => Err(Undone::TimedOut),
+        }
+    }
+}

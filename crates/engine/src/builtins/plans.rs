@@ -1,0 +1,122 @@
+//! Which task of a plan is next, and how is one ticked?
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use maestro_core::plan::{self, Status};
+use maestro_skills::read_bounded;
+use serde_json::{Value as Json, json};
+
+use super::files::inside;
+
+/// How large a plan may be.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The next open task; `done` says that there is none.
+pub(super) fn next(workspace: &Path, path: &str) -> Result<Json, String> {
+    let (_, text) = text(workspace, path)?;
+    let plan = plan::parse(&text);
+    let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
+    Ok(match plan::select_task(&plan) {
+        Some(task) => json!({
+            "done": false,
+            "label": task.label,
+            "line_number": task.line_number,
+            "section": task.section.unwrap_or_default(),
+            "skill_hints": task.skill_hints,
+            "open": open,
+        }),
+        None => json!({
+            "done": true, "label": "", "line_number": 0, "section": "", "skill_hints": [], "open": 0,
+        }),
+    })
+}
+
+/// Ticks the task that stands at a line and says just this. One that is ticked stays so.
+pub(super) fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, String> {
+    let (file, text) = text(workspace, path)?;
+    let plan = plan::parse(&text);
+    let task = plan.tasks.iter().find(|task| task.line_number == line);
+    let task = task.ok_or_else(|| format!("line {line} of `{path}` is no task"))?;
+    if one_line(&task.label) != one_line(label) {
+        return Err(format!("line {line} of `{path}` says `{}`, not `{label}`", task.label));
+    }
+    let said = |changed: bool| json!({ "line_number": line, "label": task.label, "changed": changed });
+    match task.status {
+        Status::Done | Status::Reviewed => return Ok(said(false)),
+        Status::Open => {}
+        Status::Deferred | Status::Optional | Status::Other(_) => {
+            return Err(format!("line {line} of `{path}` is not open"));
+        }
+    }
+    let ticked = with_tick(&text, line, task.column).ok_or_else(|| format!("line {line} of `{path}` has no box"))?;
+    let is_done = |task: &plan::PlanTask| task.line_number == line && task.status == Status::Done;
+    if !plan::parse(&ticked).tasks.iter().any(is_done) {
+        return Err(format!("line {line} of `{path}` cannot be ticked"));
+    }
+    replace(&file, &ticked).map_err(|error| format!("`{path}` cannot be written: {error}"))?;
+    Ok(said(true))
+}
+
+/// The text with the box at a place ticked; its column does not count a byte order mark.
+fn with_tick(text: &str, line: usize, column: usize) -> Option<String> {
+    let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let mark = if line == 1 && text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let at = start + mark + column - 1;
+    let rest = text.get(at..)?.strip_prefix("[ ]")?;
+    Some(format!("{}[x]{rest}", &text[..at]))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn text(workspace: &Path, path: &str) -> Result<(PathBuf, String), String> {
+    let file = inside(workspace, path)?.filter(|file| file.is_file());
+    let file = file.ok_or_else(|| format!("there is no plan `{path}`"))?;
+    let contents = read_bounded(&file, MAX_BYTES).map_err(|error| format!("`{path}` cannot be read: {error}"))?;
+    if contents.cut {
+        return Err(format!("the plan `{path}` has more than {MAX_BYTES} bytes"));
+    }
+    let text = String::from_utf8(contents.bytes).map_err(|_| format!("the plan `{path}` is not UTF-8 text"))?;
+    Ok((file, text))
+}
+
+/// Writes a file in place of the one that is there, in one step; it keeps its permissions.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let permissions = fs::metadata(path)?.permissions();
+    let mut temporary = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.as_file().set_permissions(permissions)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map(drop).map_err(|error| error.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "\u{feff}- [ ] first\n  - [ ] inner *task*\r\n- [x] done\n- [ ]? maybe\n";
+
+    #[test]
+    fn the_next_task_is_ticked_once_and_only_where_it_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = dir.path().join("PLAN.md");
+        fs::write(&plan, PLAN).unwrap();
+        let read = || fs::read_to_string(&plan).unwrap();
+        let next = |key: &str| next(dir.path(), "PLAN.md").unwrap()[key].clone();
+        let tick = |line, label: &str| tick(dir.path(), "PLAN.md", line, label);
+        assert_eq!((next("label"), next("line_number"), next("open")), (json!("inner *task*"), json!(2), json!(2)));
+        let wrong = "line 2 of `PLAN.md` says `inner *task*`, not `other`".to_owned();
+        assert_eq!(tick(2, "other"), Err(wrong));
+        assert!(tick(7, "inner *task*").is_err() && tick(4, "maybe").is_err());
+        assert_eq!(read(), PLAN);
+        assert_eq!(tick(2, "inner  *task*").unwrap()["changed"], json!(true));
+        assert_eq!(tick(2, "inner *task*").unwrap()["changed"], json!(false));
+        assert_eq!(read(), PLAN.replace("  - [ ] inner", "  - [x] inner"));
+        assert_eq!(tick(1, "first").unwrap()["changed"], json!(true));
+        assert!(read().starts_with("\u{feff}- [x] first\n"));
+        assert_eq!(next("done"), json!(true));
+    }
+}
