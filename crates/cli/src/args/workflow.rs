@@ -36,11 +36,11 @@ pub(crate) enum WorkflowCommand {
         /// The workflow's name
         name: String,
     },
-    /// Draw a workflow: mermaid, dot
+    /// Draw a workflow: mermaid, dot, svg
     Graph {
         /// The workflow's name
         name: String,
-        /// What it is written in: mermaid, dot
+        /// What it is written in: mermaid, dot, svg
         #[arg(long, value_name = "FORMAT", default_value = "mermaid")]
         #[arg(hide_default_value = true, hide_possible_values = true)]
         format: GraphFormat,
@@ -54,4 +54,6 @@ pub(crate) enum GraphFormat {
     Mermaid,
     /// Graphviz
     Dot,
+    /// A picture
+    Svg,
 }

@@ -3,9 +3,10 @@
 mod check;
 mod show;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use maestro_core::workflow::draw::{Notation, draw};
+use maestro_core::workflow::draw::{Notation, draw, svg};
 use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
 use serde_json::json;
 
@@ -71,11 +72,11 @@ fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError>
 
 fn graph(workflows: &Workflows<'_>, name: &str, format: GraphFormat, world: &World) -> Result<Reply, CommandError> {
     let definition = workflows.definition(name)?;
-    let notation = match format {
-        GraphFormat::Mermaid => Notation::Mermaid,
-        GraphFormat::Dot => Notation::Dot,
+    let text = match format {
+        GraphFormat::Mermaid => draw(&definition.main, Notation::Mermaid, None),
+        GraphFormat::Dot => draw(&definition.main, Notation::Dot, None),
+        GraphFormat::Svg => svg(&definition.main, None, &BTreeMap::new()),
     };
-    let text = draw(&definition.main, notation, None);
     if world.json { Reply::json(&json!({ "graph": text })) } else { Ok(Reply::text(text)) }
 }
 
