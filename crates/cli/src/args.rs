@@ -21,7 +21,9 @@ pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
 };
-pub(crate) use workflow::{GraphFormat, WorkflowArgs, WorkflowCommand};
+pub(crate) use workflow::{
+    AnswerArgs, FormArgs, GraphFormat, ReportArgs as RunReportArgs, RunArgs, StartArgs, WorkflowArgs, WorkflowCommand,
+};
 
 pub(crate) use work::{
     BlockedArgs, CommandsArgs, CompleteArgs, ProjectArgs, ProjectCommand, QueueArgs, QueueCommand, ReportArgs,
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     /// List, check, draw and simulate workflows
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Workflow(WorkflowArgs),
+    /// Show what would be executed here, and allow it
+    Trust(TrustArgs),
     /// Start the server
     Up(UpArgs),
     /// Tell how the work goes, and hear what changed
@@ -224,6 +228,23 @@ pub(crate) enum ConfigCommand {
         /// Which one
         key: String,
     },
+}
+
+/// Options of `maestro trust`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Workflows to allow; without any, what is allowed and what is not
+    #[arg(value_name = "WORKFLOW", conflicts_with = "revoke")]
+    pub(crate) names: Vec<String>,
+    /// Allow the checks that this project's config names
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) config: bool,
+    /// Take back what was allowed, by its name or hash
+    #[arg(long, value_name = "NAME|HASH")]
+    pub(crate) revoke: Vec<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 /// Options of `maestro completions`.

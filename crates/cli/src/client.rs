@@ -109,6 +109,23 @@ impl Client {
         self.call(&Method::GET, path, None, Again::Safe)
     }
 
+    /// Waits for something that itself asks and sends.
+    pub(crate) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// Asks for something while other things go on.
+    pub(crate) async fn ask_for<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
+        let (answer, _) = self.asked(&Method::GET, path, None, Again::Safe).await?;
+        understood(path, &answer)
+    }
+
+    /// Sends something while other things go on.
+    pub(crate) async fn send_to<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CommandError> {
+        let (answer, _) = self.asked(&Method::POST, path, Some(body), Again::ByKey).await?;
+        understood(path, &answer)
+    }
+
     /// Asks for a whole list, however many parts it comes in.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Json>, CommandError> {
         let mut items = Vec::new();
@@ -158,7 +175,6 @@ impl Client {
         understood(path, &answer)
     }
 
-    /// Asks, and asks again as long as that is safe and there is hope.
     fn ask(
         &self,
         method: &Method,
@@ -166,26 +182,35 @@ impl Client {
         body: Option<&Json>,
         again: Again,
     ) -> Result<(Vec<u8>, Option<String>), CommandError> {
+        self.runtime.block_on(self.asked(method, path, body, again))
+    }
+
+    /// Asks, and asks again as long as that is safe and there is hope.
+    async fn asked(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Json>,
+        again: Again,
+    ) -> Result<(Vec<u8>, Option<String>), CommandError> {
         let key = (again == Again::ByKey).then(|| uuid::Uuid::now_v7().to_string());
-        self.runtime.block_on(async {
-            let mut tries = self.patience.tries();
-            loop {
-                let mut request = self.request(method, path, body)?;
-                if let Some(key) = key.as_ref().and_then(|key| header::HeaderValue::from_str(key).ok()) {
-                    request.headers_mut().insert("idempotency-key", key);
-                }
-                let failed = match self.answer(request).await {
-                    Ok(answer) => return Ok(answer),
-                    Err(failed) => failed,
-                };
-                let hopeful = matches!(self.link, Link::Remote(_)) && failed.may_pass();
-                let safe = again != Again::Never || failed.was_not_sent();
-                match tries.next().filter(|_| hopeful && safe) {
-                    Some(pause) => tokio::time::sleep(pause).await,
-                    None => return Err(failed),
-                }
+        let mut tries = self.patience.tries();
+        loop {
+            let mut request = self.request(method, path, body)?;
+            if let Some(key) = key.as_ref().and_then(|key| header::HeaderValue::from_str(key).ok()) {
+                request.headers_mut().insert("idempotency-key", key);
             }
-        })
+            let failed = match self.answer(request).await {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            let hopeful = matches!(self.link, Link::Remote(_)) && failed.may_pass();
+            let safe = again != Again::Never || failed.was_not_sent();
+            match tries.next().filter(|_| hopeful && safe) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Err(failed),
+            }
+        }
     }
 
     async fn answer(&self, request: Request<Body>) -> Result<(Vec<u8>, Option<String>), CommandError> {
@@ -351,6 +376,7 @@ fn local(store: Store, retention: i64, world: &World) -> Options {
         clock: database::clock(),
         retention,
         shelves: shelves::once(world),
+        workshop: None,
     }
 }
 
@@ -415,8 +441,10 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
         status if status.is_server_error() => {
             CommandError::server(message).hint("`maestro db check` looks at the database")
         }
+        StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => CommandError::refused(message),
         _ => CommandError::invalid(message),
-    })
+    }
+    .with_details(&body["details"]))
 }
 
 /// Where to find what there is, by what there is not.
@@ -425,6 +453,7 @@ fn where_to_look(message: &str) -> &'static str {
         Some("Task" | "Parent") => "`maestro task list --all` shows the tasks of a project",
         Some("Session") => "`maestro session list --all` shows the sessions of a project",
         Some("Project") => "`maestro project list` shows all projects",
+        Some("Run") => "`maestro workflow runs` shows the runs of a project",
         _ => "check the id, and with `maestro whoami` whom you speak to",
     }
 }

@@ -1,6 +1,7 @@
 //! Which command is it? One file for each.
 
 mod allowed;
+pub(crate) mod child;
 mod completions;
 mod config;
 mod db;
@@ -25,6 +26,7 @@ mod status;
 mod subtask;
 mod task;
 mod track_file;
+mod trust;
 mod up;
 mod update;
 mod version;
@@ -48,6 +50,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Prompt(args)) => prompt::run(args, world),
         Some(Command::Plan(args)) => plan::run(args, world),
         Some(Command::Workflow(args)) => workflow::run(args, world),
+        Some(Command::Trust(args)) => trust::run(args, world),
         Some(Command::Up(args)) => up::run(args, world),
         Some(Command::Update(args)) => update::run(args, world),
         Some(Command::Info) => info::run(world),

@@ -41,6 +41,8 @@ impl From<Exit> for ExitCode {
 pub(crate) enum Kind {
     /// The user asked for something that cannot be done.
     Invalid,
+    /// Things are not as the caller thinks.
+    Refused,
     /// What was named does not exist.
     NotFound,
     /// A configuration file is wrong.
@@ -64,7 +66,7 @@ pub(crate) enum Kind {
 impl Kind {
     fn word(self) -> &'static str {
         match self {
-            Self::Invalid => "invalid_request",
+            Self::Invalid | Self::Refused => "invalid_request",
             Self::NotFound => "resource_not_found",
             Self::Config => "invalid_config",
             Self::Io => "io_error",
@@ -84,15 +86,22 @@ pub(crate) struct CommandError {
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
+    /// What the server added for programs.
+    told: Option<Json>,
 }
 
 impl CommandError {
     fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new() }
+        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new(), told: None }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(Kind::Invalid, message)
+    }
+
+    /// Things are not as the caller thinks.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, message)
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
@@ -175,6 +184,22 @@ impl CommandError {
         self
     }
 
+    /// Adds what the server says for programs.
+    pub(crate) fn with_details(mut self, details: &Json) -> Self {
+        self.told = Some(details.clone()).filter(|details| !details.is_null());
+        self
+    }
+
+    /// What the server added for programs, by its name.
+    pub(crate) fn detail(&self, name: &str) -> Option<&Json> {
+        self.told.as_ref()?.get(name)
+    }
+
+    /// Whether things are not as the caller thought.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.kind == Kind::Refused
+    }
+
     /// What went wrong, in a line.
     pub(crate) fn message(&self) -> &str {
         &self.message
@@ -200,7 +225,13 @@ impl CommandError {
             Kind::NotFound => Exit::NotFound,
             Kind::Unreachable | Kind::Network => Exit::Network,
             Kind::Forbidden => Exit::Forbidden,
-            Kind::Invalid | Kind::Config | Kind::Io | Kind::NoContext | Kind::Server | Kind::Internal => Exit::Failed,
+            Kind::Invalid
+            | Kind::Refused
+            | Kind::Config
+            | Kind::Io
+            | Kind::NoContext
+            | Kind::Server
+            | Kind::Internal => Exit::Failed,
         }
     }
 

@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Skills", &["skills", "roles"]),
     ("Work", &["project", "task", "plan", "prompt", "workflow"]),
     ("Watch and steer", &["status", "session", "say", "handoff", "events"]),
-    ("More", &["db", "config", "version", "completions", "help"]),
+    ("More", &["trust", "db", "config", "version", "completions", "help"]),
 ];
 
 /// What only agents call; `maestro help agent` tells of it, the overview does not.
@@ -102,7 +102,13 @@ Skills, plans and settings.
   maestro workflow list --json     [{name, description, steps, path, sound}]
   maestro workflow show NAME --json {name, params, steps, start, …}: what a workflow consists of
   maestro workflow check --json    [{name, path, sound, findings}]: everything wrong with definitions
-  maestro workflow simulate NAME --json {ends, never_reached, never_taken, states, complete}
+  maestro workflow start NAME      begin a run; prints what is to be done first and how to report it
+  maestro workflow next RUN        what is to be done now, again; after a crash, in another tool, on another machine
+  maestro workflow report RUN …    what came of it; prints what is to be done next (--format json: the directive)
+  maestro workflow answer RUN …    what the user said to a question
+  maestro workflow runs --json     [{id, workflow, status, waiting, step, …}]
+  maestro workflow simulate NAME --json {ends, never_reached, never_taken, red_successes, states, complete}
+  maestro trust --json             {consents, here}: what may be executed here; only a person can allow more
   maestro config show --json       every setting with its origin
   maestro roles check --json       {ok, roles}: whether each role has the skills it needs
   maestro handoff list --json      what was passed from role to role; create, accept and complete answer the record

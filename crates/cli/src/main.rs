@@ -18,7 +18,9 @@ mod index;
 mod packs;
 mod permissions;
 mod plans;
+mod progress;
 mod reply;
+mod runs;
 mod screen;
 mod shelves;
 mod time;
@@ -28,6 +30,7 @@ mod waiting;
 mod wire;
 mod worker;
 mod workflows;
+mod workshop;
 mod world;
 
 use std::process::ExitCode;
@@ -39,6 +42,9 @@ use screen::Paint;
 use world::World;
 
 fn main() -> ExitCode {
+    if let Some(ended) = commands::child::run() {
+        return ended;
+    }
     let cli = match Cli::from_command_line() {
         Typed::Command(cli) => cli,
         Typed::Help(text) => return reply::print(Reply::text(text)),

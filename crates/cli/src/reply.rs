@@ -66,6 +66,12 @@ impl Reply {
     }
 }
 
+/// Prints something at once, for commands that go on.
+pub(crate) fn show(text: &str) -> Result<(), CommandError> {
+    answer(|out| out.write_all(text.as_bytes()))
+        .map_err(|error| CommandError::io("the output cannot be written", &error).hint("check where it goes to"))
+}
+
 /// Prints a reply. A reader that has gone away is no failure; output that is lost in any other way is.
 pub(crate) fn print(reply: Reply) -> ExitCode {
     let printed = match reply.stdout {

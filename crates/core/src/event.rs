@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::id::{HandoffId, MessageId, ProjectId, SessionId, TaskId};
 use crate::session::SessionStatus;
 use crate::task::TaskStatus;
+use crate::workflow::RunEvent;
 
 pub use skills::{
     Ranked, SelectedSkill, SelectionDetail, SkillMetrics, SkillSelection, SkillsDiscovered, SkillsLoadFailed,
@@ -29,6 +30,12 @@ impl RunId {
     /// The id with this value; making a fresh one is up to whoever has a clock.
     pub fn new(value: Uuid) -> Self {
         Self(value)
+    }
+}
+
+impl From<RunId> for Uuid {
+    fn from(id: RunId) -> Self {
+        id.0
     }
 }
 
@@ -143,6 +150,9 @@ pub enum Event {
     /// The other role finished it.
     #[serde(rename = "handoff:completed")]
     HandoffCompleted(HandoffFact),
+    /// Something happened to a run: `run:…`.
+    #[serde(untagged)]
+    Run(RunEvent),
 }
 
 impl Event {
@@ -283,5 +293,9 @@ mod tests {
         assert_eq!(serde_json::from_str::<TimelineFact>(&payload).unwrap(), fact);
         let deleted = Event::ProjectDeleted(Named { id: ProjectId::make(1, 1), name: "shop".into() });
         assert_eq!(deleted.to_log().unwrap().0, "project:deleted");
+        let (name, payload) = Event::Run(RunEvent::Paused {}).to_log().unwrap();
+        assert_eq!((name.as_str(), payload.as_str()), ("run:paused", "{}"));
+        let read: Event = serde_json::from_str(r#"{"type": "run:paused", "payload": {}}"#).unwrap();
+        assert_eq!(read, Event::Run(RunEvent::Paused {}));
     }
 }

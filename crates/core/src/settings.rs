@@ -83,6 +83,13 @@ pub enum Origin {
     Flag,
 }
 
+impl Origin {
+    /// Whether a checked-out project set it, rather than the user.
+    pub fn comes_with_project(&self) -> bool {
+        matches!(self, Self::File { author: Author::Project, .. })
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -151,6 +158,8 @@ pub struct Settings {
     pub task_when_done: Setting<WhenDone>,
     /// See [`Key::EventRetentionDays`].
     pub event_retention_days: Setting<u32>,
+    /// See [`Key::Verify`].
+    pub verify: Setting<Vec<String>>,
     /// See [`Key::Auth`].
     pub auth: Setting<Auth>,
 }
@@ -197,6 +206,7 @@ impl Settings {
             session_silence_minutes: default(15),
             task_when_done: default(WhenDone::Complete),
             event_retention_days: default(30),
+            verify: default(Vec::new()),
             auth: default(Auth::Local),
         }
     }
@@ -290,6 +300,7 @@ impl Settings {
                 set!(task_when_done, raw.choice(&words));
             }
             Key::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
+            Key::Verify => set!(verify, raw.commands()),
             Key::Auth => set!(auth, raw.choice(&[("local", Auth::Local), ("required", Auth::Required)])),
         }
         Ok(())
@@ -326,6 +337,7 @@ impl Settings {
             Key::SessionSilenceMinutes => plain(&self.session_silence_minutes),
             Key::TaskWhenDone => plain(&self.task_when_done),
             Key::EventRetentionDays => plain(&self.event_retention_days),
+            Key::Verify => plain(&self.verify),
             Key::Auth => plain(&self.auth),
         }
     }

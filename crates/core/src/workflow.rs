@@ -13,6 +13,7 @@ pub mod load;
 mod missing;
 pub mod name;
 mod names;
+pub mod orders;
 pub mod pinned;
 pub mod render;
 mod reviews;
@@ -25,6 +26,7 @@ pub mod tool;
 mod types;
 pub mod value;
 mod warnings;
+pub mod words;
 
 pub use condition::Condition;
 pub use definition::Workflow;

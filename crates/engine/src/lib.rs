@@ -1,2 +1,17 @@
 //! What drives a run? Definitions are found and pinned here, what they order is executed here, and nothing else starts
 //! a process.
+
+pub mod changes;
+pub mod child;
+mod conventions;
+pub mod drive;
+pub mod execute;
+pub mod identity;
+pub mod instructed;
+mod process;
+pub mod runs;
+pub mod sandbox;
+pub mod trust;
+pub mod workflows;
+
+pub use execute::{Executed, Executor, Limits, Site};

@@ -11,10 +11,12 @@ mod projects;
 mod prompts;
 mod queue;
 mod reports;
+mod runs;
 mod sessions;
 mod skills;
 mod steering;
 mod tasks;
+mod workflows;
 
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -55,6 +57,8 @@ pub(crate) fn routes() -> Router<App> {
         .merge(events::routes())
         .merge(skills::routes())
         .merge(prompts::routes())
+        .merge(workflows::routes())
+        .merge(runs::routes())
         .merge(live::routes())
 }
 
@@ -75,6 +79,8 @@ fn derived() -> openapi::OpenApi {
         events::Document::openapi(),
         skills::Document::openapi(),
         prompts::Document::openapi(),
+        workflows::Document::openapi(),
+        runs::Document::openapi(),
         live::Document::openapi(),
     ] {
         document.merge(part);

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use maestro_engine::drive::Workshop;
+use maestro_engine::runs::Runs;
 use maestro_store::{Clock, Store};
 use tokio::sync::watch;
 
+use crate::drive::Shop;
 use crate::live::{Feed, Hub};
 use crate::metrics::Metrics;
 use crate::shelves::Shelves;
@@ -39,6 +42,8 @@ pub struct Options {
     pub retention: i64,
     /// Finds the skills of a directory.
     pub shelves: Shelves,
+    /// What is needed to execute what runs order; without it only callers do.
+    pub workshop: Option<Workshop>,
 }
 
 /// What all requests have at hand; cheap to copy.
@@ -53,6 +58,8 @@ pub struct App {
     pub(crate) facts: Arc<Facts>,
     pub(crate) shelves: Shelves,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) runs: Runs,
+    pub(crate) shop: Shop,
 }
 
 /// What does not change while the server runs.
@@ -81,6 +88,8 @@ impl App {
         let feed = Arc::new(Feed::new(options.store.clone()));
         let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
         Self {
+            runs: Runs::of(options.store.clone()),
+            shop: Shop::new(options.workshop),
             feed,
             hub: Arc::new(hub),
             store: options.store,

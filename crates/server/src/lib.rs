@@ -6,6 +6,7 @@
 mod api;
 mod app;
 mod caller;
+mod drive;
 mod error;
 mod extract;
 mod guard;

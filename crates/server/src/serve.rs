@@ -12,7 +12,7 @@ use axum::routing::get;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use maestro_store::{AnySilent, ExpireSilent, Retain};
+use maestro_store::{AnySilent, ExpireSilent, Retain, UndrivenRuns};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
@@ -127,6 +127,10 @@ async fn keep_house(app: App) {
         // What fails now is tried again with the next beat.
         if let Ok(true) = app.store.read(AnySilent { now: (app.clock)(), silence: app.store.rules().silence }).await {
             let _ = app.store.write(ExpireSilent).await;
+        }
+        let _ = app.runs.elapse((app.clock)()).await;
+        for id in app.store.read(UndrivenRuns).await.unwrap_or_default() {
+            app.work_at(id);
         }
         if beat % BEATS_AN_HOUR == 0 {
             let _ = app.store.write(Retain { events: app.facts.retention }).await;

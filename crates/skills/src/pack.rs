@@ -159,6 +159,11 @@ impl Pack {
         self.files.iter().filter_map(of_skill).collect()
     }
 
+    /// What a file of it holds.
+    pub fn file(&self, path: &str) -> Option<&[u8]> {
+        self.files.iter().find(|file| file.path == Path::new(path)).map(|file| file.bytes.as_slice())
+    }
+
     /// The directories of its skills, without looking at the disk.
     pub fn skill_names(&self) -> Vec<&str> {
         let is_lead = |file: &&Edit| {

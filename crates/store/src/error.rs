@@ -149,6 +149,8 @@ pub enum What {
     Message,
     /// A hand-off.
     Handoff,
+    /// A run.
+    Run,
 }
 
 impl fmt::Display for What {
@@ -161,6 +163,7 @@ impl fmt::Display for What {
             Self::Queue => "Queue",
             Self::Message => "Message",
             Self::Handoff => "Handoff",
+            Self::Run => "Run",
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What happened, and in which order? The log everything live reads from.
 
 use maestro_core::Event;
+use maestro_core::event::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -35,6 +36,8 @@ pub struct EventRow {
     pub payload: Box<RawValue>,
 }
 
+pub(crate) const SELECT: &str = "SELECT seq, at, type, version, project, task, session, run, payload FROM events";
+
 /// Which events somebody wants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
@@ -44,6 +47,8 @@ pub struct EventFilter {
     pub task: Option<TaskId>,
     /// Only this session's.
     pub session: Option<SessionId>,
+    /// Only this run's.
+    pub run: Option<RunId>,
 }
 
 impl EventFilter {
@@ -59,6 +64,7 @@ impl EventFilter {
         same(self.project.as_ref().map(Id::as_str), row.project.as_deref())
             && same(self.task.as_ref().map(Id::as_str), row.task.as_deref())
             && same(self.session.as_ref().map(Id::as_str), row.session.as_deref())
+            && same(self.run.map(|run| run.to_string()).as_deref(), row.run.as_deref())
     }
 }
 
@@ -77,11 +83,12 @@ impl Read for EventsAfter {
     type Output = Vec<EventRow>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<EventRow>, StoreError> {
-        let sql = "SELECT seq, at, type, version, project, task, session, run, payload FROM events WHERE seq > $1";
-        Query::new(sql, self.seq)
+        let run = self.filter.run.map(|run| run.to_string());
+        Query::new(format!("{SELECT} WHERE seq > $1"), self.seq)
             .only("project = ?", self.filter.project.as_ref())
             .only("task = ?", self.filter.task.as_ref())
             .only("session = ?", self.filter.session.as_ref())
+            .only("run = ?", run.as_ref())
             .rows(db, "seq", self.limit)?
             .into_iter()
             .map(row)
@@ -89,7 +96,7 @@ impl Read for EventsAfter {
     }
 }
 
-fn row(mut row: crate::value::Row) -> Result<EventRow, StoreError> {
+pub(crate) fn row(mut row: crate::value::Row) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         seq: row.int()?,
         at: row.int()?,

@@ -21,6 +21,7 @@ mod projects;
 mod query;
 mod queues;
 mod reports;
+mod runs;
 mod sessions;
 mod sqlite;
 mod store;
@@ -46,6 +47,10 @@ pub use pairs::{BindTask, UnbindTask};
 pub use projects::{CreateProject, DeleteProject, ProjectById, Projects, UpdateProject};
 pub use queues::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep, QueueStepped};
 pub use reports::{Report, Reported, Who};
+pub use runs::{
+    AdvanceRun, Driver, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState, Runs,
+    StartRun, UndrivenRuns,
+};
 pub use sessions::{
     AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,
     Steer, UpdateSession,

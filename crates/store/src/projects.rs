@@ -142,6 +142,7 @@ impl Change for DeleteProject {
             return Err(StoreError::Rule("Cannot delete project with existing sessions".to_owned()));
         }
         tx.execute("DELETE FROM handoffs WHERE project_id = $1", &[(&self.id).into()])?;
+        tx.execute("DELETE FROM runs WHERE project_id = $1", &[(&self.id).into()])?;
         tx.execute("DELETE FROM projects WHERE id = $1", &[(&self.id).into()])?;
         tx.emit(Scope::project(&self.id), Event::ProjectDeleted(fact(&project)));
         Ok(())

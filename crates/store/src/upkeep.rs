@@ -72,6 +72,14 @@ const RULES: &[(&str, &str)] = &[
          WHERE sessions.status IN ('completed', 'failed', 'stopped') AND queue_items.status = 'processing'",
     ),
     (
+        "runs without what they were started with",
+        "SELECT count(*) FROM runs WHERE hash NOT IN (SELECT hash FROM pinned)",
+    ),
+    (
+        "runs that are over and still have somebody to execute something",
+        "SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND status <> 'cancelled' AND executor IS NOT NULL",
+    ),
+    (
         "queues with two items at once",
         "SELECT count(*) FROM (SELECT session_id FROM queue_items WHERE status = 'processing' \
          GROUP BY session_id HAVING count(*) > 1) AS twice",
@@ -139,7 +147,8 @@ impl Change for Retain {
              AND (session IS NULL OR session NOT IN \
                (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped'))) \
              AND (task IS NULL OR task NOT IN \
-               (SELECT id FROM tasks WHERE status NOT IN ('completed', 'cancelled', 'archived')))",
+               (SELECT id FROM tasks WHERE status NOT IN ('completed', 'cancelled', 'archived'))) \
+             AND (run IS NULL OR run NOT IN (SELECT id FROM runs WHERE ended_at IS NULL))",
             &[(tx.now - self.events).into()],
         )?;
         // Whoever checks the log must know from when on it is whole.

@@ -20,7 +20,7 @@ use crate::reply::Reply;
 use crate::screen::clean_path;
 use crate::shelves;
 use crate::world::World;
-use crate::{config, database, token};
+use crate::{config, database, token, workshop};
 
 /// Where the server listens when nobody says.
 const PORT: u16 = 3000;
@@ -71,6 +71,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         clock: database::clock(),
         retention: database::retention(&settings),
         shelves: shelves::kept(world),
+        workshop: Some(workshop::of(world)?),
     });
     let server = Server { runtime, listeners, app, file, home: world.maestro_home.clone() };
     let json = world.json;

@@ -1,20 +1,27 @@
-//! `maestro workflow`: what workflows there are, whether they are sound, and where they lead.
+//! `maestro workflow`: what workflows there are, whether they are sound, where they lead, and their runs.
 
 mod check;
+mod convert;
+mod report;
+mod run;
+mod runs;
 mod show;
+mod start;
+mod turn;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use maestro_core::workflow::draw::{Notation, draw, svg};
 use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
+use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::json;
 
-use crate::args::{GraphFormat, WorkflowArgs, WorkflowCommand};
+use crate::args::{FormArgs, GraphFormat, WorkflowArgs, WorkflowCommand};
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::{clean, count, fit, pad};
-use crate::workflows::{Loaded, Workflows};
 use crate::world::World;
 use crate::{catalogue, config};
 
@@ -22,22 +29,48 @@ use crate::{catalogue, config};
 const WIDTH: usize = 100;
 
 pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<Reply, CommandError> {
-    let settings = config::settings(world)?;
-    let catalogue = catalogue::load(world, &args.dirs.dirs, &settings)?;
-    let workflows = Workflows::of(&catalogue, world);
     match &args.command {
-        WorkflowCommand::List => list(&workflows, world),
+        WorkflowCommand::Next { run, form } => report::next(run, form, world),
+        WorkflowCommand::Report(args) => report::report(args, world),
+        WorkflowCommand::Answer(args) => report::answer(args, world),
+        WorkflowCommand::Runs { status, all } => {
+            runs::list(status.as_deref(), if *all { runs::Whose::All } else { runs::Whose::Project }, world)
+        }
+        WorkflowCommand::Log { run } => runs::log(run, world),
+        WorkflowCommand::Pause { run } => runs::steer(run, "pause", &FormArgs::default(), world),
+        WorkflowCommand::Resume { run, form } => runs::steer(run, "resume", form, world),
+        WorkflowCommand::Cancel { run } => runs::steer(run, "cancel", &FormArgs::default(), world),
+        about_definitions => definitions(about_definitions, &args.dirs.dirs, world),
+    }
+}
+
+/// What is about definitions, and so about the skills that are here.
+fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Result<Reply, CommandError> {
+    let settings = config::settings(world)?;
+    let catalogue = catalogue::load(world, dirs, &settings)?;
+    let workflows = Workflows::of(&catalogue, &world.places.working_dir);
+    match command {
+        WorkflowCommand::Start(args) => {
+            let tool = turn::tool(&args.form, world)?;
+            start::run(&workflows.for_tool(&tool), args, &tool, world)
+        }
+        WorkflowCommand::Run(args) => run::run(&workflows, args, world),
+        WorkflowCommand::Convert { name, write } => {
+            let place = if *write { convert::Where::Written } else { convert::Where::Printed };
+            convert::run(&catalogue, name, place, world)
+        }
         WorkflowCommand::Show { name } => show::run(&workflows, name, world),
         WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
         WorkflowCommand::Simulate { name } => simulated(&workflows, name, world),
         WorkflowCommand::Graph { name, format } => graph(&workflows, name, *format, world),
+        _ => list(&workflows, world),
     }
 }
 
 fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError> {
     let mut loaded = Vec::new();
     for source in workflows.all() {
-        loaded.push(workflows.load(&source)?);
+        loaded.push(workflows.load(source)?);
     }
     loaded.retain(Loaded::is_listed);
     if world.json {
@@ -82,7 +115,8 @@ fn graph(workflows: &Workflows<'_>, name: &str, format: GraphFormat, world: &Wor
 
 fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {
     let definition = workflows.definition(name)?;
-    let Simulation { never_reached, never_taken, ends, states, complete } = simulate(&definition, Bounds::default());
+    let simulation = simulate(&definition, Bounds::default());
+    let Simulation { never_reached, never_taken, ends, red_successes, states, complete } = simulation;
     if world.json {
         let end = |end: &maestro_core::workflow::simulate::End| json!({"status": end.status, "step": end.step, "outcome": end.outcome});
         let way = |(step, outcome): &(_, _)| json!({"step": step, "outcome": outcome});
@@ -90,6 +124,7 @@ fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Rep
             "ends": ends.iter().map(end).collect::<Vec<_>>(),
             "never_reached": never_reached,
             "never_taken": never_taken.iter().map(way).collect::<Vec<_>>(),
+            "red_successes": red_successes.iter().map(end).collect::<Vec<_>>(),
             "states": states,
             "complete": complete,
         }));
@@ -108,6 +143,12 @@ fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Rep
         let _ = writeln!(text, "\nNever taken");
         for (step, outcome) in &never_taken {
             let _ = writeln!(text, "  `{}` of `{step}`", clean(outcome.as_str()));
+        }
+    }
+    if !red_successes.is_empty() {
+        let _ = writeln!(text, "\nSuccess although a check had failed");
+        for end in &red_successes {
+            let _ = writeln!(text, "  after `{}` with `{}`", end.step, clean(end.outcome.as_str()));
         }
     }
     let notes =

@@ -197,3 +197,18 @@ fn every_key_has_a_name_a_meaning_and_a_value() {
         assert!(!settings.get(key).0.is_null());
     }
 }
+
+#[test]
+fn checks_are_commands_and_no_shell_text() {
+    let (settings, problems) =
+        Settings::layered(&places(), &[project("verify = [\"cargo test\", \"./check 'a b'\"]\n")]);
+    assert_eq!(problems, []);
+    assert_eq!(settings.verify.value, ["cargo test", "./check 'a b'"]);
+    assert!(settings.verify.origin.comes_with_project());
+    let (settings, problems) = Settings::layered(&places(), &[flags(&["verify=cargo test"])]);
+    assert_eq!((settings.verify.value.as_slice(), problems.len()), (&["cargo test".to_owned()][..], 0));
+    assert!(!settings.verify.origin.comes_with_project());
+    let (settings, problems) = Settings::layered(&places(), &[project("verify = [\"a\", \"rm x; ls\"]\n")]);
+    assert!(settings.verify.value.is_empty());
+    assert!(problems[0].help.starts_with("it must be commands: in `rm x; ls` `;` means"), "{problems:?}");
+}

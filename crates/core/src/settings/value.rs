@@ -3,6 +3,8 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use crate::workflow::words;
+
 /// A value as a layer gives it, before the key says what kind it must be.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Raw {
@@ -87,6 +89,23 @@ impl Raw {
             _ => return Err(self.misfit("a list of paths")),
         };
         Ok(items.into_iter().filter(|item| !item.trim().is_empty()).collect())
+    }
+
+    /// Commands that can be executed; what is untyped is one.
+    pub(super) fn commands(&self) -> Result<Vec<String>, Misfit> {
+        let commands = match self {
+            Self::List(items) => items.clone(),
+            Self::Text(text) | Self::Word(text, _) => vec![text.clone()],
+            _ => return Err(self.misfit("a list of commands")),
+        };
+        let commands: Vec<String> = commands.into_iter().filter(|command| !command.trim().is_empty()).collect();
+        for command in &commands {
+            words::order(command).map_err(|bad| Misfit {
+                expected: format!("commands: in `{command}` {}; {}", bad.message, bad.help),
+                found: "no list of commands".to_owned(),
+            })?;
+        }
+        Ok(commands)
     }
 
     /// What one of these words stands for.

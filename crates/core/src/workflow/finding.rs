@@ -82,6 +82,12 @@ pub struct Finding {
     pub help: String,
 }
 
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}:{}: {}", self.code, self.place.line, self.place.column, self.message)
+    }
+}
+
 impl Finding {
     /// Whether the definition cannot be used for it.
     pub fn is_error(&self) -> bool {

@@ -17,7 +17,7 @@ mod work;
 
 use std::collections::BTreeMap;
 
-pub(super) use next::outcomes;
+pub(super) use next::{outcomes, own_outcomes};
 pub(super) use reader::Reader;
 
 use super::definition::{DEFAULT_TRANSITIONS, MAX_STEPS, MAX_TRANSITIONS, Variable, Workflow};

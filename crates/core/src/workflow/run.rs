@@ -23,11 +23,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub use arguments::{Given, Order};
-pub use decide::decide;
+pub use decide::{deadline, decide};
 pub use event::RunEvent;
 pub use evolve::evolve;
+pub(super) use execute::ERROR;
 pub use gate::{Verdict, judge};
-pub use input::{Answer, Choice, Finish, Input, Refusal};
+pub use input::{Answer, Choice, Finish, Input, Refusal, Seen};
 pub(super) use lookup::Scope;
 pub use pending::{Effect, Waiting, pending, waiting};
 pub(super) use question::CONTINUE;
@@ -124,6 +125,8 @@ pub struct Frame {
     pub results: BTreeMap<StepId, Map<String, Json>>,
     /// The items of each review.
     pub reviews: BTreeMap<Name, Vec<Item>>,
+    /// What all files together were, as git names it, when each review was last looked through.
+    pub trees: BTreeMap<Name, String>,
     /// The rounds of each gate.
     pub rounds: BTreeMap<StepId, Rounds>,
     /// Where it is.
@@ -267,6 +270,12 @@ impl Run {
     pub fn child_ticket(&self, index: usize, child: &Child) -> Option<Ticket> {
         let position = self.position()?;
         Some(Ticket::child(&position.step, position.visit, &child.name, self.seed, self.serial, index))
+    }
+
+    /// What all files together were when the review was last looked through that the current step belongs to.
+    pub fn reviewed(&self, definition: &Definition) -> Option<&str> {
+        let (frame, _, _, step) = self.current(definition)?;
+        frame.trees.get(&step.work.review()?.review).map(String::as_str)
     }
 
     /// Whether nothing can happen any more.

@@ -46,6 +46,9 @@ pub(super) fn type_of(workflow: &Workflow, locals: Locals<'_>, reference: &Refer
         Reference::Result(id, field) => match &workflow.step(id)?.work {
             Work::Agent(agent) => field_of(&agent.result, field),
             Work::Dispatch(_) if field.as_str() == "results" => Some(Type::List),
+            Work::Command { .. } if field.as_str() == super::run::ERROR => Some(Type::Text),
+            // What it hands back is the callee's own business; here it is text.
+            Work::Call(_) => Some(Type::Text),
             _ => None,
         },
         Reference::Named(name, field) => {

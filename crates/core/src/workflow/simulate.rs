@@ -3,15 +3,22 @@
 //! Visits and rounds are bounded lower than the definition says: what happens at the third visit happened at the
 //! second, and `exhausted` comes all the same.
 
+mod asked;
+mod flow;
+mod known;
+mod live;
 mod responses;
 #[cfg(test)]
 mod tests;
+mod values;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use serde_json::{Map, Value as Json};
+use serde_json::Map;
 
-use super::definition::{EndStatus, Work, Workflow};
+use self::known::Known;
+use super::definition::{EndStatus, Mode, Step, Work, Workflow};
+use super::load::outcomes;
 use super::name::{Outcome, StepId};
 use super::run::{Definition, Input, Run, RunEvent, Status, decide, evolve};
 
@@ -41,6 +48,8 @@ pub struct Simulation {
     pub never_taken: Vec<(StepId, Outcome)>,
     /// The ends that were reached.
     pub ends: BTreeSet<End>,
+    /// The ends in success of walks in which some check had failed when it was last executed. The engine allows none.
+    pub red_successes: BTreeSet<End>,
     /// How many different states there were.
     pub states: usize,
     /// Whether all of them were looked at.
@@ -64,25 +73,34 @@ pub type Word = &'static str;
 /// Walks through every outcome.
 pub fn simulate(definition: &Definition, bounds: Bounds) -> Simulation {
     let definition = bounded(definition, bounds);
+    let known = Known::of(&definition);
     let mut walker = Walker {
         definition: &definition,
-        seen: BTreeSet::new(),
+        known: &known,
+        seen: HashSet::new(),
         open: VecDeque::new(),
         ends: BTreeSet::new(),
+        red_successes: BTreeSet::new(),
         taken: BTreeMap::new(),
     };
-    for params in responses::params(&definition.main) {
-        let start = Input::Start { params, context: Map::new(), seed: 0, now: 0 };
-        walker.give(&Run::default(), start);
-    }
     let mut complete = true;
-    while let Some(run) = walker.open.pop_front() {
+    if let Some(main) = known.workflow(&definition.main.name) {
+        let params = responses::params(&definition.main, main);
+        complete &= params.complete;
+        for params in params.all {
+            let start = Input::Start { params, context: Map::new(), seed: 0, now: 0 };
+            walker.give(&Walk::default(), vec![start]);
+        }
+    }
+    while let Some(walk) = walker.open.pop_front() {
         if walker.seen.len() > bounds.states {
             complete = false;
             break;
         }
-        for inputs in responses::to(&definition, &run) {
-            walker.give_all(&run, inputs);
+        let tried = responses::to(&definition, &known, &walk.run);
+        complete &= tried.complete;
+        for inputs in tried.all {
+            walker.give(&walk, inputs);
         }
     }
     walker.found(complete)
@@ -93,8 +111,10 @@ fn bounded(definition: &Definition, bounds: Bounds) -> Definition {
     let lower = |mut workflow: Workflow| {
         for step in &mut workflow.steps {
             step.max_visits = step.max_visits.map(|most| most.min(bounds.visits));
-            if let Work::Gate(gate) = &mut step.work {
-                gate.max_rounds = gate.max_rounds.min(bounds.rounds);
+            match &mut step.work {
+                Work::Gate(gate) => gate.max_rounds = gate.max_rounds.min(bounds.rounds),
+                Work::Command { retry, .. } => retry.max = retry.max.min(1),
+                _ => {}
             }
         }
         workflow
@@ -103,45 +123,56 @@ fn bounded(definition: &Definition, bounds: Bounds) -> Definition {
     Definition { main: lower(definition.main.clone()), callees }
 }
 
+/// A run, and what was seen of it beside what it says itself.
+#[derive(Clone, Default)]
+struct Walk {
+    run: Run,
+    /// The checks that failed when they were last executed.
+    red: BTreeSet<String>,
+}
+
 struct Walker<'d> {
     definition: &'d Definition,
-    seen: BTreeSet<String>,
-    open: VecDeque<Run>,
+    known: &'d Known<'d>,
+    seen: HashSet<String>,
+    open: VecDeque<Walk>,
     ends: BTreeSet<End>,
+    red_successes: BTreeSet<End>,
     /// The outcomes with which each step of the main workflow was left.
     taken: BTreeMap<StepId, BTreeSet<Outcome>>,
 }
 
 impl Walker<'_> {
-    fn give(&mut self, run: &Run, input: Input) {
-        self.give_all(run, vec![input]);
-    }
-
     /// Gives inputs one after the other; a refused one leads nowhere.
-    fn give_all(&mut self, run: &Run, inputs: Vec<Input>) {
-        let mut run = run.clone();
+    fn give(&mut self, walk: &Walk, inputs: Vec<Input>) {
+        let mut walk = walk.clone();
         let mut left = None;
         for input in inputs {
-            let Ok(events) = decide(self.definition, &run, input) else { return };
+            let Ok(events) = decide(self.definition, &walk.run, input) else { return };
             for event in events {
                 if let RunEvent::Left { step, outcome } = &event {
-                    if run.frames.len() == 1 {
+                    if walk.run.frames.len() == 1 {
                         self.taken.entry(step.clone()).or_default().insert(outcome.clone());
                     }
                     left = Some((step.clone(), outcome.clone()));
                 }
-                run = evolve(run, &event);
+                walk.execute(self.definition, &event);
+                walk.run = evolve(walk.run, &event);
             }
         }
-        match (&run.status, left) {
+        match (&walk.run.status, left) {
             (Status::Ended(ending), Some((step, outcome))) => {
-                self.ends.insert(End { status: ending.status.word(), step, outcome });
+                let end = End { status: ending.status.word(), step, outcome };
+                if ending.status == EndStatus::Success && !walk.red.is_empty() {
+                    self.red_successes.insert(end.clone());
+                }
+                self.ends.insert(end);
             }
             (Status::Ended(_) | Status::Cancelled, _) => {}
             _ => {
-                let run = plain(self.definition, run);
-                if self.seen.insert(serde_json::to_string(&run).unwrap_or_default()) {
-                    self.open.push_back(run);
+                walk.run = plain(self.definition, walk.run);
+                if self.seen.insert(self.known.key(&walk.run, &walk.red)) {
+                    self.open.push_back(walk);
                 }
             }
         }
@@ -153,17 +184,49 @@ impl Walker<'_> {
         let mut never_taken = Vec::new();
         for step in &main.steps {
             let Some(taken) = self.taken.get(&step.id) else { continue };
-            let missing = step.next.keys().filter(|outcome| !taken.contains(*outcome));
-            never_taken.extend(missing.map(|outcome| (step.id.clone(), outcome.clone())));
+            let missing = ways(step).into_iter().filter(|outcome| !taken.contains(outcome));
+            never_taken.extend(missing.map(|outcome| (step.id.clone(), outcome)));
         }
         Simulation {
             never_reached: never_reached.map(|step| step.id.clone()).collect(),
             never_taken,
             ends: self.ends,
+            red_successes: self.red_successes,
             states: self.seen.len(),
             complete,
         }
     }
+}
+
+impl Walk {
+    /// Notes whether an executed check failed. It looks at what was executed, not at what the engine made of it.
+    fn execute(&mut self, definition: &Definition, event: &RunEvent) {
+        let (RunEvent::Executed { step, outcome, .. }, Some(frame)) = (event, self.run.frame()) else { return };
+        let steps = definition.workflow(&frame.workflow).map_or(&[][..], |workflow| &workflow.steps);
+        let checks = |other: &Step| matches!(&other.work, Work::Gate(gate) if gate.checks.iter().any(|check| check.step == *step));
+        let check = format!("{}:{step}", frame.workflow);
+        if *outcome == Outcome::OK {
+            self.red.remove(&check);
+        } else if steps.iter().any(checks) {
+            self.red.insert(check);
+        }
+    }
+}
+
+/// The ways out of a step that it can take.
+fn ways(step: &Step) -> Vec<Outcome> {
+    let mut possible = outcomes(step);
+    if let Work::Dispatch(dispatch) = &step.work {
+        let alone = match &dispatch.mode {
+            Mode::Single => true,
+            Mode::Roster(entries) => entries.len() < 2,
+            Mode::Template { .. } => false,
+        };
+        // One sub-agent alone never does a part of the work.
+        possible.retain(|outcome| !(alone && *outcome == Outcome::PARTIAL));
+    }
+    let ways = step.ways().into_iter().map(|(word, _)| Outcome::new(word));
+    ways.filter(|way| possible.contains(way) || !step.next.contains_key(way)).collect()
 }
 
 /// A run without what does not matter for where it can go.
@@ -178,13 +241,6 @@ fn plain(definition: &Definition, mut run: Run) -> Run {
         frame.transitions = 0;
         if let Some(position) = &mut frame.position {
             position.entered = 0;
-            position.visit = 1;
-        }
-        for value in frame.results.values_mut().flat_map(Map::values_mut).chain(frame.variables.values_mut()) {
-            // A list that grows with every visit would make every visit another state.
-            if let Json::Array(items) = value {
-                items.truncate(1);
-            }
         }
     }
     run

@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, LARGEST, word};
 use crate::live;
-use crate::wire::words::Id;
+use crate::wire::words::{Id, RunUuid};
 
 /// How many events a list holds when nobody says, and at most.
 const MOST: i64 = 1000;
@@ -42,6 +42,9 @@ struct Wanted {
     /// Only this session's.
     #[param(value_type = Option<Id>)]
     session_id: Option<String>,
+    /// Only this run's.
+    #[param(value_type = Option<RunUuid>)]
+    run_id: Option<String>,
     /// Only those after this one. Without it, a stream begins now and a list at the beginning.
     #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     since: Option<i64>,
@@ -79,6 +82,7 @@ async fn events(
         project: word("projectId", wanted.project_id.as_deref())?,
         task: word("taskId", wanted.task_id.as_deref())?,
         session: word("sessionId", wanted.session_id.as_deref())?,
+        run: word("runId", wanted.run_id.as_deref())?,
     };
     if wanted.since.is_some_and(|since| !(0..=LARGEST).contains(&since)) {
         return Err(ApiError::field("since", "must be the number of an event"));

@@ -101,7 +101,7 @@ pub(super) async fn shelf(app: &App, project: Option<&str>, freshness: Freshness
     look(app, directory, freshness).await
 }
 
-async fn directory(app: &App, project: Option<&str>) -> Result<Option<PathBuf>, ApiError> {
+pub(super) async fn directory(app: &App, project: Option<&str>) -> Result<Option<PathBuf>, ApiError> {
     Ok(match word::<ProjectId>("projectId", project)? {
         Some(id) => Some(PathBuf::from(app.store.read(ProjectById(id)).await?.working_dir)),
         None => None,

@@ -38,6 +38,7 @@ impl Site {
             clock: told,
             retention: i64::MAX,
             shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
+            workshop: None,
         });
         Self { router: router(app), clock, _directory: directory }
     }

@@ -8,7 +8,9 @@ use maestro_core::queue::ItemStatus;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Approach, EndReason, PairStatus, SessionStatus};
 use maestro_core::task::{Priority, TaskStatus};
+use maestro_core::workflow::run::Waiting;
 use maestro_core::{Role, StepKind};
+use maestro_store::{Driver, RunState};
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -58,6 +60,8 @@ texts! {
     RetryKey = "^[!-~]{1,255}$";
     /// A task's id, or `null`.
     IdOrNull = ID;
+    /// The name of a run.
+    RunUuid = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 }
 
 macro_rules! words {
@@ -106,6 +110,12 @@ words! {
     Delivery = [MessageState::Queued, MessageState::Delivered, MessageState::Refused];
     /// How far work passed on is.
     HandoffStep = HandoffState::ALL;
+    /// How a run stands.
+    RunStateWord = RunState::ALL;
+    /// Whom a run waits for.
+    WaitingFor = Waiting::ALL;
+    /// Who executes what a run orders.
+    DriverWord = Driver::ALL;
 }
 
 macro_rules! either {

@@ -72,6 +72,7 @@ impl Api {
             clock: ticking,
             retention: i64::MAX,
             shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
+            workshop: None,
         });
         let router = router(app.clone());
         Self { app, store, router, clock, headers: Vec::new(), _directory: directory.map(Arc::new) }

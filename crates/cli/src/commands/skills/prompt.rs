@@ -100,12 +100,13 @@ fn named(
             whole
         }
         PromptFormat::Content => {
-            let wrap = |skill: &&Skill| Ok(content(skill, &read(skill, Part::Body)?, &resources(skill)));
+            let wrap =
+                |skill: &&Skill| Ok::<_, CommandError>(content(skill, &read(skill, Part::Body)?, &resources(skill)));
             skills.iter().map(wrap).collect::<Result<Vec<_>, _>>()?.join("\n\n")
         }
         PromptFormat::Manifest => {
             let resolved = in_order(catalogue, skills.iter().copied());
-            let entry = |skill: &&Skill| Ok(manifest_entry(skill, &read(skill, Part::Body)?));
+            let entry = |skill: &&Skill| Ok::<_, CommandError>(manifest_entry(skill, &read(skill, Part::Body)?));
             let entries = resolved.skills.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
             prompt.problems.extend(resolved.problems);
             entries.join("\n\n")

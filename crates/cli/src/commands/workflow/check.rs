@@ -5,20 +5,20 @@ use std::path::PathBuf;
 
 use maestro_core::Severity;
 use maestro_core::workflow::Finding;
+use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::{Value as Json, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::{CommandError, Exit};
 use crate::reply::Reply;
 use crate::screen::{Paint, clean, clean_path, count};
-use crate::workflows::{Loaded, Workflows};
 use crate::world::World;
 
 /// How much of a long line is shown.
 const WIDEST: usize = 160;
 
 pub(super) fn run(workflows: &Workflows<'_>, paths: &[PathBuf], world: &World) -> Result<Reply, CommandError> {
-    let sources = if paths.is_empty() { workflows.all() } else { workflows.at(paths)? };
+    let sources = if paths.is_empty() { workflows.all().to_vec() } else { workflows.at(paths)? };
     let mut loaded = Vec::new();
     for source in &sources {
         loaded.push(workflows.load(source)?);

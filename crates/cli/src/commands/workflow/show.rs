@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::definition::{Step, Target, Variable};
+use maestro_engine::workflows::Workflows;
 use serde_json::{Map, Value as Json, json};
 
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::{clean, clean_path};
-use crate::workflows::Workflows;
 use crate::world::World;
 
 pub(super) fn run(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {

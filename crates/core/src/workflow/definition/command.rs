@@ -85,9 +85,9 @@ pub struct Retry {
 macro_rules! builtins {
     ($($variant:ident = $word:literal, $effects:ident, [$($argument:literal),*], $doc:literal;)+) => {
         /// What the program can do itself.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub enum Builtin {
-            $(#[doc = $doc] $variant,)+
+            $(#[doc = $doc] #[serde(rename = $word)] $variant,)+
         }
 
         impl Builtin {
@@ -102,6 +102,11 @@ macro_rules! builtins {
             /// Whether it can be repeated.
             pub fn effects(self) -> Effects {
                 match self { $(Self::$variant => Effects::$effects,)+ }
+            }
+
+            /// Whether it changes nothing.
+            pub fn only_reads(self) -> bool {
+                self.effects() == Effects::Read
             }
 
             /// The names of its arguments.

@@ -6,10 +6,13 @@ use super::{
     Directive, DispatchInfo, Expected, Finished, FinishedStatus, Progress, QuestionInfo, ResourceText, Round,
     RoundMode, StepInfo,
 };
-use crate::workflow::definition::{self, Agent, Dispatch, EndStatus, Gate, Part, Placed, Step, Task, Work, Workflow};
+use crate::workflow::definition::{
+    self, Agent, Dispatch, EndStatus, Gate, Mode, Part, Placed, Step, Task, Work, Workflow,
+};
 use crate::workflow::name::{Name, Outcome};
 use crate::workflow::run::{
-    Asked, Child, Choice, Definition, Effect, Frame, ItemStatus, Position, Run, Scope, Status, Ticket, Wait, pending,
+    Asked, Child, Choice, Definition, Effect, Frame, Item, ItemStatus, Position, Run, Scope, Status, Ticket, Wait,
+    pending,
 };
 use crate::workflow::template::Template;
 use crate::workflow::value::{Field, Type, in_text};
@@ -146,7 +149,10 @@ impl Builder<'_> {
         let mut directive = self.plain(ticket);
         directive.actions = agent.actions.iter().map(|action| self.fill(action)).collect();
         let value = |template: &Placed<Template>| template.value.value(&|reference| self.scope.get(reference));
-        directive.data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template))).collect();
+        // What nobody has written yet is no material.
+        let written = |value: &Json| !value.is_null() && value.as_str() != Some("");
+        let data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template)));
+        directive.data = data.filter(|(_, value)| written(value)).collect();
         directive.data.extend(self.review_items());
         let text = |name: &Name| self.workflow.resources.get(name).map(|known| known.text.clone()).unwrap_or_default();
         let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
@@ -179,17 +185,8 @@ impl Builder<'_> {
         let items = self.frame.reviews.get(&part.review)?;
         let shown: Vec<Json> = match part.part {
             Part::Decompose => return None,
-            Part::Verify => {
-                let open = items.iter().filter(|item| item.status == ItemStatus::Todo);
-                open.map(
-                    |item| json!({"id": item.id, "scope": item.scope, "check": item.check, "severity": item.severity}),
-                )
-                .collect()
-            }
-            Part::Fix => {
-                let failed = items.iter().filter(|item| item.status == ItemStatus::Fail);
-                failed.map(|item| json!({"id": item.id, "scope": item.scope, "check": item.check, "severity": item.severity, "finding": item.finding})).collect()
-            }
+            Part::Verify => items.iter().filter(|item| item.status == ItemStatus::Todo).map(Item::to_look_at).collect(),
+            Part::Fix => items.iter().filter(|item| item.status == ItemStatus::Fail).map(Item::to_mend).collect(),
         };
         (!shown.is_empty()).then(|| ("items".to_owned(), Json::Array(shown)))
     }
@@ -233,11 +230,12 @@ impl Builder<'_> {
 
     fn child(&self, dispatch: &Dispatch, index: usize, child: &Child) -> Option<DispatchInfo> {
         let ticket = self.run.child_ticket(index, child)?;
-        // One item is the item itself; several are a list.
+        // Where each gets one item, that is the item itself; where it may be several, they are a list.
+        let alone = matches!(dispatch.mode, Mode::Roster(_) | Mode::Template { group: 1, .. });
         let item = match child.items.as_slice() {
             [] => Json::Null,
-            [one] => one.clone(),
-            many => Json::Array(many.to_vec()),
+            [one] if alone => one.clone(),
+            items => Json::Array(items.to_vec()),
         };
         let locals = Map::from_iter([("item".to_owned(), item)]);
         let scope = self.scope.with(&locals);

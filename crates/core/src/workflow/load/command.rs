@@ -1,13 +1,13 @@
 //! How does a command's text become a program and its arguments?
 //!
-//! A string is split into words here, once, before anything is substituted. What only a shell could do is refused
-//! with the safe way to say it.
+//! A string is split into words once, before anything is substituted.
 
 use super::Reader;
 use crate::workflow::definition::{Action, Argument, Builtin, Effects, Parse, Placed, Retry, Work};
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Name;
 use crate::workflow::template::{Reference, Template};
+use crate::workflow::words::words;
 use crate::yaml::{Node, Place, Value};
 
 /// The own fields of a `command` step.
@@ -184,157 +184,4 @@ fn split(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
         return None;
     };
     Some(Action::Program { program: program(&first, reader)?, arguments: arguments.collect() })
-}
-
-/// A word of a command.
-#[derive(Debug, PartialEq, Eq)]
-struct Word {
-    text: String,
-    at: usize,
-    /// Whether it is a pattern; what was quoted in it is then in brackets.
-    glob: bool,
-}
-
-struct BadWord {
-    at: usize,
-    message: String,
-    help: &'static str,
-}
-
-/// The words of a command by POSIX rules for quotes, without anything a shell would do to them, and what only a shell
-/// could understand.
-fn words(text: &str) -> (Vec<Word>, Vec<BadWord>) {
-    let mut splitter = Splitter::default();
-    let mut bad: Vec<BadWord> = Vec::new();
-    let mut quote: Option<(char, usize)> = None;
-    let mut chars = text.trim_end().char_indices();
-    while let Some((at, c)) = chars.next() {
-        match (quote.map(|(quote, _)| quote), c) {
-            (Some(open), c) if c == open => quote = None,
-            (Some('\''), c) => splitter.quoted(c, at),
-            (_, '$' | '`') => bad.push(operator(at, c)),
-            (_, '\\') => {
-                let escaped = chars.next().map_or('\\', |(_, escaped)| escaped);
-                splitter.quoted(escaped, at);
-            }
-            (Some(_), c) => splitter.quoted(c, at),
-            (None, '\'' | '"') => {
-                splitter.begin(at);
-                quote = Some((c, at));
-            }
-            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '\n') => {
-                splitter.end();
-                // `&&` and `$(` are one operator, and told once.
-                if bad.last().is_none_or(|last| last.at + 1 != at) {
-                    bad.push(operator(at, c));
-                }
-            }
-            (None, '~') if splitter.open.is_none() => bad.push(operator(at, c)),
-            (None, c) if c.is_whitespace() => splitter.end(),
-            (None, c) => splitter.bare(c, at),
-        }
-    }
-    if let Some((_, at)) = quote {
-        bad.push(BadWord { at, message: "the quote is never closed".into(), help: "close it" });
-    }
-    splitter.end();
-    (splitter.done, bad)
-}
-
-#[derive(Default)]
-struct Splitter {
-    done: Vec<Word>,
-    open: Option<(Word, String)>,
-}
-
-impl Splitter {
-    fn begin(&mut self, at: usize) -> &mut (Word, String) {
-        self.open.get_or_insert_with(|| (Word { text: String::new(), at, glob: false }, String::new()))
-    }
-
-    fn quoted(&mut self, c: char, at: usize) {
-        let (word, pattern) = self.begin(at);
-        word.text.push(c);
-        match c {
-            '*' | '?' | '[' => pattern.extend(['[', c, ']']),
-            c => pattern.push(c),
-        }
-    }
-
-    fn bare(&mut self, c: char, at: usize) {
-        let (word, pattern) = self.begin(at);
-        word.text.push(c);
-        word.glob |= matches!(c, '*' | '?' | '[');
-        pattern.push(c);
-    }
-
-    fn end(&mut self) {
-        if let Some((mut word, pattern)) = self.open.take() {
-            if word.glob {
-                word.text = pattern;
-            }
-            self.done.push(word);
-        }
-    }
-}
-
-fn operator(at: usize, c: char) -> BadWord {
-    let help = match c {
-        '|' => "make it two steps: `store` the output of the first and hand it to the second",
-        '<' | '>' => "use `store` for output, or let the program open the file itself",
-        '$' | '`' => "use `{name}` for a value; for what a program prints, a step with `store`",
-        '~' => "write the path out",
-        '(' | ')' => "quote it if it is meant as text",
-        _ => "make it a step of its own; `next` says what follows on `ok` and `fail`",
-    };
-    let shown = if c == '\n' { "a line break".to_owned() } else { format!("`{c}`") };
-    BadWord { at, message: format!("{shown} means something to a shell only, and no shell reads this"), help }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn split(text: &str) -> Vec<(String, bool)> {
-        let (words, bad) = words(text);
-        assert_eq!(bad.iter().map(|bad| bad.at).collect::<Vec<_>>(), [0; 0], "{text}");
-        words.into_iter().map(|word| (word.text, word.glob)).collect()
-    }
-
-    #[test]
-    fn words_are_split_as_a_shell_would_without_its_magic() {
-        let plain = |words: &[&str]| words.iter().map(|word| ((*word).to_owned(), false)).collect::<Vec<_>>();
-        assert_eq!(split("date +\"%Y-%m-%d.%H:%M:%S\""), plain(&["date", "+%Y-%m-%d.%H:%M:%S"]));
-        assert_eq!(split("a 'b c' \"d 'e'\" f\\ g ''"), plain(&["a", "b c", "d 'e'", "f g", ""]));
-        assert_eq!(split("echo ';' '$(x)' \"a;b\"\n"), plain(&["echo", ";", "$(x)", "a;b"]));
-        assert_eq!(split("ls {tool}/*{role}.md '*'")[1..], [("{tool}/*{role}.md".into(), true), ("*".into(), false)]);
-        assert_eq!(split("ls '*'*")[1], ("[*]*".into(), true));
-    }
-
-    #[test]
-    fn what_only_a_shell_understands_is_refused_with_its_place() {
-        let places = |text: &str| words(text).1.iter().map(|bad| bad.at).collect::<Vec<_>>();
-        for (text, at) in [
-            ("a | b; c", &[2, 5][..]),
-            ("a && b", &[2]),
-            ("a > b", &[2]),
-            ("a $(b)", &[2, 5]),
-            ("a \"`b`\"", &[3, 5]),
-            ("~/x", &[0]),
-            ("a\nb", &[1]),
-            ("a 'b", &[2]),
-        ] {
-            assert_eq!(places(text), at, "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_quoted_text_is_always_one_word(text in "[^']{0,20}") {
-            let word = split(&format!("echo '{text}'"));
-            prop_assert_eq!(&word[1], &(text, false));
-        }
-    }
 }

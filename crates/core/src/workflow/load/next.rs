@@ -11,7 +11,31 @@ use crate::yaml::{Node, Place, Value};
 
 /// The outcomes a step can have, the good one first.
 pub(in crate::workflow) fn outcomes(step: &Step) -> Vec<Outcome> {
-    let mut found = match &step.work {
+    let more = [
+        (step.max_visits.is_some(), Outcome::EXHAUSTED),
+        (step.timeout.is_some(), Outcome::TIMEOUT),
+        (step.when.is_some(), Outcome::SKIP),
+    ];
+    with(worked(step), more)
+}
+
+/// The outcomes a step can have once it has begun.
+pub(in crate::workflow) fn own_outcomes(step: &Step) -> Vec<Outcome> {
+    with(worked(step), [(step.timeout.is_some(), Outcome::TIMEOUT)])
+}
+
+fn with<const N: usize>(mut found: Vec<Outcome>, more: [(bool, Outcome); N]) -> Vec<Outcome> {
+    for (has, outcome) in more {
+        if has && !found.contains(&outcome) {
+            found.push(outcome);
+        }
+    }
+    found
+}
+
+/// The outcomes that follow from what is done at a step.
+fn worked(step: &Step) -> Vec<Outcome> {
+    match &step.work {
         Work::Agent(agent) => agent.outcomes.clone(),
         Work::Dispatch(_) => vec![Outcome::OK, Outcome::FAIL, Outcome::PARTIAL],
         Work::Command { .. } => vec![Outcome::OK, Outcome::FAIL],
@@ -19,25 +43,26 @@ pub(in crate::workflow) fn outcomes(step: &Step) -> Vec<Outcome> {
         Work::Question(question) => {
             let mut all = vec![Outcome::OK, Outcome::DECLINED, Outcome::CANCELLED];
             if let Options::Listed(options) = &question.options {
-                all.extend(options.iter().map(Outcome::new));
+                all.extend(options.iter().map(Outcome::new).filter(|option| *option != Outcome::OK));
+            }
+            if every_option_has_its_way(step, &step.next) {
+                all.retain(|outcome| *outcome != Outcome::OK);
             }
             all
         }
         Work::Conditional { .. } | Work::End { .. } => Vec::new(),
         Work::Gate(_) => vec![Outcome::PASS, Outcome::FAIL, Outcome::EXHAUSTED],
         Work::Call(_) => vec![Outcome::OK, Outcome::FAIL, Outcome::BLOCKED],
-    };
-    let more = [
-        (step.max_visits.is_some(), Outcome::EXHAUSTED),
-        (step.timeout.is_some(), Outcome::TIMEOUT),
-        (step.when.is_some(), Outcome::SKIP),
-    ];
-    for (has, outcome) in more {
-        if has && !found.contains(&outcome) {
-            found.push(outcome);
-        }
     }
-    found
+}
+
+/// Whether each answer to a question leads its own way, so that none is left that would be just `ok`.
+fn every_option_has_its_way(step: &Step, routes: &BTreeMap<Outcome, Route>) -> bool {
+    let Work::Question(question) = &step.work else { return false };
+    let Options::Listed(options) = &question.options else { return false };
+    // Of several answers together none is the outcome.
+    let own = |option: &String| option != Outcome::OK.as_str() && routes.contains_key(&Outcome::new(option.clone()));
+    !question.multiple && options.iter().all(own)
 }
 
 /// Whether it is known what a step does, and so what it can end with.
@@ -78,7 +103,13 @@ pub(super) fn read(
             }
         }
     }
-    if possible.contains(&Outcome::OK) {
+    // Where all answers lead elsewhere, `ok` is only where an optional step goes on.
+    let answered = every_option_has_its_way(step, &routes);
+    if let (true, false, Some(route)) = (answered, step.optional, routes.get(&Outcome::OK)) {
+        let possible: Vec<Outcome> = possible.iter().filter(|outcome| **outcome != Outcome::OK).cloned().collect();
+        impossible(step, &Outcome::OK, &possible, route.place, reader);
+    }
+    if possible.contains(&Outcome::OK) && (!answered || step.optional) {
         routes.entry(Outcome::OK).or_insert(Route { target: following.clone(), place: step.place });
     }
     if possible.contains(&Outcome::SKIP) && !routes.contains_key(&Outcome::SKIP) {

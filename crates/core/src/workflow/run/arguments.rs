@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::Scope;
@@ -10,7 +11,8 @@ use crate::workflow::template::{Reference, Template};
 use crate::workflow::value::in_text;
 
 /// Something to be executed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Order {
     /// A program with its arguments.
     Program {
@@ -36,7 +38,8 @@ pub enum Order {
 }
 
 /// One argument that is given.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Given {
     /// This text.
     Text(String),

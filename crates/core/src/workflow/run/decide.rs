@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::ticket::fingerprint;
 use super::walk::{Move, Walk, defaults, params};
-use super::{Answer, Choice, Definition, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, Wait};
+use super::{Answer, Choice, Definition, Frame, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, Wait};
 use crate::workflow::definition::{EndStatus, Work};
 use crate::workflow::name::Outcome;
 
@@ -66,9 +66,9 @@ impl Walk<'_> {
                 self.emit(RunEvent::Began { workflow, params, variables, context, seed });
                 Move::Enter(main.start.clone())
             }
-            Input::Report { ticket, outcome, set, result, changed, now } => {
+            Input::Report { ticket, outcome, set, result, seen, now } => {
                 self.now = now;
-                self.report(&ticket, outcome, set, result, changed.as_deref())?
+                self.report(&ticket, outcome, set, result, &seen)?
             }
             Input::Answer { ticket, answer, now } => {
                 self.now = now;
@@ -77,11 +77,11 @@ impl Walk<'_> {
             Input::Started { ticket, now } => {
                 self.now = now;
                 self.expects(&ticket)?;
-                match self.progress() {
-                    Some(Progress::Ready) => self.emit(RunEvent::Progressed { progress: Progress::Started }),
-                    Some(Progress::Started) => {}
-                    _ => return Err(Refusal::NotAwaited(ticket)),
+                // Of two who would execute it, one is told that it is not theirs.
+                if self.progress() != Some(Progress::Ready) {
+                    return Err(Refusal::NotAwaited(ticket));
                 }
+                self.emit(RunEvent::Progressed { progress: Progress::Started });
                 Move::Wait
             }
             Input::Finished { ticket, finish, now } => {
@@ -111,15 +111,15 @@ impl Walk<'_> {
                 self.elapsed()?
             }
             Input::Pause => {
-                self.emit(RunEvent::Paused);
+                self.emit(RunEvent::Paused {});
                 Move::Wait
             }
             Input::Resume => {
-                self.emit(RunEvent::Resumed);
+                self.emit(RunEvent::Resumed {});
                 Move::Wait
             }
             Input::Cancel => {
-                self.emit(RunEvent::Cancelled);
+                self.emit(RunEvent::Cancelled {});
                 Move::Wait
             }
         };
@@ -189,15 +189,9 @@ impl Walk<'_> {
     /// The outermost step whose time is up is left; what it called is given up.
     fn elapsed(&mut self) -> Result<Move, Refusal> {
         let now = self.now;
-        let over = self.run.frames.iter().position(|frame| {
-            let workflow = self.definition.workflow(&frame.workflow);
-            let position = frame.position.as_ref();
-            let step = workflow.zip(position).and_then(|(workflow, position)| workflow.step(&position.step));
-            let timeout = step.and_then(|step| step.timeout);
-            position.zip(timeout).is_some_and(|(position, timeout)| {
-                !is_running(&position.wait) && now.saturating_sub(position.entered) >= i64::from(timeout) * 1000
-            })
-        });
+        let frames = self.run.frames.iter();
+        let over =
+            frames.map(|frame| until(self.definition, frame)).position(|until| until.is_some_and(|at| at <= now));
         let Some(index) = over else { return Ok(Move::Wait) };
         let above = self.run.frames.len() - index - 1;
         if above > 0 {
@@ -225,6 +219,19 @@ impl Walk<'_> {
             _ => Err(Refusal::NotAwaited(ticket.clone())),
         }
     }
+}
+
+/// When the time of the step a frame is at is up, if anything is to happen then.
+fn until(definition: &Definition, frame: &Frame) -> Option<i64> {
+    let position = frame.position.as_ref().filter(|position| !is_running(&position.wait))?;
+    let timeout = definition.workflow(&frame.workflow)?.step(&position.step)?.timeout?;
+    Some(position.entered.saturating_add(i64::from(timeout) * 1000))
+}
+
+/// When somebody must look whether time ran out, if ever.
+pub fn deadline(definition: &Definition, run: &Run) -> Option<i64> {
+    let frames = run.frames.iter().filter(|_| run.status == Status::Active);
+    frames.filter_map(|frame| until(definition, frame)).min()
 }
 
 /// Whether a command is at work: its own time limit ends it, and it says so.

@@ -7,12 +7,13 @@ use super::{Ending, Item, Judgement, Progress, Ticket, Wait};
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::{Name, Outcome, StepId};
 
-/// Something that happened to a run.
+/// Something that happened to a run, named in the log as `run:…`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
+#[serde(tag = "type", content = "payload")]
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub enum RunEvent {
     /// It began.
+    #[serde(rename = "run:began")]
     Began {
         workflow: String,
         params: Map<String, Json>,
@@ -21,57 +22,84 @@ pub enum RunEvent {
         seed: u64,
     },
     /// A step was entered.
+    #[serde(rename = "run:entered")]
     Entered { step: StepId, visit: u32, now: i64 },
     /// The step waits for something.
+    #[serde(rename = "run:waiting")]
     Waiting { wait: Wait },
     /// Words were heard that may be repeated.
+    #[serde(rename = "run:heard")]
     Heard { ticket: Ticket, fingerprint: u64 },
     /// A variable was written.
+    #[serde(rename = "run:set")]
     Set { name: Name, value: Json },
     /// A value was longer than is stored.
+    #[serde(rename = "run:cut")]
     Cut { name: Name, bytes: usize },
     /// A step resulted in something.
+    #[serde(rename = "run:resulted")]
     Resulted { step: StepId, result: Map<String, Json> },
     /// A command got further.
+    #[serde(rename = "run:progressed")]
     Progressed { progress: Progress },
     /// A command came to its end.
+    #[serde(rename = "run:executed")]
     Executed { step: StepId, outcome: Outcome, code: Option<i32>, reason: Option<String> },
     /// A check was executed.
+    #[serde(rename = "run:checked")]
     Checked { workflow: String, step: StepId, outcome: Outcome },
     /// A sub-agent came to its end.
+    #[serde(rename = "run:child_ended")]
     ChildEnded { child: usize, outcome: Outcome, result: Map<String, Json> },
     /// A review got its items.
+    #[serde(rename = "run:items_added")]
     ItemsAdded { review: Name, items: Vec<Item> },
     /// Items were judged.
-    ItemsJudged { review: Name, judgements: Vec<Judgement> },
+    #[serde(rename = "run:items_judged")]
+    ItemsJudged { review: Name, judgements: Vec<Judgement>, tree: Option<String> },
     /// Items must be looked at again.
+    #[serde(rename = "run:items_reset")]
     ItemsReset { review: Name, ids: Vec<String> },
     /// A gate judged.
+    #[serde(rename = "run:judged")]
     Judged { gate: StepId, round: u32, outcome: Outcome, reasons: Vec<String> },
     /// The user granted a gate more rounds.
+    #[serde(rename = "run:rounds_granted")]
     RoundsGranted { gate: StepId, rounds: u32 },
     /// The user let items pass.
+    #[serde(rename = "run:risk_accepted")]
     RiskAccepted { gate: StepId, review: Name, items: Vec<Item> },
     /// A text was shown.
+    #[serde(rename = "run:shown")]
     Shown { step: StepId, text: String },
     /// A step was not needed.
+    #[serde(rename = "run:skipped")]
     Skipped { step: StepId },
     /// An optional step did not go well, and the run went on.
+    #[serde(rename = "run:tolerated")]
     Tolerated { step: StepId, outcome: Outcome },
     /// A step was left.
+    #[serde(rename = "run:left")]
     Left { step: StepId, outcome: Outcome },
     /// Another workflow was called.
+    #[serde(rename = "run:called")]
     Called { workflow: String, params: Map<String, Json>, variables: Map<String, Json> },
     /// The called workflow came to its end.
+    #[serde(rename = "run:returned")]
     Returned { status: EndStatus, message: Option<String>, outputs: Map<String, Json> },
     /// Called workflows were given up.
+    #[serde(rename = "run:dropped")]
     Dropped { frames: usize },
     /// It was stopped for a while.
-    Paused,
+    #[serde(rename = "run:paused")]
+    Paused {},
     /// It went on.
-    Resumed,
+    #[serde(rename = "run:resumed")]
+    Resumed {},
     /// It was stopped for good.
-    Cancelled,
+    #[serde(rename = "run:cancelled")]
+    Cancelled {},
     /// It came to its end.
+    #[serde(rename = "run:ended")]
     Ended { ending: Ending },
 }

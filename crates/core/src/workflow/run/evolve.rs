@@ -49,9 +49,9 @@ pub(super) fn apply(run: &mut Run, event: &RunEvent) {
             }
         }
         RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
-        RunEvent::Paused => run.status = Status::Paused,
-        RunEvent::Resumed => run.status = Status::Active,
-        RunEvent::Cancelled => run.status = Status::Cancelled,
+        RunEvent::Paused {} => run.status = Status::Paused,
+        RunEvent::Resumed {} => run.status = Status::Active,
+        RunEvent::Cancelled {} => run.status = Status::Cancelled,
         RunEvent::Ended { ending } => run.status = Status::Ended(ending.clone()),
         RunEvent::Waiting { wait } => {
             run.serial += 1;
@@ -76,6 +76,7 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
         transitions: 0,
         results: BTreeMap::new(),
         reviews: BTreeMap::new(),
+        trees: BTreeMap::new(),
         rounds: BTreeMap::new(),
         position: None,
     }
@@ -110,8 +111,12 @@ fn in_frame(frame: &mut Frame, event: &RunEvent) {
         RunEvent::ItemsAdded { review, items } => {
             frame.reviews.insert(review.clone(), items.clone());
         }
-        RunEvent::ItemsJudged { review, judgements } => {
+        RunEvent::ItemsJudged { review, judgements, tree } => {
             review::record(frame.reviews.entry(review.clone()).or_default(), judgements);
+            match tree {
+                Some(tree) => frame.trees.insert(review.clone(), tree.clone()),
+                None => frame.trees.remove(review),
+            };
         }
         RunEvent::ItemsReset { review, ids } => {
             for item in frame.reviews.entry(review.clone()).or_default() {

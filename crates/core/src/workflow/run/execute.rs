@@ -1,12 +1,15 @@
 //! What follows when a command came to its end?
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::walk::{Move, Walk};
 use super::{Finish, Progress, Refusal, RunEvent, Wait};
 use crate::workflow::definition::{Parse, Retry, Step, Work};
 use crate::workflow::name::Outcome;
 use crate::workflow::value::Unfit;
+
+/// The name by which a command's result says why it failed; nothing when it did not.
+pub(in crate::workflow) const ERROR: &str = "error";
 
 impl<'d> Walk<'d> {
     pub(super) fn finished(&mut self, finish: Finish) -> Result<Move, Refusal> {
@@ -36,7 +39,7 @@ impl<'d> Walk<'d> {
                 Ok(()) => return self.executed(step, Outcome::OK, Some(0), None),
                 Err(unfit) => (Outcome::FAIL, Some(0), unfit.0),
             },
-            Finish::Exited { code, .. } => (Outcome::FAIL, Some(code), format!("it exited with {code}")),
+            Finish::Exited { code, output } => (Outcome::FAIL, Some(code), complaint(code, &output)),
             Finish::TimedOut if step.timeout.is_some() => (Outcome::TIMEOUT, None, "it took too long".to_owned()),
             Finish::TimedOut => (Outcome::FAIL, None, "it took too long".to_owned()),
             Finish::Failed(reason) => (Outcome::FAIL, None, reason),
@@ -57,6 +60,12 @@ impl<'d> Walk<'d> {
         reason: Option<String>,
     ) -> Result<Move, Refusal> {
         let id = step.id.clone();
+        // Whoever mends what failed, and whoever is told of it, must know why.
+        let error = reason.clone().filter(|_| outcome != Outcome::OK).unwrap_or_default();
+        if matches!(step.work, Work::Command { .. }) {
+            let result = Map::from_iter([(ERROR.to_owned(), Json::String(error))]);
+            self.emit(RunEvent::Resulted { step: id.clone(), result });
+        }
         self.emit(RunEvent::Executed { step: id.clone(), outcome: outcome.clone(), code, reason });
         let workflow = self.workflow()?;
         let is_check = workflow.steps.iter().any(|other| match &other.work {
@@ -93,6 +102,19 @@ impl<'d> Walk<'d> {
             variable.kind.admit(value, variable.max_length).map_err(|unfit| Unfit(format!("`{name}`: {unfit}")))?;
         self.emit(RunEvent::Set { name: name.clone(), value });
         Ok(())
+    }
+}
+
+/// How many bytes of what a failed command said last are told.
+const LAST_WORDS: usize = 4 * 1024;
+
+/// Why a command counts as failed, with the last it said: what it complained of comes last.
+fn complaint(code: i32, output: &str) -> String {
+    let output = output.trim();
+    let start = output.ceil_char_boundary(output.len().saturating_sub(LAST_WORDS));
+    match &output[start..] {
+        "" => format!("it exited with {code}"),
+        said => format!("it exited with {code}: {said}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::walk::{Move, Walk};
-use super::{Child, Refusal, RunEvent, Ticket, Wait, review};
+use super::{Child, Refusal, RunEvent, Seen, Ticket, Wait, review};
 use crate::workflow::definition::{Agent, Part, Step, Work};
 use crate::workflow::name::Outcome;
 use crate::workflow::value::{Unfit, admit_fields};
@@ -28,7 +28,7 @@ impl<'d> Walk<'d> {
         outcome: Option<Outcome>,
         set: Map<String, Json>,
         result: Map<String, Json>,
-        changed: Option<&[String]>,
+        seen: &Seen,
     ) -> Result<Move, Refusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
             return Err(Refusal::OtherDefinition);
@@ -37,7 +37,7 @@ impl<'d> Walk<'d> {
         match (position.wait.clone(), &step.work) {
             (Wait::Agent, Work::Agent(agent)) => {
                 self.set_variables(set)?;
-                self.agent(step, agent, outcome, result, changed)
+                self.agent(step, agent, outcome, result, seen)
             }
             (Wait::Children(children), Work::Dispatch(_)) => {
                 let own =
@@ -48,7 +48,7 @@ impl<'d> Walk<'d> {
                     let reason = Unfit("a sub-agent sets no variables; put it into the result".into());
                     return Err(Refusal::Value { name: set.keys().next().cloned().unwrap_or_default(), reason });
                 }
-                self.child(step, &children, index, outcome, result, changed)
+                self.child(step, &children, index, outcome, result, seen)
             }
             _ => Err(Refusal::NotAwaited(ticket.clone())),
         }
@@ -61,6 +61,10 @@ impl<'d> Walk<'d> {
             let Some(variable) = workflow.variables.iter().find(|variable| variable.name.as_str() == key) else {
                 return Err(refuse(Unfit("there is no such variable".into())));
             };
+            let by_engine = |step: &Step| matches!(&step.work, Work::Set(values) if values.iter().any(|(name, ..)| *name == variable.name));
+            if workflow.steps.iter().any(by_engine) {
+                return Err(refuse(Unfit("the workflow itself sets it".into())));
+            }
             let value = variable.kind.admit(value, variable.max_length).map_err(refuse)?;
             self.emit(RunEvent::Set { name: variable.name.clone(), value });
         }
@@ -73,7 +77,7 @@ impl<'d> Walk<'d> {
         agent: &'d Agent,
         outcome: Option<Outcome>,
         mut result: Map<String, Json>,
-        changed: Option<&[String]>,
+        seen: &Seen,
     ) -> Result<Move, Refusal> {
         let derived = !agent.outcome_from.is_empty();
         let said = outcome.unwrap_or(Outcome::OK);
@@ -84,7 +88,7 @@ impl<'d> Walk<'d> {
         let nothing_said = !derived && said != Outcome::OK && result.is_empty();
         let mends = step.work.review().is_some_and(|part| part.part == Part::Fix) && said != Outcome::FAIL;
         if !nothing_said || mends {
-            self.review_part(step, &mut result, changed, None)?;
+            self.review_part(step, &mut result, seen, None)?;
         }
         if !nothing_said {
             self.keep_result(step, agent, result)?;
@@ -140,14 +144,14 @@ impl<'d> Walk<'d> {
         index: usize,
         outcome: Option<Outcome>,
         mut result: Map<String, Json>,
-        changed: Option<&[String]>,
+        seen: &Seen,
     ) -> Result<Move, Refusal> {
         let outcome = outcome.unwrap_or(Outcome::OK);
         if outcome != Outcome::OK && outcome != Outcome::FAIL {
             return Err(Refusal::Outcome(vec![Outcome::OK, Outcome::FAIL]));
         }
         if outcome == Outcome::OK || result.contains_key("items") {
-            self.review_part(step, &mut result, changed, Some(&children[index]))?;
+            self.review_part(step, &mut result, seen, Some(&children[index]))?;
         }
         self.emit(RunEvent::ChildEnded { child: index, outcome, result });
         let Some(Wait::Children(children)) = self.run.position().map(|position| &position.wait) else {
@@ -171,7 +175,7 @@ impl<'d> Walk<'d> {
         &mut self,
         step: &Step,
         result: &mut Map<String, Json>,
-        changed: Option<&[String]>,
+        seen: &Seen,
         child: Option<&Child>,
     ) -> Result<(), Refusal> {
         let Some(part) = step.work.review() else { return Ok(()) };
@@ -205,10 +209,10 @@ impl<'d> Walk<'d> {
                     }
                 };
                 let judgements = review::judgements(result, &given).map_err(Refusal::Result)?;
-                self.emit(RunEvent::ItemsJudged { review: name, judgements });
+                self.emit(RunEvent::ItemsJudged { review: name, judgements, tree: seen.tree.clone() });
             }
             Part::Fix => {
-                let ids = review::touched(&items, changed);
+                let ids = review::touched(&items, seen.changed.as_deref());
                 if !ids.is_empty() {
                     self.emit(RunEvent::ItemsReset { review: name, ids });
                 }

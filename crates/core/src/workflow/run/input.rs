@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::Ticket;
@@ -32,8 +33,8 @@ pub enum Input {
         set: Map<String, Json>,
         /// What it found.
         result: Map<String, Json>,
-        /// The files that changed since the last review, if anybody knows.
-        changed: Option<Vec<String>>,
+        /// What is known of the files that were worked on.
+        seen: Seen,
         /// When.
         now: i64,
     },
@@ -91,8 +92,19 @@ pub enum Input {
     Cancel,
 }
 
+/// What whoever reports knows of the files that were worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seen {
+    /// What all files together are now, as git names it.
+    pub tree: Option<String>,
+    /// The files that changed since the last review; nothing when nobody knows.
+    pub changed: Option<Vec<String>>,
+}
+
 /// What a user says to a question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// This.
     Value(Json),
@@ -103,7 +115,8 @@ pub enum Answer {
 }
 
 /// How a command came to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Finish {
     /// It exited.
     Exited {

@@ -77,6 +77,21 @@ pub enum Waiting {
     Consent,
 }
 
+impl Waiting {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Agent, Self::User, Self::Subagents, Self::Consent];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::User => "user",
+            Self::Subagents => "subagents",
+            Self::Consent => "consent",
+        }
+    }
+}
+
 /// Whom a run waits for, if it waits for somebody.
 pub fn waiting(run: &Run) -> Option<Waiting> {
     if run.status != Status::Active {

@@ -1,7 +1,7 @@
 //! What is checked in a review, and what did those who checked it say?
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::workflow::definition::Severity;
 use crate::workflow::value::Unfit;
@@ -23,6 +23,18 @@ pub struct Item {
     pub evidence: Option<String>,
     /// What is wrong with it.
     pub finding: Option<String>,
+}
+
+impl Item {
+    /// What somebody is told who looks at it afresh, and must not see what was found before.
+    pub fn to_look_at(&self) -> Json {
+        json!({"id": self.id, "scope": self.scope, "check": self.check, "severity": self.severity})
+    }
+
+    /// What somebody is told who mends it.
+    pub fn to_mend(&self) -> Json {
+        json!({"id": self.id, "scope": self.scope, "check": self.check, "severity": self.severity, "finding": self.finding})
+    }
 }
 
 /// How an item stands.

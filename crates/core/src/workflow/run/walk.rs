@@ -283,7 +283,7 @@ impl<'d> Walk<'d> {
         let child = |name: String, items: Vec<Json>| Child { name, items, outcome: None, result: Map::new() };
         let scope = self.scope()?;
         let (items, group) = match &dispatch.mode {
-            Mode::Single => return Ok(vec![child("1".to_owned(), Vec::new())]),
+            Mode::Single => return Ok(vec![child("1".to_owned(), self.failed(dispatch)?)]),
             Mode::Roster(entries) => {
                 let fill = |template: &Template| template.value(&|reference| scope.get(reference));
                 let entries = entries.iter().map(|entry| {
@@ -298,13 +298,19 @@ impl<'d> Walk<'d> {
             Mode::Template { items: ForEach::Open(review, _), group } => {
                 let items = self.frame()?.reviews.get(review).map_or(&[][..], Vec::as_slice);
                 let open = items.iter().filter(|item| item.status == super::ItemStatus::Todo);
-                // Whoever looks afresh must not see what was found before.
-                let blank = |item: &super::Item| serde_json::json!({"id": item.id, "scope": item.scope, "check": item.check, "severity": item.severity});
-                (open.map(blank).collect(), *group)
+                (open.map(super::Item::to_look_at).collect(), *group)
             }
         };
         let groups = items.chunks(group).enumerate();
         Ok(groups.map(|(index, items)| child((index + 1).to_string(), items.to_vec())).collect())
+    }
+
+    /// What whoever mends has to mend.
+    fn failed(&self, dispatch: &Dispatch) -> Result<Vec<Json>, Refusal> {
+        let Some(part) = dispatch.review.as_ref().filter(|part| part.part == Part::Fix) else { return Ok(Vec::new()) };
+        let items = self.frame()?.reviews.get(&part.review).map_or(&[][..], Vec::as_slice);
+        let failed = items.iter().filter(|item| item.status == super::ItemStatus::Fail);
+        Ok(failed.map(super::Item::to_mend).collect())
     }
 
     fn at_gate(&mut self, step: &Step, gate: &crate::workflow::definition::Gate) -> Result<Move, Refusal> {
@@ -338,7 +344,8 @@ pub(super) fn params(declared: &[Variable], mut given: Map<String, Json>) -> Res
     let mut admitted = Map::new();
     for param in declared {
         let name = param.name.as_str();
-        let value = match given.remove(name) {
+        // What another workflow has not written yet is not given.
+        let value = match given.remove(name).filter(|value| !value.is_null()) {
             Some(value) => param.kind.admit(value, param.max_length).map_err(|reason| refuse(name, reason))?,
             None => match &param.default {
                 Some(default) => default.clone(),

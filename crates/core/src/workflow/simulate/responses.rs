@@ -2,266 +2,263 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::workflow::condition::{Condition, Literal, Operand};
-use crate::workflow::definition::{Agent, Parse, Part, Step, Variable, Work, Workflow};
-use crate::workflow::name::Outcome;
-use crate::workflow::run::{Answer, CONTINUE, Child, Choice, Definition, Effect, Finish, Input, Run, Ticket, pending};
-use crate::workflow::value::Type;
+use super::asked::Root;
+use super::known::{Known, KnownWorkflow};
+use super::values::{Tried, any, combined, values};
+use crate::workflow::definition::{
+    Agent, ForEach, Mode, Parse, Part, Question, Step, Validate, Variable, Work, Workflow,
+};
+use crate::workflow::name::{Name, Outcome};
+use crate::workflow::run::{
+    Answer, Asked, CONTINUE, Definition, Effect, Finish, Frame, Input, ItemStatus, Position, Run, Seen, Ticket, Wait,
+    deadline, pending,
+};
+use crate::workflow::value::in_text;
 
-/// How many combinations of values are tried at once.
-const MAX_COMBINED: usize = 48;
 /// Later than every timeout.
 const LATER: i64 = i64::MAX / 2;
 
 /// The parameters a run might be started with.
-pub(super) fn params(workflow: &Workflow) -> Vec<Map<String, Json>> {
+pub(super) fn params(workflow: &Workflow, known: &KnownWorkflow<'_>) -> Tried<Map<String, Json>> {
     let domains = workflow.params.iter().map(|param| {
-        let values = match (&param.kind, &param.default) {
-            (Type::Enum(_) | Type::Bool, _) => examples(&param.kind, workflow),
-            (_, Some(default)) => vec![default.clone()],
-            (kind, None) => examples(kind, workflow).into_iter().rev().take(1).collect(),
+        let root = Root::Param(param.name.clone());
+        let asked = known.asked.of(&root).any(|(_, questions)| questions.any);
+        let mut tried = match &param.default {
+            Some(default) if !asked => vec![default.clone()],
+            _ => values(&param.kind, &known.asked, &[root]).all,
         };
-        (param.name.to_string(), values)
+        tried.extend(param.default.iter().filter(|default| !tried.contains(default)).cloned().collect::<Vec<_>>());
+        (param.name.to_string(), tried)
     });
-    combined(domains.collect())
+    combined(&domains.collect::<Vec<_>>())
 }
 
 /// Everything that might happen to a run now.
-pub(super) fn to(definition: &Definition, run: &Run) -> Vec<Vec<Input>> {
-    let Some((frame, _, workflow, step)) = run.current(definition) else { return Vec::new() };
-    let mut all = Vec::new();
-    // A user who always says "continue" at a gate never comes to an end; saying it once shows where it leads.
-    let granted = frame.rounds.get(&step.id).is_some_and(|rounds| rounds.granted > 0);
+pub(super) fn to(definition: &Definition, known: &Known<'_>, run: &Run) -> Tried<Vec<Input>> {
+    let Some((frame, position, workflow, step)) = run.current(definition) else { return Tried::all(Vec::new()) };
+    let Some(known) = known.workflow(&frame.workflow) else { return Tried::all(Vec::new()) };
+    let responder = Responder { frame, position, workflow, step, known };
     // Of several children any may come first; that makes no difference to where the run goes.
-    if let Some(mut effect) = pending(definition, run).into_iter().next() {
-        if let (Effect::Ask { asked, .. }, Work::Gate(_), true) = (&mut effect, &step.work, granted) {
-            asked.options.iter_mut().for_each(|options| options.retain(|option| option != CONTINUE));
-        }
-        all.extend(responses(workflow, step, &effect));
+    let effect = pending(definition, run).into_iter().next();
+    let mut tried = effect.map_or_else(|| Tried::all(Vec::new()), |effect| responder.to(&effect));
+    if let Some(soon) = deadline(definition, run) {
+        tried.all.extend([soon, LATER].map(|now| vec![Input::Elapsed { now }]));
     }
-    if step.timeout.is_some() {
-        all.push(vec![Input::Elapsed { now: LATER }]);
-    }
-    all
+    tried
 }
 
-fn responses(workflow: &Workflow, step: &Step, effect: &Effect) -> Vec<Vec<Input>> {
-    match (effect, &step.work) {
-        (Effect::Instruct { ticket, .. }, Work::Agent(agent)) => reports(workflow, step, agent, ticket),
-        (Effect::Delegate { ticket, child, .. }, _) => child_reports(step, ticket, child),
-        (Effect::Execute { ticket, .. }, _) => {
-            let started = Input::Started { ticket: ticket.clone(), now: 0 };
-            let finished = |finish| Input::Finished { ticket: ticket.clone(), finish, now: 0 };
-            finishes(workflow, step).into_iter().map(|finish| vec![started.clone(), finished(finish)]).collect()
-        }
-        (Effect::Ask { ticket, asked, .. }, _) => {
-            let mut answers = vec![Answer::Declined, Answer::Cancelled];
-            let options = asked.options.clone().unwrap_or_else(|| vec!["x".into(), "1".into(), "true".into()]);
-            let many = matches!(&step.work, Work::Question(question) if question.multiple);
-            answers.extend(
-                options.into_iter().map(|option| Answer::Value(if many { json!([option]) } else { json!(option) })),
-            );
-            let answer = |answer| vec![Input::Answer { ticket: ticket.clone(), answer, now: 0 }];
-            answers.into_iter().map(answer).collect()
-        }
-        (Effect::Consent { ticket, .. }, _) => {
-            let choices = [Choice::Again, Choice::Done, Choice::Abort];
-            choices.map(|choice| vec![Input::Consent { ticket: ticket.clone(), choice, now: 0 }]).to_vec()
-        }
-        (Effect::Instruct { .. } | Effect::Await { .. }, _) => Vec::new(),
-    }
+struct Responder<'r, 'd> {
+    frame: &'r Frame,
+    position: &'r Position,
+    workflow: &'d Workflow,
+    step: &'d Step,
+    known: &'r KnownWorkflow<'d>,
 }
 
-fn reports(workflow: &Workflow, step: &Step, agent: &Agent, ticket: &Ticket) -> Vec<Vec<Input>> {
-    let results = results(workflow, agent);
-    let mut all = Vec::new();
-    for outcome in &agent.outcomes {
-        for result in &results {
-            for items in review_items(step, &[]) {
-                let mut result = result.clone();
-                result.extend(items);
-                all.push(report(ticket, outcome, Map::new(), result));
+impl Responder<'_, '_> {
+    fn to(&self, effect: &Effect) -> Tried<Vec<Input>> {
+        match (effect, &self.step.work) {
+            (Effect::Instruct { ticket, .. }, Work::Agent(agent)) => self.reports(agent, ticket),
+            (Effect::Delegate { ticket, child, .. }, _) => {
+                let given: Vec<&Json> = child.items.iter().map(|item| &item["id"]).collect();
+                let said = self.review_items(&given);
+                let outcomes = [Outcome::OK, Outcome::FAIL];
+                let reports = outcomes.iter().flat_map(|outcome| {
+                    said.iter().map(|result| report(ticket, outcome, Map::new(), result.clone())).collect::<Vec<_>>()
+                });
+                Tried::all(reports.collect())
+            }
+            (Effect::Execute { ticket, .. }, _) => self.finishes().map(|finish| {
+                let started = Input::Started { ticket: ticket.clone(), now: 0 };
+                vec![started, Input::Finished { ticket: ticket.clone(), finish, now: 0 }]
+            }),
+            (Effect::Ask { ticket, asked, .. }, work) => {
+                let said = match work {
+                    Work::Question(question) => self.answers(question, asked),
+                    _ => Tried::all(self.decisions(asked)),
+                };
+                let mut tried = said.map(Answer::Value);
+                tried.all.extend([Answer::Declined, Answer::Cancelled]);
+                tried.map(|answer| vec![Input::Answer { ticket: ticket.clone(), answer, now: 0 }])
+            }
+            // Nothing that is executed here is ever lost.
+            (Effect::Instruct { .. } | Effect::Await { .. } | Effect::Consent { .. }, _) => Tried::all(Vec::new()),
+        }
+    }
+
+    fn matters(&self, root: &Root) -> bool {
+        self.known.live.matters(self.step, root)
+    }
+
+    /// The values to try for a variable that this step writes.
+    fn stored(&self, variable: &Variable) -> Tried<Json> {
+        let root = Root::Variable(variable.name.clone());
+        if self.matters(&root) {
+            values(&variable.kind, &self.known.asked, &[root])
+        } else {
+            Tried::all(vec![any(&variable.kind)])
+        }
+    }
+
+    fn variable(&self) -> Option<&Variable> {
+        self.step.store.as_ref().and_then(|(name, _)| self.workflow.variable(name))
+    }
+
+    fn reports(&self, agent: &Agent, ticket: &Ticket) -> Tried<Vec<Input>> {
+        let mut complete = true;
+        let domains = agent.result.iter().map(|field| {
+            let result = Root::Result(self.step.id.clone(), field.name.clone());
+            let roots = [result, Root::Variable(field.name.clone())];
+            let matters = roots.iter().any(|root| self.matters(root));
+            let tried = if matters {
+                values(&field.kind, &self.known.asked, &roots)
+            } else {
+                Tried::all(vec![any(&field.kind)])
+            };
+            complete &= tried.complete;
+            (field.name.to_string(), tried.all)
+        });
+        let results = combined(&domains.collect::<Vec<_>>());
+        complete &= results.complete;
+        // What an outcome follows from is the result, whatever is said beside it.
+        let outcomes = if agent.outcome_from.is_empty() { &agent.outcomes[..] } else { &[Outcome::OK] };
+        let said = self.review_items(&[]);
+        let mut all = Vec::new();
+        for outcome in outcomes {
+            for result in &results.all {
+                all.extend(said.iter().map(|items| {
+                    let result = result.iter().chain(items).map(|(name, value)| (name.clone(), value.clone()));
+                    report(ticket, outcome, Map::new(), result.collect())
+                }));
+            }
+            if agent.outcome_from.is_empty() && *outcome != Outcome::OK {
+                all.push(report(ticket, outcome, Map::new(), Map::new()));
             }
         }
+        let first = results.all.first().cloned().unwrap_or_default();
+        let first: Map<String, Json> = first.into_iter().chain(said[0].clone()).collect();
+        for set in self.settable(agent) {
+            all.extend(outcomes.iter().map(|outcome| report(ticket, outcome, set.clone(), first.clone())));
+        }
+        Tried { all, complete }
     }
-    // An agent may set what conditions ask for.
-    for variable in asked_for(workflow) {
-        for value in examples(&variable.kind, workflow) {
-            let set = Map::from_iter([(variable.name.to_string(), value)]);
-            let (outcome, result) = (&agent.outcomes[0], results.first().cloned().unwrap_or_default());
-            all.push(report(ticket, outcome, set, result));
+
+    /// The variables that an agent may set, and what it may set them to where that makes a difference.
+    fn settable(&self, agent: &Agent) -> Vec<Map<String, Json>> {
+        let by_engine = |name: &Name| {
+            let sets =
+                |step: &Step| matches!(&step.work, Work::Set(values) if values.iter().any(|(set, ..)| set == name));
+            self.workflow.steps.iter().any(sets)
+        };
+        let reported = |name: &Name| agent.result.iter().any(|field| field.name == *name);
+        let free = self.workflow.variables.iter().filter(|variable| {
+            let root = Root::Variable(variable.name.clone());
+            let asked = self.known.asked.of(&root).any(|(_, questions)| questions.any);
+            asked && self.matters(&root) && !by_engine(&variable.name) && !reported(&variable.name)
+        });
+        let sets = free.flat_map(|variable| {
+            let one = |value| Map::from_iter([(variable.name.to_string(), value)]);
+            self.stored(variable).map(one).all
+        });
+        sets.collect()
+    }
+
+    /// What a report might say to a review about these items, or else about all that are open. Nothing to say is one
+    /// empty answer.
+    fn review_items(&self, given: &[&Json]) -> Vec<Map<String, Json>> {
+        let Some(part) = self.step.work.review() else { return vec![Map::new()] };
+        let items = |items: Json| Map::from_iter([("items".to_owned(), items)]);
+        match part.part {
+            Part::Decompose => {
+                let item = json!({"check": "c", "severity": "MUST"});
+                vec![items(json!(vec![item; self.worth_checking(&part.review)])), Map::new()]
+            }
+            Part::Verify => {
+                let all = self.frame.reviews.get(&part.review).map_or(&[][..], Vec::as_slice);
+                let open = all.iter().filter(|item| item.status == ItemStatus::Todo).map(|item| json!(item.id));
+                let ids: Vec<Json> =
+                    if given.is_empty() { open.collect() } else { given.iter().map(|id| (*id).clone()).collect() };
+                let judged = |status: &str| {
+                    let judge = |id: &Json| json!({"id": id, "status": status, "evidence": "e", "finding": "f"});
+                    items(ids.iter().map(judge).collect())
+                };
+                vec![judged("pass"), judged("fail"), Map::new()]
+            }
+            Part::Fix => vec![Map::new()],
         }
     }
-    all
+
+    /// How many items a review needs so that more than one sub-agent looks at them.
+    fn worth_checking(&self, review: &Name) -> usize {
+        let groups = self.workflow.steps.iter().filter_map(|step| match &step.work {
+            Work::Dispatch(dispatch) => match &dispatch.mode {
+                Mode::Template { items: ForEach::Open(name, _), group } if name == review => Some(group + 1),
+                _ => None,
+            },
+            _ => None,
+        });
+        let most = self.workflow.reviews.get(review).map_or(1, |review| review.max_items);
+        groups.max().unwrap_or(1).clamp(1, most.max(1))
+    }
+
+    /// A user who always says "continue" at a gate never comes to an end; saying it once shows where it leads.
+    fn decisions(&self, asked: &Asked) -> Vec<Json> {
+        let granted = self.frame.rounds.get(&self.step.id).is_some_and(|rounds| rounds.granted > 0);
+        let options = asked.options.iter().flatten().filter(|option| !granted || *option != CONTINUE);
+        options.map(|option| json!(option)).collect()
+    }
+
+    fn answers(&self, question: &Question, asked: &Asked) -> Tried<Json> {
+        let options = asked.options.as_ref().or(match &question.validate {
+            Some(Validate::OneOf(values)) => Some(values),
+            Some(Validate::Named(..)) | None => None,
+        });
+        let one: Vec<Json> = match (options, self.variable()) {
+            (Some(options), _) => options.iter().map(|option| json!(option)).collect(),
+            (None, Some(variable)) => return self.stored(variable),
+            (None, None) => vec![json!("x")],
+        };
+        if !question.multiple {
+            return Tried::all(one);
+        }
+        let mut several: Vec<Json> = one.iter().map(|option| json!([option])).collect();
+        several.extend([json!([]), json!(one)]);
+        Tried::all(several)
+    }
+
+    fn finishes(&self) -> Tried<Finish> {
+        let exited = |code, output: String| Finish::Exited { code, output };
+        let mut all = vec![exited(1, String::new())];
+        if self.step.timeout.is_some() {
+            all.push(Finish::TimedOut);
+        }
+        let printed = match (&self.position.wait, &self.step.work, self.variable()) {
+            (Wait::Command { .. }, Work::Command { parse, .. }, Some(variable)) => {
+                self.stored(variable).map(|value| match parse {
+                    Parse::Json => value.to_string(),
+                    Parse::Text => in_text(&value),
+                    Parse::Lines => lines(&value),
+                })
+            }
+            (Wait::Listing(_), _, Some(variable)) => {
+                Tried::all(vec![self.stored(variable).all.iter().map(lines).collect::<Vec<_>>().join("\n")])
+            }
+            _ => Tried::all(vec!["x".to_owned()]),
+        };
+        all.extend(printed.all.into_iter().map(|output| exited(0, output)));
+        Tried { all, complete: printed.complete }
+    }
 }
 
 fn report(ticket: &Ticket, outcome: &Outcome, set: Map<String, Json>, result: Map<String, Json>) -> Vec<Input> {
     let (ticket, outcome) = (ticket.clone(), Some(outcome.clone()));
-    vec![Input::Report { ticket, outcome, set, result, changed: None, now: 0 }]
+    vec![Input::Report { ticket, outcome, set, result, seen: Seen::default(), now: 0 }]
 }
 
-fn results(workflow: &Workflow, agent: &Agent) -> Vec<Map<String, Json>> {
-    let deciding = !agent.outcome_from.is_empty();
-    let domain = |kind: &Type| {
-        let values = examples(kind, workflow);
-        if deciding { values } else { values.into_iter().take(1).collect() }
-    };
-    combined(agent.result.iter().map(|field| (field.name.to_string(), domain(&field.kind))).collect())
-}
-
-/// What a report might say to a review: nothing to say is one empty answer.
-fn review_items(step: &Step, given: &[Json]) -> Vec<Map<String, Json>> {
-    let Some(part) = step.work.review() else { return vec![Map::new()] };
-    let items = |items: Json| Map::from_iter([("items".to_owned(), items)]);
-    match part.part {
-        Part::Decompose => vec![items(json!([{"check": "c", "severity": "MUST"}])), Map::new()],
-        Part::Verify => {
-            let judged = |status: &str| {
-                let judge = |item: &Json| json!({"id": item["id"], "status": status, "evidence": "e", "finding": "f"});
-                given.iter().map(judge).collect::<Json>()
-            };
-            let one = |status: &str| json!([{"id": "1", "status": status, "evidence": "e", "finding": "f"}]);
-            if given.is_empty() {
-                vec![items(one("pass")), items(one("fail")), Map::new()]
-            } else {
-                vec![items(judged("pass")), items(judged("fail")), Map::new()]
-            }
-        }
-        Part::Fix => vec![Map::new()],
+/// A list as a command prints it.
+fn lines(value: &Json) -> String {
+    match value {
+        Json::Array(items) => items.iter().map(in_text).collect::<Vec<_>>().join("\n"),
+        one => in_text(one),
     }
-}
-
-fn child_reports(step: &Step, ticket: &Ticket, child: &Child) -> Vec<Vec<Input>> {
-    let mut all = Vec::new();
-    for outcome in [Outcome::OK, Outcome::FAIL] {
-        for result in review_items(step, &child.items) {
-            all.push(report(ticket, &outcome, Map::new(), result));
-        }
-    }
-    all
-}
-
-fn finishes(workflow: &Workflow, step: &Step) -> Vec<Finish> {
-    let exited = |code, output: String| Finish::Exited { code, output };
-    let mut all = vec![exited(1, String::new())];
-    if step.timeout.is_some() {
-        all.push(Finish::TimedOut);
-    }
-    let stored = step.store.as_ref().and_then(|(name, _)| workflow.variable(name));
-    match (&step.work, stored) {
-        (Work::Command { parse: Parse::Json, .. }, Some(variable)) => {
-            all.extend(examples(&variable.kind, workflow).iter().map(|value| exited(0, value.to_string())));
-        }
-        (Work::Command { parse: Parse::Text, .. }, Some(variable)) => {
-            let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            all.extend(examples(&variable.kind, workflow).iter().map(|value| exited(0, text(value))));
-        }
-        (Work::Command { parse: Parse::Lines, .. }, Some(_)) => {
-            all.extend([exited(0, String::new()), exited(0, "x".into())]);
-        }
-        _ => all.push(exited(0, "x".into())),
-    }
-    all
-}
-
-/// A few values of a type, those that conditions mention among them.
-fn examples(kind: &Type, workflow: &Workflow) -> Vec<Json> {
-    match kind {
-        Type::Bool => vec![json!(false), json!(true)],
-        Type::Enum(values) => values.iter().map(|value| json!(value)).collect(),
-        Type::List => vec![json!([]), json!(["x"])],
-        Type::Path => vec![json!("x")],
-        Type::Int => {
-            let mentioned = literals(workflow).into_iter().filter_map(|literal| match literal {
-                Literal::Int(number) => Some([number - 1, *number, number + 1]),
-                _ => None,
-            });
-            let mut numbers: Vec<i64> = mentioned.flatten().chain([0, 1]).collect();
-            numbers.sort_unstable();
-            numbers.dedup();
-            numbers.into_iter().map(Json::from).collect()
-        }
-        Type::Text => {
-            let mentioned = literals(workflow).into_iter().filter_map(|literal| match literal {
-                Literal::Text(text) => Some(json!(text)),
-                _ => None,
-            });
-            [json!(""), json!("x")].into_iter().chain(mentioned).collect()
-        }
-        Type::Object(fields) => {
-            let domains = fields.iter().map(|field| (field.name.to_string(), examples(&field.kind, workflow)));
-            combined(domains.collect()).into_iter().map(Json::Object).collect()
-        }
-    }
-}
-
-fn conditions(workflow: &Workflow) -> Vec<&Condition> {
-    let mut all = Vec::new();
-    for step in &workflow.steps {
-        all.extend(step.when.iter().map(|when| &when.value));
-        match &step.work {
-            Work::Conditional { cases, .. } => all.extend(cases.iter().map(|case| &case.when.value)),
-            Work::Agent(agent) => {
-                all.extend(agent.outcome_from.iter().filter_map(|rule| rule.when.as_ref()).map(|when| &when.value));
-            }
-            _ => {}
-        }
-    }
-    all
-}
-
-fn asked_for(workflow: &Workflow) -> Vec<&Variable> {
-    let references: Vec<String> = conditions(workflow)
-        .into_iter()
-        .flat_map(Condition::references)
-        .map(|(reference, _)| reference.to_string())
-        .collect();
-    let asked =
-        |variable: &&Variable| references.iter().any(|name| name.split('.').next() == Some(variable.name.as_str()));
-    workflow.variables.iter().filter(asked).collect()
-}
-
-fn literals(workflow: &Workflow) -> Vec<&Literal> {
-    fn of<'c>(condition: &'c Condition, found: &mut Vec<&'c Literal>) {
-        let mut add = |operand: &'c Operand| match operand {
-            Operand::Literal(literal, _) => found.push(literal),
-            Operand::List(items, _) => found.extend(items.iter().map(|(literal, _)| literal)),
-            Operand::Value(..) | Operand::Length(..) => {}
-        };
-        match condition {
-            Condition::Or(a, b) | Condition::And(a, b) => {
-                of(a, found);
-                of(b, found);
-            }
-            Condition::Not(a) => of(a, found),
-            Condition::Compare(a, _, b) | Condition::In(a, b) => {
-                add(a);
-                add(b);
-            }
-            Condition::Empty(a) | Condition::Truth(a) => add(a),
-        }
-    }
-    let mut found = Vec::new();
-    for condition in conditions(workflow) {
-        of(condition, &mut found);
-    }
-    found
-}
-
-/// Every combination of one value for each name, up to a bound.
-fn combined(domains: Vec<(String, Vec<Json>)>) -> Vec<Map<String, Json>> {
-    let mut all = vec![Map::new()];
-    for (name, values) in domains {
-        let with = |map: &Map<String, Json>, value: &Json| {
-            let mut map = map.clone();
-            map.insert(name.clone(), value.clone());
-            map
-        };
-        let room = (MAX_COMBINED / all.len()).max(1);
-        all = all
-            .iter()
-            .flat_map(|map| values.iter().take(room).map(move |value| with(map, value)).collect::<Vec<_>>())
-            .collect();
-    }
-    all
 }

@@ -1,23 +1,38 @@
 use super::*;
-use crate::workflow::load::{Surroundings, load};
+use crate::workflow::load::{Callee, Surroundings, load};
+
+fn workflow(text: &str) -> Workflow {
+    let callee: &dyn Fn(&str) -> Option<Callee> = &|_| Some(Callee::anything());
+    let (workflow, findings) = load(text, &Surroundings { callee, ..Surroundings::none() });
+    workflow.unwrap_or_else(|| panic!("{findings:#?}"))
+}
 
 fn simulated(text: &str) -> Simulation {
-    let (workflow, findings) = load(text, &Surroundings::none());
-    simulate(&Definition::alone(workflow.unwrap_or_else(|| panic!("{findings:#?}"))), Bounds::default())
+    simulate(&Definition::alone(workflow(text)), Bounds::default())
+}
+
+/// Every step is reached, every way is taken, everything was looked at.
+fn walked(text: &str) -> Simulation {
+    let simulation = simulated(text);
+    assert!(simulation.complete, "{} states", simulation.states);
+    assert_eq!((&simulation.never_reached[..], &simulation.never_taken[..]), (&[][..], &[][..]));
+    assert_eq!(simulation.red_successes, BTreeSet::new());
+    simulation
 }
 
 fn ends(simulation: &Simulation) -> Vec<String> {
     simulation.ends.iter().map(|end| format!("{} {} {}", end.status, end.step, end.outcome)).collect()
 }
 
+fn id(text: &str) -> StepId {
+    StepId::parse(text).unwrap()
+}
+
 #[test]
 fn every_outcome_of_an_investigation_is_walked() {
-    let simulation = simulated(
+    let simulation = walked(
         "name: w\nparams: {mode: {type: enum, values: [full, quick]}}\nvariables: {n: {type: int, default: 0}}\nsteps:\n- {id: look, type: agent, max_visits: 5, result: {sure: {type: enum, values: [yes, no]}}, outcome_from: [{when: result.sure == 'yes', outcome: ok}, {else: iterate}], next: {ok: choose, iterate: look, exhausted: capped}}\n- {id: choose, type: conditional, cases: [{when: \"mode == 'quick' or n > 41\", next: short}], else: long}\n- {id: short, type: end}\n- {id: long, type: question, prompt: sure, options: [a, b], next: {a: end, b: capped}}\n- {id: capped, type: end, status: failure}\n",
     );
-    assert!(simulation.complete, "{} states", simulation.states);
-    assert_eq!(simulation.never_reached, []);
-    assert_eq!(simulation.never_taken, [(StepId::parse("long").unwrap(), Outcome::OK)]);
     assert_eq!(
         ends(&simulation),
         [
@@ -31,15 +46,42 @@ fn every_outcome_of_an_investigation_is_walked() {
 }
 
 #[test]
-fn a_review_loop_passes_fails_and_is_given_up() {
-    let simulation = simulated(
-        "name: w\nreviews: {r: {}}\nsteps:\n- {id: work, type: agent, review: {name: r, part: fix}, next: {ok: plan, fail: no}}\n- {id: plan, type: agent, review: {name: r, part: decompose}, next: {ok: look, fail: no}}\n- {id: look, type: dispatch, for_each: reviews.r.open, prompt: '{item}', review: {name: r, part: verify}, next: {ok: test, fail: test, partial: test}}\n- {id: test, type: command, command: t, effect: read, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, review: r, checks: [test], next: {pass: yes, fail: work, exhausted: no}}\n- {id: yes, type: end}\n- {id: no, type: end, status: blocked}\n",
+fn a_review_loop_passes_fails_and_is_given_up_and_never_succeeds_on_red() {
+    let simulation = walked(
+        "name: w\nreviews: {r: {}}\nsteps:\n- {id: work, type: agent, review: {name: r, part: fix}, next: {ok: plan, fail: no}}\n- {id: plan, type: agent, review: {name: r, part: decompose}, next: {ok: look, fail: no}}\n- {id: look, type: dispatch, for_each: reviews.r.open, group: 3, prompt: '{item}', review: {name: r, part: verify}, next: {ok: test, fail: test, partial: test}}\n- {id: test, type: command, command: t, effect: read, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, review: r, checks: [test], next: {pass: yes, fail: work, exhausted: no}}\n- {id: yes, type: end}\n- {id: no, type: end, status: blocked}\n",
     );
-    assert!(simulation.complete, "{} states", simulation.states);
-    assert_eq!(simulation.never_reached, []);
-    assert!(simulation.reaches(EndStatus::Success) && simulation.reaches(EndStatus::Blocked));
-    let red = simulation.ends.iter().find(|end| end.status == "success" && end.step.as_str() != "yes");
-    assert_eq!(red, None);
+    assert_eq!(ends(&simulation), ["blocked no blocked", "success yes success"]);
+}
+
+#[test]
+fn a_way_past_the_gate_ends_in_failure_while_the_check_is_red() {
+    let simulation = walked(
+        "name: w\nsteps:\n- {id: test, type: command, command: t, effect: read, next: {ok: ask, fail: ask}}\n- {id: ask, type: question, prompt: what, options: [go, skip], next: {go: gate, skip: end, declined: end, cancelled: end}}\n- {id: gate, type: gate, checks: [test], max_rounds: 3, next: {pass: end, fail: test, exhausted: end}}\n",
+    );
+    assert!(ends(&simulation).contains(&"failure ask skip".to_owned()), "{:?}", ends(&simulation));
+}
+
+#[test]
+fn a_red_check_is_seen_whatever_the_engine_says() {
+    let definition = Definition::alone(workflow(
+        "name: w\nsteps:\n- {id: t, type: command, command: t, next: {ok: g, fail: g}}\n- {id: u, type: gate, checks: [t], next: {pass: end, fail: t, exhausted: end}}\n- {id: g, type: command, command: g, next: {ok: u, fail: u}}\n",
+    ));
+    let mut walk = Walk::default();
+    let began = RunEvent::Began {
+        workflow: "w".into(),
+        params: Map::new(),
+        variables: Map::new(),
+        context: Map::new(),
+        seed: 0,
+    };
+    walk.run = evolve(walk.run, &began);
+    let executed = |step: &str, outcome| RunEvent::Executed { step: id(step), outcome, code: None, reason: None };
+    walk.execute(&definition, &executed("g", Outcome::FAIL));
+    assert!(walk.red.is_empty(), "no gate asks for it");
+    walk.execute(&definition, &executed("t", Outcome::FAIL));
+    assert_eq!(walk.red, BTreeSet::from(["w:t".to_owned()]));
+    walk.execute(&definition, &executed("t", Outcome::OK));
+    assert!(walk.red.is_empty());
 }
 
 #[test]
@@ -47,5 +89,62 @@ fn a_step_behind_a_condition_that_never_holds_is_told() {
     let simulation = simulated(
         "name: w\nvariables: {n: {type: int, default: 0}}\nsteps:\n- {id: a, type: conditional, cases: [{when: n == 1, next: b}], else: end}\n- {id: b, type: end}\n",
     );
-    assert_eq!(simulation.never_reached, [StepId::parse("b").unwrap()]);
+    assert_eq!(simulation.never_reached, [id("b")]);
+    assert_eq!(simulation.never_taken, [(id("a"), Outcome::new("n == 1"))]);
+}
+
+#[test]
+fn lists_are_as_long_as_is_asked_and_some_of_two_sub_agents_fail() {
+    walked(
+        "name: w\nsteps:\n- {id: find, type: agent, result: {found: list}, next: {ok: many, fail: end}}\n- {id: many, type: conditional, cases: [{when: length(steps.find.result.found) >= 7, next: lots}], else: each}\n- {id: lots, type: end}\n- {id: each, type: dispatch, for_each: steps.find.result.found, group: 2, prompt: '{item}', next: {ok: end, fail: lots, partial: some}}\n- {id: some, type: end, status: blocked}\n",
+    );
+}
+
+#[test]
+fn what_is_asked_later_is_varied_where_it_is_found() {
+    let simulation = walked(
+        "name: w\nvariables: {size: {type: enum, values: [s, m, l, xl]}, copy: string}\nsteps:\n- {id: a, type: agent, outcomes: [ok], result: {size: {type: enum, values: [s, m, l, xl]}, kind: string, note: string, more: list, other: bool}}\n- {id: b, type: set, values: {copy: '{steps.a.result.kind}'}}\n- {id: c, type: agent, when: \"size == 'l'\", outcomes: [ok]}\n- {id: d, type: conditional, cases: [{when: \"copy == 'red'\", next: e}, {when: copy is empty, next: f}], else: end}\n- {id: e, type: end}\n- {id: f, type: end, status: blocked}\n",
+    );
+    // Nothing asks about the note, and of the sizes only one is told from the others.
+    assert!(simulation.states <= 8, "{} states", simulation.states);
+}
+
+#[test]
+fn many_fields_decide_together_whatever_their_order() {
+    let fields: Vec<String> = (0..6).map(|n| format!("f{n}: {{type: enum, values: [no, part, yes]}}")).collect();
+    let all: Vec<String> = (0..6).map(|n| format!("result.f{n} == 'yes'")).collect();
+    let simulation = walked(&format!(
+        "name: w\nsteps:\n- {{id: a, type: agent, max_visits: 9, result: {{text: string, {}}}, outcome_from: [{{when: \"{}\", outcome: ok}}, {{when: \"result.f5 == 'no'\", outcome: no}}, {{else: again}}], next: {{ok: end, no: b, again: a, exhausted: b}}}}\n- {{id: b, type: end, status: failure}}\n",
+        fields.join(", "),
+        all.join(" and ")
+    ));
+    assert_eq!(simulation.states, 2);
+}
+
+#[test]
+fn what_is_handed_to_a_callee_and_back_decides() {
+    let main = workflow(
+        "name: w\nsteps:\n- {id: ask, type: agent, outcomes: [ok], result: {mode: string}}\n- {id: do, type: call, workflow: c, with: {mode: '{steps.ask.result.mode}'}, next: {ok: how, fail: end, blocked: end}}\n- {id: how, type: conditional, cases: [{when: \"steps.do.result.colour == 'red'\", next: red}], else: end}\n- {id: red, type: end}\n",
+    );
+    let callee = workflow(
+        "name: c\nparams: {mode: {type: string, default: ''}}\nsteps:\n- {id: a, type: conditional, cases: [{when: \"mode == 'deep'\", next: deep}], else: flat}\n- {id: deep, type: agent, result: {colour: string}, next: {ok: end, fail: stop}}\n- {id: flat, type: end, status: failure}\n- {id: stop, type: end, status: blocked}\noutputs: {colour: '{steps.deep.result.colour}'}\n",
+    );
+    let definition = Definition { main, callees: BTreeMap::from([("c".to_owned(), callee)]) };
+    let simulation = simulate(&definition, Bounds::default());
+    assert_eq!((simulation.never_reached, simulation.never_taken), (vec![], vec![]));
+}
+
+#[test]
+fn a_value_that_is_kept_from_before_is_no_other_value_once_it_is_written_again() {
+    let simulation = walked(
+        "name: w\nsteps:\n- {id: a, type: agent, max_visits: 3, result: {grade: {type: enum, values: [a, b, c, d]}, all: {type: list, append: true}}, outcome_from: [{when: \"result.grade == 'a' and length(result.all) > 2\", outcome: ok}, {else: again}], next: {ok: end, again: a, exhausted: b}}\n- {id: b, type: conditional, cases: [{when: \"steps.a.result.grade in ['b', 'c']\", next: c}], else: end}\n- {id: c, type: end, status: blocked}\n",
+    );
+    assert_eq!(simulation.states, 4, "the first visit, and the second with a list of 1, 2 or more");
+}
+
+#[test]
+fn questions_are_answered_with_what_is_asked_and_with_several_options() {
+    walked(
+        "name: w\nvariables: {n: int}\nsteps:\n- {id: a, type: question, prompt: how many, store: n, next: {ok: b, declined: end, cancelled: end}}\n- {id: b, type: conditional, cases: [{when: n > 3, next: c}], else: end}\n- {id: c, type: question, prompt: which, options: [x, y], multiple: true, store: which, next: {ok: d, x: end, y: end}}\n- {id: d, type: conditional, cases: [{when: \"'x' in which\", next: end}], else: end}\n",
+    );
 }

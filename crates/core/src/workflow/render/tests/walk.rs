@@ -87,7 +87,7 @@ impl Walk {
             outcome: Some(Outcome::new(outcome)),
             set: Map::new(),
             result,
-            changed: None,
+            seen: crate::workflow::run::Seen::default(),
             now: 0,
         });
     }

@@ -82,7 +82,14 @@ impl Driver {
 
     pub(crate) fn report(&mut self, outcome: &str, result: Json) -> Result<(), Refusal> {
         let (ticket, outcome) = (self.ticket(), Some(Outcome::new(outcome)));
-        self.give(Input::Report { ticket, outcome, set: Map::new(), result: object(result), changed: None, now: 0 })
+        self.give(Input::Report {
+            ticket,
+            outcome,
+            set: Map::new(),
+            result: object(result),
+            seen: crate::workflow::run::Seen::default(),
+            now: 0,
+        })
     }
 
     pub(crate) fn answer(&mut self, answer: &str) -> Result<(), Refusal> {

@@ -74,7 +74,7 @@ fn respond(effect: &Effect, seed: u8, now: i64) -> Input {
         outcome: Some(outcome.clone()),
         set: Map::new(),
         result: object(result),
-        changed: None,
+        seen: crate::workflow::run::Seen::default(),
         now,
     };
     let items = json!({"items": [{"check": "c", "severity": "MUST"}, {"check": "d", "severity": "COULD"}]});
@@ -119,7 +119,14 @@ fn noise(seed: u8, now: i64) -> Input {
         2 => Input::Elapsed { now },
         3 => Input::Finished { ticket, finish: Finish::TimedOut, now },
         4 => Input::Start { params: Map::new(), context: Map::new(), seed: 1, now },
-        _ => Input::Report { ticket, outcome: None, set: Map::new(), result: Map::new(), changed: None, now },
+        _ => Input::Report {
+            ticket,
+            outcome: None,
+            set: Map::new(),
+            result: Map::new(),
+            seen: crate::workflow::run::Seen::default(),
+            now,
+        },
     }
 }
 

@@ -19,7 +19,16 @@ fn an_agent_walks_from_ticket_to_ticket() {
     let ticket = driver.ticket();
     let set = object(json!({"n": "5"}));
     let outcome = Some(Outcome::FAIL);
-    driver.give(Input::Report { ticket, outcome, set, result: Map::new(), changed: None, now: 0 }).unwrap();
+    driver
+        .give(Input::Report {
+            ticket,
+            outcome,
+            set,
+            result: Map::new(),
+            seen: crate::workflow::run::Seen::default(),
+            now: 0,
+        })
+        .unwrap();
     assert_eq!(driver.ended(), "blocked n is 5, found x, y");
 }
 
@@ -33,7 +42,7 @@ fn an_old_or_forged_ticket_is_refused_with_the_current_one_and_the_same_words_ch
         outcome: Some(Outcome::new(outcome)),
         set: Map::new(),
         result: result.clone(),
-        changed: None,
+        seen: crate::workflow::run::Seen::default(),
         now: 0,
     };
     driver.give(report(first.clone(), "ok")).unwrap();
@@ -56,7 +65,14 @@ fn what_does_not_fit_is_refused_and_the_directive_stays() {
     assert!(matches!(driver.report("ok", json!({"found": "x"})), Err(Refusal::Result(_))));
     assert!(matches!(driver.report("ok", json!({"found": [], "more": 1})), Err(Refusal::Result(_))));
     let (ticket, set) = (driver.ticket(), object(json!({"m": 1})));
-    let report = Input::Report { ticket, outcome: None, set, result: Map::new(), changed: None, now: 0 };
+    let report = Input::Report {
+        ticket,
+        outcome: None,
+        set,
+        result: Map::new(),
+        seen: crate::workflow::run::Seen::default(),
+        now: 0,
+    };
     assert!(matches!(driver.give(report), Err(Refusal::Value { .. })));
     assert_eq!(driver.at(), "a");
     driver.report("fail", json!({})).unwrap();
@@ -273,7 +289,14 @@ fn review(driver: &mut Driver, bad: &[&str]) {
             .collect();
         let result = object(json!({"items": judged}));
         driver
-            .give(Input::Report { ticket, outcome: Some(Outcome::OK), set: Map::new(), result, changed: None, now: 0 })
+            .give(Input::Report {
+                ticket,
+                outcome: Some(Outcome::OK),
+                set: Map::new(),
+                result,
+                seen: crate::workflow::run::Seen::default(),
+                now: 0,
+            })
             .unwrap();
     }
 }
@@ -389,7 +412,7 @@ fn a_fix_resets_what_failed_and_what_it_touched() {
             outcome: Some(Outcome::OK),
             set: Map::new(),
             result: Map::new(),
-            changed,
+            seen: crate::workflow::run::Seen { tree: None, changed },
             now: 0,
         })
         .unwrap();
@@ -407,7 +430,14 @@ fn children_report_in_any_order_and_the_outcome_is_theirs() {
         for (effect, outcome) in effects.into_iter().zip(outcomes).rev() {
             let Effect::Delegate { ticket, .. } = effect else { panic!() };
             let outcome = Some(Outcome::new(outcome));
-            let input = Input::Report { ticket, outcome, set: Map::new(), result: Map::new(), changed: None, now: 0 };
+            let input = Input::Report {
+                ticket,
+                outcome,
+                set: Map::new(),
+                result: Map::new(),
+                seen: crate::workflow::run::Seen::default(),
+                now: 0,
+            };
             driver.give(input.clone()).unwrap();
             driver.give(input).unwrap();
         }

@@ -1,0 +1,221 @@
+//! `maestro trust`: what would be executed here, shown in full, and allowed by a person.
+
+mod shown;
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use maestro_core::Settings;
+use maestro_core::workflow::pinned::Pinned;
+use maestro_engine::trust::{self, Consent, Kind, Trust, TrustError};
+use maestro_engine::workflows::{DefinitionError, Workflows};
+use serde_json::json;
+
+use crate::args::TrustArgs;
+use crate::error::{CommandError, Exit};
+use crate::reply::Reply;
+use crate::screen::{clean, clean_path};
+use crate::world::World;
+use crate::{catalogue, config, time};
+
+/// How much of a hash is shown.
+const SHORT: usize = 12;
+
+/// Something that can be allowed.
+struct Asked {
+    consent: Consent,
+    /// What it would execute, in full.
+    shown: String,
+    /// Whether anybody needs to allow it.
+    needed: bool,
+}
+
+pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError> {
+    let mut trust = Trust::load(&world.maestro_home).map_err(|error| failed(&error))?;
+    if !args.revoke.is_empty() {
+        return revoke(&args.revoke, &mut trust, world);
+    }
+    let settings = config::settings(world)?;
+    let catalogue = catalogue::load(world, &[], &settings)?;
+    let workflows = Workflows::of(&catalogue, &world.places.working_dir);
+    if args.names.is_empty() && !args.config {
+        return list(&workflows, &settings, &trust, world);
+    }
+    let mut asked = Vec::new();
+    for name in &args.names {
+        asked.push(workflow(name, &workflows, world)?);
+    }
+    if args.config {
+        asked.push(checks(&settings, world).ok_or_else(|| {
+            CommandError::not_found("this project's config names nothing that would be executed")
+                .hint("`maestro config show verify --origin` says which checks there are, and whose")
+        })?);
+    }
+    allow(asked, args, &mut trust, world)
+}
+
+/// What is kept of a workflow, with everything it reaches.
+fn pinned(name: &str, workflows: &Workflows<'_>) -> Result<Pinned, CommandError> {
+    workflows.pinned(name).map_err(|error| match &error {
+        DefinitionError::NotFound { .. } | DefinitionError::NoneAt(_) => {
+            CommandError::not_found(error.to_string()).hint("`maestro workflow list` shows every workflow")
+        }
+        DefinitionError::Unsound { path, .. } => CommandError::invalid(error.to_string())
+            .hint(format!("`maestro workflow check {}` shows them", path.display())),
+        _ => CommandError::io(error.to_string(), &error).hint("check the file"),
+    })
+}
+
+fn workflow(name: &str, workflows: &Workflows<'_>, world: &World) -> Result<Asked, CommandError> {
+    let pinned = pinned(name, workflows)?;
+    let path = workflows.all().iter().find(|source| source.name == pinned.main).map(|source| source.path.clone());
+    let path = path.unwrap_or_else(|| PathBuf::from(&pinned.definitions[&pinned.main].folder));
+    let shown = shown::workflow(&pinned, &path, world);
+    let needed = trust::needs_consent(&pinned.definitions);
+    let hash = trust::hash(&pinned.definitions);
+    Ok(Asked { consent: Consent { kind: Kind::Workflow, name: pinned.main, hash, path, at: now() }, shown, needed })
+}
+
+/// The checks that the project names, if it does.
+fn checks(settings: &Settings, world: &World) -> Option<Asked> {
+    let verify = &settings.verify;
+    let needed = verify.origin.comes_with_project() && !verify.value.is_empty();
+    needed.then(|| {
+        let path = config::project_file(world);
+        let name = world.places.project.file_name().map(|name| name.to_string_lossy().into_owned());
+        let hash = trust::config_hash(&verify.value);
+        let name = name.unwrap_or_else(|| "config".to_owned());
+        let shown = shown::checks(&verify.value, &path, world);
+        Asked { consent: Consent { kind: Kind::Config, name, hash, path, at: now() }, shown, needed }
+    })
+}
+
+fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) -> Result<Reply, CommandError> {
+    let (mut open, mut text) = (Vec::new(), String::new());
+    let mut json = Vec::new();
+    for one in asked {
+        let allowed = !one.needed || trust.allows(&one.consent.hash);
+        json.push(json!({ "consent": &one.consent, "needed": one.needed, "executes": one.shown }));
+        text.push_str(&one.shown);
+        if allowed {
+            let why = if one.needed { "is allowed already" } else { "needs nobody's consent" };
+            let _ = writeln!(text, "{} {why}.", clean(&one.consent.name));
+        } else {
+            open.push(one.consent);
+        }
+    }
+    if !open.is_empty() && !args.yes && (!world.terminals.stdin || !world.terminals.stderr) {
+        let hint = "a person allows it with `maestro trust NAME` in a terminal, or with `--yes`";
+        let notes = format!("{} nobody is there to agree; {hint}\n", world.note_paint.error("error:"));
+        return Ok(Reply::text(text).with_notes(notes).ending(Exit::Failed));
+    }
+    if !open.is_empty() {
+        is_a_person(world)?;
+        if !args.yes && !agreed(&text)? {
+            return Ok(Reply::text("Nothing was allowed.\n"));
+        }
+    }
+    // Who was asked has seen it.
+    let mut said = if args.yes || open.is_empty() { text } else { String::new() };
+    for consent in open {
+        let _ = writeln!(said, "Allowed {} ({}).", clean(&consent.name), &consent.hash[..SHORT]);
+        trust.add(consent).map_err(|error| failed(&error))?;
+    }
+    if world.json { Reply::json(&json!({ "allowed": json })) } else { Ok(Reply::text(said)) }
+}
+
+/// Agents and what they start can allow nothing.
+fn is_a_person(world: &World) -> Result<(), CommandError> {
+    let is_agent = ["MAESTRO_RUN_ID", "MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN", "MAESTRO_TASK_ID"];
+    match is_agent.iter().find(|name| world.variable(name).is_some()) {
+        None => Ok(()),
+        Some(name) => Err(CommandError::forbidden(format!("only a person can allow this, and {name} is set"))
+            .hint("ask the user to type it in a terminal of their own")),
+    }
+}
+
+/// Asks, with everything that would be executed in sight.
+fn agreed(shown: &str) -> Result<bool, CommandError> {
+    let ask = || -> io::Result<String> {
+        let mut terminal = io::stderr().lock();
+        write!(terminal, "{shown}Allow this? [y/N] ")?;
+        terminal.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// What is allowed, and what is here that is not.
+fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &World) -> Result<Reply, CommandError> {
+    let mut here: Vec<(Asked, bool)> = Vec::new();
+    // One with errors can be neither started nor allowed; `workflow check` tells of it.
+    let found = workflows.all().iter().filter_map(|source| workflow(&source.name, workflows, world).ok());
+    for asked in found.chain(checks(settings, world)).filter(|asked| asked.needed) {
+        let allowed = trust.allows(&asked.consent.hash);
+        here.push((asked, allowed));
+    }
+    if world.json {
+        let here = here.iter().map(|(asked, allowed)| {
+            let Consent { kind, name, hash, path, .. } = &asked.consent;
+            json!({ "kind": kind, "name": name, "hash": hash, "path": path.to_string_lossy(), "allowed": allowed })
+        });
+        return Reply::json(&json!({ "consents": trust.consents(), "here": here.collect::<Vec<_>>() }));
+    }
+    let mut text = String::new();
+    if trust.consents().is_empty() {
+        text.push_str("Nothing was allowed yet.\n");
+    }
+    for Consent { kind, name, hash, path, at } in trust.consents() {
+        let (name, path, hash) = (clean(name), world.short(path), hash.get(..SHORT).unwrap_or(hash));
+        let since = time::iso(*at);
+        let _ = writeln!(text, "{}  {}  {}  {since}  {}", kind.word(), name, clean(hash), clean_path(&path));
+    }
+    let open: Vec<&Asked> = here.iter().filter(|(_, allowed)| !allowed).map(|(asked, _)| asked).collect();
+    if !open.is_empty() {
+        text.push_str("\nHere and not allowed:\n");
+    }
+    for Asked { consent, .. } in open {
+        let command = match consent.kind {
+            Kind::Workflow => format!("maestro trust {}", clean(&consent.name)),
+            Kind::Config => "maestro trust --config".to_owned(),
+        };
+        let _ =
+            writeln!(text, "  {}  `{command}` shows what it would execute", clean_path(&world.short(&consent.path)));
+    }
+    Ok(Reply::text(text))
+}
+
+fn revoke(what: &[String], trust: &mut Trust, world: &World) -> Result<Reply, CommandError> {
+    let mut revoked = Vec::new();
+    for what in what {
+        let gone = trust.revoke(what).map_err(|error| failed(&error))?;
+        if gone.is_empty() {
+            return Err(CommandError::not_found(format!("nothing called `{what}` was allowed"))
+                .hint("`maestro trust` lists what is allowed; a hash needs its first eight characters at least"));
+        }
+        revoked.extend(gone);
+    }
+    if world.json {
+        return Reply::json(&json!({ "revoked": revoked }));
+    }
+    let line = |consent: &Consent| format!("No longer allowed: {}.\n", clean(&consent.name));
+    Ok(Reply::text(revoked.iter().map(line).collect::<String>()))
+}
+
+fn failed(error: &TrustError) -> CommandError {
+    let hint = match error {
+        TrustError::Damaged { .. } => "remove the file; what it allowed must then be allowed again",
+        TrustError::Unreadable { .. } | TrustError::Unwritable { .. } => "check the file's permissions",
+    };
+    CommandError::io(error.to_string(), error).hint(hint)
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

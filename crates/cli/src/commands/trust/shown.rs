@@ -1,0 +1,58 @@
+//! How is a person shown what would be executed? In full, and so that no text can hide another.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use maestro_core::workflow::orders::orders;
+use maestro_core::workflow::pinned::Pinned;
+use maestro_engine::trust;
+
+use crate::screen::{clean, clean_path};
+use crate::world::World;
+
+/// Everything that a workflow and those it calls would execute.
+pub(super) fn workflow(pinned: &Pinned, path: &Path, world: &World) -> String {
+    let mut text = format!("{}  {}\n", world.paint.strong(&clean(&pinned.main)), clean_path(&world.short(path)));
+    let Ok(definition) = pinned.definition() else { return text };
+    let callees = definition.callees.iter().map(|(name, workflow)| (name.as_str(), workflow));
+    let mut executes = false;
+    for (name, workflow) in std::iter::once((pinned.main.as_str(), &definition.main)).chain(callees) {
+        let orders = orders(workflow);
+        if orders.is_empty() {
+            continue;
+        }
+        executes = true;
+        if name != pinned.main {
+            let _ = writeln!(text, "  calls {}", world.paint.strong(&clean(name)));
+        }
+        for order in orders {
+            let cause = world.paint.dim(&clean(&order.cause.to_string()));
+            let written = order.action.written();
+            let mut lines = written.lines().map(clean);
+            let _ = writeln!(text, "    {cause}  {}", lines.next().unwrap_or_default());
+            for line in lines {
+                let _ = writeln!(text, "        {line}");
+            }
+        }
+    }
+    for program in trust::own_programs(&pinned.definitions) {
+        let what = match program.metadata() {
+            Ok(file) => format!("{} bytes; a change of it needs a new consent", file.len()),
+            Err(error) => format!("cannot be read: {error}"),
+        };
+        let _ = writeln!(text, "    executes the file {}, {what}", clean_path(&world.short(&program)));
+    }
+    if !executes {
+        text.push_str("    executes nothing\n");
+    }
+    text
+}
+
+/// The checks that a project names.
+pub(super) fn checks(verify: &[String], path: &Path, world: &World) -> String {
+    let mut text = format!("{}  {}\n", world.paint.strong("verify"), clean_path(&world.short(path)));
+    for command in verify {
+        let _ = writeln!(text, "    {}", clean(command));
+    }
+    text
+}

@@ -1,0 +1,104 @@
+//! `maestro workflow next|report|answer`: how an agent follows a run.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::turn;
+use crate::args::{AnswerArgs, FormArgs, RunReportArgs};
+use crate::client::Client;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::runs;
+use crate::world::World;
+
+/// How large a result may be; the engine takes less, and says so.
+const MAX_RESULT: u64 = 900 * 1024;
+
+pub(super) fn next(id: &str, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
+    let tool = turn::tool(form, world)?;
+    let client = Client::open(world)?;
+    turn::told(&client, runs::get(&client, id)?, &tool, world)
+}
+
+pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<Reply, CommandError> {
+    // `--set` is about settings everywhere else; here it is about the run.
+    let set = assignments(&world.flags)?;
+    let world = &World { flags: Vec::new(), ..world.clone() };
+    let tool = turn::tool(&args.form, world)?;
+    let result = match &args.result_file {
+        Some(path) => result(path, world)?,
+        None => Map::new(),
+    };
+    let client = Client::open(world)?;
+    let seen = runs::get(&client, &args.run)?.seen();
+    let body = json!({
+        "ticket": args.ticket,
+        "outcome": args.outcome,
+        "set": set,
+        "result": result,
+        "seen": seen,
+    });
+    match runs::tell(&client, &args.run, "report", &body) {
+        Ok(reply) => turn::told(&client, reply, &tool, world),
+        Err(error) => turn::refused(error, &tool, world),
+    }
+}
+
+pub(super) fn answer(args: &AnswerArgs, world: &World) -> Result<Reply, CommandError> {
+    let tool = turn::tool(&args.form, world)?;
+    let client = Client::open(world)?;
+    let body = match (args.values.as_slice(), args.declined, args.cancelled) {
+        (_, true, _) => json!({ "ticket": args.ticket, "instead": "declined" }),
+        (_, _, true) => json!({ "ticket": args.ticket, "instead": "cancelled" }),
+        ([], _, _) => {
+            return Err(CommandError::invalid("there is no answer")
+                .hint("add what the user said, or --declined, or --cancelled"));
+        }
+        ([one], _, _) => json!({ "ticket": args.ticket, "value": one }),
+        (many, _, _) => json!({ "ticket": args.ticket, "value": many }),
+    };
+    match runs::tell(&client, &args.run, "answer", &body) {
+        Ok(reply) => turn::told(&client, reply, &tool, world),
+        Err(error) => turn::refused(error, &tool, world),
+    }
+}
+
+/// `KEY=VALUE`; what is JSON is taken as such, everything else as text.
+fn assignments(typed: &[String]) -> Result<Map<String, Json>, CommandError> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) => {
+            let value = serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()));
+            Ok((name.to_owned(), value))
+        }
+        None => Err(CommandError::invalid(format!("`{text}` is not KEY=VALUE")).hint("write --set name=value")),
+    };
+    typed.iter().map(pair).collect()
+}
+
+/// The result, from a file or standard input.
+fn result(path: &Path, world: &World) -> Result<Map<String, Json>, CommandError> {
+    let unreadable =
+        |error: io::Error| CommandError::io(format!("the result cannot be read from `{}`", path.display()), &error);
+    let mut text = String::new();
+    if path == Path::new("-") {
+        io::stdin().lock().take(MAX_RESULT + 1).read_to_string(&mut text).map_err(unreadable)?;
+    } else {
+        let file = File::open(world.places.working_dir.join(path)).map_err(unreadable)?;
+        file.take(MAX_RESULT + 1).read_to_string(&mut text).map_err(unreadable)?;
+    }
+    if text.len() as u64 > MAX_RESULT {
+        return Err(CommandError::invalid("the result has more than 900 KiB")
+            .hint("write long findings to a file, and name it in the result"));
+    }
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    serde_json::from_str(&text).map_err(|error| {
+        CommandError::invalid("the result is no JSON object")
+            .because(&error)
+            .hint("print one object with the fields of RESULT, for example {\"summary\": \"…\"}")
+    })
+}

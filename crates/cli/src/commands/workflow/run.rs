@@ -1,0 +1,188 @@
+//! `maestro workflow run`: a whole run in the terminal. Commands are executed, texts shown, questions asked.
+
+use std::fmt::Write as _;
+use std::thread;
+use std::time::Duration;
+
+use inquire::{InquireError, MultiSelect, Select, Text};
+use maestro_core::workflow::definition::EndStatus;
+use maestro_core::workflow::directive::{Directive, QuestionInfo};
+use maestro_core::workflow::render::{self, Form};
+use maestro_core::workflow::told::{News, Now};
+use maestro_core::workflow::tool::Tool;
+use maestro_engine::workflows::Workflows;
+use serde_json::{Value as Json, json};
+
+use super::start::{self, Begun};
+use crate::args::RunArgs;
+use crate::client::Client;
+use crate::error::{CommandError, Exit};
+use crate::progress;
+use crate::reply::{self, Reply};
+use crate::runs::{self, RunReply};
+use crate::screen::{clean, clean_lines};
+use crate::world::World;
+
+/// How often it is looked whether an agent has reported.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Who answers questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    /// The person at the terminal.
+    Person,
+    /// Nobody: the usual answers are taken.
+    Usual,
+    /// Nobody, and none are taken: there is no terminal.
+    Nobody,
+}
+
+pub(super) fn run(workflows: &Workflows<'_>, args: &RunArgs, world: &World) -> Result<Reply, CommandError> {
+    let answers = match (args.yes, world.terminals.stdin && world.terminals.stderr) {
+        (true, _) => Answers::Usual,
+        (false, true) => Answers::Person,
+        (false, false) => Answers::Nobody,
+    };
+    let Begun { client, reply, notes } = start::begin(workflows, &args.name, &args.params, None, world)?;
+    let walk = Walk { client, answers, tool: Tool::unknown().in_form(Form::Markdown), world };
+    Ok(walk.through(reply)?.with_notes(notes))
+}
+
+struct Walk<'w> {
+    client: Client,
+    answers: Answers,
+    tool: Tool,
+    world: &'w World,
+}
+
+impl Walk<'_> {
+    fn through(&self, mut reply: RunReply) -> Result<Reply, CommandError> {
+        loop {
+            reply = progress::while_working(self.world, &format!("{}: working", reply.workflow), || {
+                runs::driven(&self.client, reply.clone(), self.world)
+            })?;
+            self.show_news(&std::mem::take(&mut reply.news))?;
+            let (id, now) = (reply.id.clone(), reply.now.clone());
+            match now {
+                Now::Directive { directive } => match self.answered(&id, &directive, &reply)? {
+                    Some(next) => reply = next,
+                    None => return Ok(self.page(reply)),
+                },
+                Now::Finished { finished, .. } => {
+                    let exit = if finished.outcome == Some(EndStatus::Success) { Exit::Ok } else { Exit::Failed };
+                    return Ok(self.page(reply).ending(exit));
+                }
+                Now::Busy { .. } | Now::Paused | Now::Handed(_) => return Ok(self.page(reply)),
+            }
+        }
+    }
+
+    fn page(&self, reply: RunReply) -> Reply {
+        Reply::text(self.text(reply))
+    }
+
+    fn text(&self, reply: RunReply) -> String {
+        clean_lines(&render::told(&reply.told(), &self.tool))
+    }
+
+    /// What follows when somebody has answered or reported; nothing when nobody can.
+    fn answered(&self, id: &str, directive: &Directive, reply: &RunReply) -> Result<Option<RunReply>, CommandError> {
+        let Some(question) = &directive.question else {
+            return match self.answers {
+                Answers::Person => self.reported(reply).map(Some),
+                Answers::Usual | Answers::Nobody => Ok(None),
+            };
+        };
+        let given = match self.answers {
+            // Whether something that may have happened is done again is never answered by nobody.
+            Answers::Usual if reply.waiting.as_deref() == Some("consent") => return Ok(None),
+            Answers::Usual => match &question.default {
+                Some(default) => Given::Value(json!(default)),
+                None => Given::Instead("declined"),
+            },
+            Answers::Nobody => return Ok(None),
+            Answers::Person => ask(question)?,
+        };
+        let body = match given {
+            Given::Value(value) => json!({ "ticket": directive.ticket, "value": value }),
+            Given::Instead(word) => json!({ "ticket": directive.ticket, "instead": word }),
+        };
+        runs::tell(&self.client, id, "answer", &body).map(Some)
+    }
+
+    /// What happened on the way is shown when it happened.
+    fn show_news(&self, news: &[News]) -> Result<(), CommandError> {
+        let mut text = String::new();
+        for news in news {
+            let (mark, line) = match news {
+                News::Shown { text: shown, .. } => {
+                    let _ = writeln!(text, "{}\n", clean_lines(shown.trim_end()));
+                    continue;
+                }
+                News::Judged { title, outcome, .. } => ("gate", format!("{title}: {outcome}")),
+                News::Failed { step, reason, .. } => ("failed", format!("{step}: {reason}")),
+                News::Tolerated { step, .. } => ("optional", format!("{step}: it goes on without")),
+                News::Cut { name, bytes } => ("cut", format!("{name}: {bytes} bytes are left out")),
+                News::RiskAccepted { gate, items } => ("risk", format!("{gate}: accepted {}", items.join(", "))),
+            };
+            let first = line.lines().next().unwrap_or_default();
+            let _ = writeln!(text, "{} {}", self.world.paint.dim(&format!("[{mark}]")), clean(first));
+        }
+        reply::show(&text)
+    }
+
+    /// Waits until an agent has reported; the person may leave, and the run stays as it is.
+    fn reported(&self, reply: &RunReply) -> Result<RunReply, CommandError> {
+        reply::show(&self.text(reply.clone()))?;
+        progress::while_working(self.world, "waiting for an agent; Ctrl-C leaves the run as it is", || {
+            loop {
+                let now = runs::get(&self.client, &reply.id)?;
+                if now.now != reply.now {
+                    return Ok(now);
+                }
+                thread::sleep(LOOK);
+            }
+        })
+    }
+}
+
+enum Given {
+    Value(Json),
+    Instead(&'static str),
+}
+
+/// Asks the person at the terminal.
+fn ask(question: &QuestionInfo) -> Result<Given, CommandError> {
+    let prompt = match &question.refused {
+        Some(refused) => clean_lines(&format!("{refused}\n{}", question.prompt)),
+        None => clean_lines(&question.prompt),
+    };
+    let answer = match (&question.options, question.multiple) {
+        (Some(options), true) => {
+            let shown: Vec<String> = options.iter().map(|option| clean_lines(option)).collect();
+            let chosen = MultiSelect::new(&prompt, shown).raw_prompt();
+            chosen.map(|chosen| Json::from_iter(chosen.into_iter().map(|one| options[one.index].clone())))
+        }
+        (Some(options), false) => {
+            let usual = question.default.as_ref().and_then(|usual| options.iter().position(|one| one == usual));
+            let shown: Vec<String> = options.iter().map(|option| clean_lines(option)).collect();
+            let select = Select::new(&prompt, shown).with_starting_cursor(usual.unwrap_or_default());
+            select.raw_prompt().map(|chosen| Json::from(options[chosen.index].clone()))
+        }
+        (None, _) => {
+            let text = Text::new(&prompt);
+            let text = match &question.default {
+                Some(usual) => text.with_default(usual),
+                None => text,
+            };
+            text.prompt().map(Json::from)
+        }
+    };
+    match answer {
+        Ok(value) => Ok(Given::Value(value)),
+        Err(InquireError::OperationCanceled) => Ok(Given::Instead("declined")),
+        Err(InquireError::OperationInterrupted) => Ok(Given::Instead("cancelled")),
+        Err(error) => Err(CommandError::io("the question cannot be asked", &error)
+            .hint("use `maestro workflow start`, and answer with `maestro workflow answer`")),
+    }
+}

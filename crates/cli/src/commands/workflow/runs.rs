@@ -1,0 +1,90 @@
+//! `maestro workflow runs|log|pause|resume|cancel`: which runs there are, what happened, whether they go on.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use super::turn;
+use crate::args::FormArgs;
+use crate::client::{Client, with_query};
+use crate::context;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::runs;
+use crate::screen::{clean, count, fit};
+use crate::time::iso;
+use crate::world::World;
+
+/// How much of what happened is shown on a line.
+const WIDTH: usize = 160;
+
+/// Which runs are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// Those of the project.
+    Project,
+    /// Those of everybody.
+    All,
+}
+
+pub(super) fn list(status: Option<&str>, whose: Whose, world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    let project = match whose {
+        Whose::Project => context::project(&client, world).ok().map(|project| project.id),
+        Whose::All => None,
+    };
+    let path = with_query("/api/runs", &[("projectId", project.as_deref()), ("status", status)]);
+    let runs = client.list(&path)?;
+    if world.json {
+        return Reply::json(&runs);
+    }
+    if runs.is_empty() {
+        return Ok(Reply::text("There are no runs here. `maestro workflow start NAME` begins one.\n"));
+    }
+    let mut text = String::new();
+    for run in &runs {
+        let said = |key: &str| clean(run[key].as_str().unwrap_or_default()).into_owned();
+        let status = match run["waiting"].as_str() {
+            Some(waiting) => format!("waits for {waiting}"),
+            None => said("status"),
+        };
+        let at = run["step"].as_str().map(|step| format!("at {}", clean(step))).unwrap_or_default();
+        let _ = writeln!(text, "{}  {:<19}  {:<20} {at}", said("id"), status, said("workflow"));
+    }
+    let _ = writeln!(text, "{}", world.paint.dim(&count(runs.len(), "run", "runs")));
+    Ok(Reply::text(text))
+}
+
+pub(super) fn log(id: &str, world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    let mut events: Vec<Json> = Vec::new();
+    loop {
+        let after = events.last().and_then(|event| event["seq"].as_i64()).unwrap_or_default();
+        let mut part: Vec<Json> = client.get(&format!("{}?after={after}&limit=1000", runs::path(id, "log")?))?;
+        if part.is_empty() {
+            break;
+        }
+        events.append(&mut part);
+    }
+    if world.json {
+        return Reply::json(&events);
+    }
+    let mut text = String::new();
+    for event in &events {
+        let kind = event["type"].as_str().unwrap_or_default().trim_start_matches("run:");
+        let at = iso(event["at"].as_i64().unwrap_or_default());
+        let line = format!("{at}  {kind:<14} {}", clean(&event["payload"].to_string()));
+        let _ = writeln!(text, "{}", fit(&line, world.width.unwrap_or(WIDTH)));
+    }
+    Ok(Reply::text(text))
+}
+
+pub(super) fn steer(id: &str, order: &str, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
+    let tool = turn::tool(form, world)?;
+    let client = Client::open(world)?;
+    let reply = match runs::tell(&client, id, order, &json!({})) {
+        Ok(reply) => reply,
+        Err(error) => return turn::refused(error, &tool, world),
+    };
+    turn::told(&client, reply, &tool, world)
+}

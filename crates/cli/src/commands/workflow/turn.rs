@@ -1,0 +1,81 @@
+//! In which form is somebody told what to do now? The tool's own, unless another one is asked for.
+
+use std::io;
+use std::path::PathBuf;
+
+use maestro_core::suggest;
+use maestro_core::workflow::render::{self, Form};
+use maestro_core::workflow::tool::{Tool, Tools};
+use maestro_skills::read_bounded;
+
+use crate::args::FormArgs;
+use crate::client::Client;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::runs::{self, RunReply};
+use crate::world::World;
+
+/// How much may be said about tools.
+const MAX_TOOLS: u64 = 64 * 1024;
+
+/// The tool that asks, told in the form that was asked for.
+pub(super) fn tool(args: &FormArgs, world: &World) -> Result<Tool, CommandError> {
+    let env = |name: &str| std::env::var(name).ok();
+    let tool = tools(world)?.detect(args.tool.as_deref(), &env).map_err(|error| {
+        let path = world.short(&own_tools(world));
+        CommandError::invalid(error.to_string()).hint(format!("{path} may describe tools of your own"))
+    })?;
+    match args.format.as_deref() {
+        None => Ok(tool),
+        Some(word) => Form::parse(word).map(|form| tool.in_form(form)).ok_or_else(|| {
+            let words = Form::ALL.map(Form::word);
+            let error = CommandError::invalid(format!("there is no form `{word}`"));
+            match suggest::closest(word, words) {
+                Some(close) => error.hint(format!("did you mean `{close}`?")),
+                None => error.hint(format!("one of {}", words.join(", "))),
+            }
+        }),
+    }
+}
+
+/// The tools that are known, with those that the user describes.
+fn tools(world: &World) -> Result<Tools, CommandError> {
+    let path = own_tools(world);
+    let text = match read_bounded(&path, MAX_TOOLS) {
+        Ok(contents) => String::from_utf8_lossy(&contents.bytes).into_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Tools::builtin()),
+        Err(error) => return Err(CommandError::io(format!("{} cannot be read", path.display()), &error)),
+    };
+    let (tools, mistakes) = Tools::builtin().extended(&text);
+    match mistakes.first() {
+        None => Ok(tools),
+        Some(first) => {
+            let (line, column) = (first.place.line, first.place.column);
+            let message = format!("{}:{line}:{column}: {}", world.short(&path), first.message);
+            Err(CommandError::invalid(message).hint(first.help.clone()))
+        }
+    }
+}
+
+/// Where the user describes tools.
+fn own_tools(world: &World) -> PathBuf {
+    world.user_config.with_file_name("tools.toml")
+}
+
+/// What is to be done now, after everything was executed that is ordered.
+pub(super) fn told(client: &Client, reply: RunReply, tool: &Tool, world: &World) -> Result<Reply, CommandError> {
+    let reply = runs::driven(client, reply, world)?;
+    Ok(Reply::text(render::told(&reply.told(), tool)))
+}
+
+/// What is told when a run does not take what was said: the reason, and what is to be done all the same.
+pub(super) fn refused(error: CommandError, tool: &Tool, world: &World) -> Result<Reply, CommandError> {
+    let run = error.detail("run").and_then(|run| serde_json::from_value::<RunReply>(run.clone()).ok());
+    match run {
+        Some(run) => {
+            let page = render::told(&run.told(), tool);
+            Ok(Reply::text(page).with_notes(error.to_text(world.note_paint)).ending(error.exit()))
+        }
+        None => Err(error),
+    }
+}

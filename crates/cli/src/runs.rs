@@ -1,0 +1,158 @@
+//! How does a command speak about a run? It asks and tells over the API, executes what is ordered, and prints what is
+//! to be done now.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use maestro_core::RunId;
+use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::workflow::run::{Finish, Run, Seen, Ticket};
+use maestro_core::workflow::told::{News, Now, Told};
+use maestro_engine::changes;
+use maestro_engine::drive::{Claim, Desk, DriveError, Standing, drive};
+use maestro_store::Executing;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::client::Client;
+use crate::database;
+use crate::error::CommandError;
+use crate::workshop;
+use crate::world::World;
+
+/// A run, as the server tells of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunReply {
+    pub(crate) id: String,
+    pub(crate) workflow: String,
+    pub(crate) waiting: Option<String>,
+    pub(crate) workspace: String,
+    pub(crate) reviewed: Option<String>,
+    pub(crate) news: Vec<News>,
+    pub(crate) now: Now,
+}
+
+impl RunReply {
+    /// What somebody is told of it.
+    pub(crate) fn told(self) -> Told {
+        Told { run: self.id, news: self.news, now: self.now }
+    }
+
+    /// What is known of the files, where a review wants to know.
+    pub(crate) fn seen(&self) -> Seen {
+        let reviewed = matches!(&self.now, Now::Directive { directive } if directive.round.review.is_some());
+        if !reviewed || self.workspace.is_empty() {
+            return Seen::default();
+        }
+        let workspace = Path::new(&self.workspace);
+        let tree = changes::tree(workspace);
+        let changed = self.reviewed.as_deref().zip(tree.as_deref());
+        Seen { changed: changed.and_then(|(before, after)| changes::between(workspace, before, after)), tree }
+    }
+}
+
+/// Where a run stands.
+pub(crate) fn get(client: &Client, id: &str) -> Result<RunReply, CommandError> {
+    client.get(&path(id, "")?)
+}
+
+/// Tells a run of something.
+pub(crate) fn tell(client: &Client, id: &str, what: &str, body: &Json) -> Result<RunReply, CommandError> {
+    client.post(&path(id, what)?, body)
+}
+
+/// The place of a run.
+pub(crate) fn path(id: &str, what: &str) -> Result<String, CommandError> {
+    let wrong = |_| {
+        CommandError::invalid(format!("`{id}` is not the id of a run"))
+            .hint("`maestro workflow runs` shows the runs and their ids")
+    };
+    let id: RunId = id.parse().map_err(wrong)?;
+    Ok(if what.is_empty() { format!("/api/runs/{id}") } else { format!("/api/runs/{id}/{what}") })
+}
+
+/// The run after everything was executed that is ordered now.
+pub(crate) fn driven(client: &Client, reply: RunReply, world: &World) -> Result<RunReply, CommandError> {
+    if !matches!(reply.now, Now::Busy { .. }) {
+        return Ok(reply);
+    }
+    let id: RunId = reply.id.parse().map_err(|_| CommandError::server("the server names a run that cannot be one"))?;
+    let workshop = workshop::of(world)?;
+    let news = client.wait(drive(&Counter { client }, id, &workshop)).map_err(refused)?;
+    let after = get(client, &reply.id)?;
+    Ok(RunReply { news: reply.news.into_iter().chain(news).chain(after.news).collect(), ..after })
+}
+
+fn refused(error: DriveError<CommandError>) -> CommandError {
+    match error {
+        DriveError::Desk(error) => error,
+        DriveError::NotAllowed { ref workflow, .. } => {
+            let hint = format!(
+                "`maestro trust {workflow}` shows what it would execute, and asks; then go on with `maestro workflow next`"
+            );
+            CommandError::forbidden(error.to_string()).hint(hint)
+        }
+        DriveError::Forged(_) | DriveError::Unsound(_) => {
+            CommandError::server(error.to_string()).hint("`maestro db check` looks at the database")
+        }
+        DriveError::Unable(ref cause) => CommandError::io("nothing can be executed here", cause),
+    }
+}
+
+/// The API, to whoever drives a run.
+struct Counter<'c> {
+    client: &'c Client,
+}
+
+#[derive(Deserialize)]
+struct StateReply {
+    workflow: String,
+    hash: String,
+    executor: Option<Executing>,
+    run: Run,
+    definitions: Option<BTreeMap<String, PinnedText>>,
+}
+
+impl Desk for Counter<'_> {
+    type Error = CommandError;
+
+    async fn standing(&self, id: RunId) -> Result<Standing, CommandError> {
+        let state: StateReply = self.client.ask_for(&format!("/api/runs/{id}/state")).await?;
+        let StateReply { workflow, hash, executor, run, .. } = state;
+        Ok(Standing { workflow, hash, run, executor, now: database::clock()() })
+    }
+
+    async fn definitions(&self, id: RunId) -> Result<BTreeMap<String, PinnedText>, CommandError> {
+        let state: StateReply = self.client.ask_for(&format!("/api/runs/{id}/state?pinned=true")).await?;
+        Ok(state.definitions.unwrap_or_default())
+    }
+
+    async fn started(&self, id: RunId, ticket: &Ticket, by: &str, seconds: u32) -> Result<Claim, CommandError> {
+        let body = json!({ "ticket": ticket, "by": by, "seconds": seconds });
+        match self.client.send_to::<Json>(&format!("/api/runs/{id}/started"), &body).await {
+            Ok(_) => Ok(Claim::Granted),
+            Err(error) if error.is_refusal() => Ok(Claim::Denied),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<Vec<News>, CommandError> {
+        let body = json!({ "ticket": ticket, "finish": finish });
+        match self.client.send_to::<RunReply>(&format!("/api/runs/{id}/finished"), &body).await {
+            Ok(reply) => Ok(reply.news),
+            // Somebody cancelled the run, or gave us up, while it was executed.
+            Err(error) if error.is_refusal() => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn lost(&self, id: RunId, ticket: &Ticket, by: &str) -> Result<(), CommandError> {
+        let body = json!({ "ticket": ticket, "by": by });
+        match self.client.send_to::<Json>(&format!("/api/runs/{id}/lost"), &body).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_refusal() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

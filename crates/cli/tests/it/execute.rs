@@ -1,0 +1,119 @@
+//! What happens when something is really executed, by a program that does its worst?
+
+mod confined;
+mod ended;
+mod given;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
+use maestro_engine::{Executed, Executor, Limits, Site};
+use tempfile::TempDir;
+
+const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
+
+/// A workspace and a data directory that nobody else uses.
+struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        // Not among temporary files, to which every program may write.
+        let place = Self { root: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+        for dir in [place.workspace(), place.home(), place.path("outside"), place.path("tmp")] {
+            fs::create_dir_all(dir).unwrap();
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().canonicalize().unwrap().join(name)
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.path("work")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.path("home/.maestro")
+    }
+
+    fn site(&self) -> Site {
+        let variables = [
+            ("PATH", std::env::var("PATH").unwrap()),
+            ("HOME", self.path("home").display().to_string()),
+            ("TMPDIR", self.path("tmp").display().to_string()),
+            ("SECRET_TOKEN", "hidden".to_owned()),
+        ];
+        Site {
+            maestro: MAESTRO.into(),
+            home: self.home(),
+            own: Vec::new(),
+            workspace: self.workspace(),
+            folders: Vec::new(),
+            extra: Vec::new(),
+            run: "run-1".to_owned(),
+            variables: variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+
+    /// Executes an order to its end.
+    fn execute(&self, order: &Order, limits: Limits) -> Executed {
+        let executor = Executor::new(self.site()).unwrap();
+        runtime().block_on(executor.execute(order, &ticket(), limits))
+    }
+
+    /// Runs a script.
+    fn shell(&self, script: &str) -> Finish {
+        self.execute(&shell(script, &[]), Limits::default()).finish
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn ticket() -> Ticket {
+    Ticket::quoted("step#1.abc")
+}
+
+fn shell(script: &str, env: &[(&str, &str)]) -> Order {
+    let env: BTreeMap<String, String> =
+        env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Order::Shell { script: script.to_owned(), env }
+}
+
+fn program(program: &str, arguments: &[&str]) -> Order {
+    let arguments = arguments.iter().map(|text| Given::Text((*text).to_owned())).collect();
+    Order::Program { program: program.to_owned(), arguments }
+}
+
+fn exited(code: i32, output: &str) -> Finish {
+    Finish::Exited { code, output: output.to_owned() }
+}
+
+/// Waits until something is so; the machine may be slow.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it never came to be so: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The number that a program wrote into a file once all of it is there.
+fn number_in(path: &Path) -> u32 {
+    let read = || fs::read_to_string(path).ok()?.strip_suffix('\n')?.trim().parse().ok();
+    wait_until(&format!("{} has a number", path.display()), || read().is_some());
+    read().unwrap()
+}
+
+/// Whether a process is there, and not only waited for.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}

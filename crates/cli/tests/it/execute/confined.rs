@@ -1,0 +1,88 @@
+//! Where can a program write? Skipped with a notice where the kernel has no landlock.
+
+use std::fs;
+
+use maestro_core::workflow::run::Finish;
+use maestro_engine::Limits;
+use maestro_engine::sandbox::Sandbox;
+
+use super::{Place, exited, program, shell};
+
+/// Whether the kernel keeps programs in bounds here.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn confined(place: &Place) -> bool {
+    let executed = place.execute(&shell(":", &[]), Limits::default());
+    assert_eq!(executed.finish, exited(0, ""));
+    let confined = executed.sandbox == Some(Sandbox::Applied);
+    if !confined {
+        eprintln!("skipped: this kernel has no landlock ({:?})", executed.sandbox);
+    }
+    confined
+}
+
+fn write_to(place: &Place, path: &str) -> bool {
+    let path = place.path(path);
+    let finish = place.execute(&shell("echo x > \"$TO\"", &[("TO", &path.display().to_string())]), Limits::default());
+    matches!(finish.finish, Finish::Exited { code: 0, .. }) && path.exists()
+}
+
+#[test]
+fn a_program_writes_to_its_workspace_and_nowhere_else() {
+    let place = Place::new();
+    if !confined(&place) {
+        return;
+    }
+    fs::write(place.path("outside/there"), "untouched").unwrap();
+    fs::write(place.home().join("maestro.db"), "data").unwrap();
+    assert!(write_to(&place, "work/inside"));
+    assert!(write_to(&place, "tmp/temporary"));
+    assert!(!write_to(&place, "outside/new"));
+    assert!(!write_to(&place, "outside/there"));
+    assert!(!write_to(&place, "home/.maestro/new"));
+    assert!(!write_to(&place, "home/.maestro/maestro.db"));
+    assert_eq!(place.shell("cat ../home/.maestro/maestro.db; echo x > /dev/null"), exited(0, "data"));
+    for attempt in [
+        "rm -rf ../home/.maestro/bin",
+        "ln ../home/.maestro/maestro.db stolen && echo x > stolen",
+        "ln -s ../home/.maestro link && echo x > link/maestro.db",
+        "mv ../home/.maestro moved",
+        ": > ../home/.maestro/maestro.db",
+        "(setsid sh -c 'echo x > ../home/.maestro/new') && [ -e ../home/.maestro/new ]",
+    ] {
+        let finish = place.shell(attempt);
+        assert!(!matches!(finish, Finish::Exited { code: 0, .. }), "{attempt}: {finish:?}");
+    }
+    assert_eq!(fs::read_to_string(place.home().join("maestro.db")).unwrap(), "data");
+}
+
+#[test]
+fn our_own_program_reaches_our_data() {
+    let place = Place::new();
+    let finish = place.execute(&program("maestro", &["project", "create", "Demo"]), Limits::default()).finish;
+    assert!(matches!(finish, Finish::Exited { code: 0, .. }), "{finish:?}");
+    assert!(place.home().join("maestro.db").exists());
+}
+
+#[test]
+fn a_linked_workspace_can_be_committed_and_its_hooks_stay_as_they_are() {
+    let place = Place::new();
+    if !confined(&place) {
+        return;
+    }
+    let git = |dir: &str, args: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+        let done = std::process::Command::new("git").args(identity).args(args).current_dir(place.path(dir)).output();
+        assert!(done.as_ref().unwrap().status.success(), "{args:?} {done:?}");
+    };
+    git("outside", &["init", "-q"]);
+    git("outside", &["commit", "-q", "--allow-empty", "-m", "first"]);
+    fs::remove_dir(place.workspace()).unwrap();
+    git("outside", &["worktree", "add", "-q", "../work"]);
+    let commit = "echo x > file; git add file; git -c user.name=a -c user.email=a@b commit -qm second";
+    assert_eq!(place.shell(commit), exited(0, ""));
+    for file in ["config", "hooks/pre-commit", "../new"] {
+        let to = place.path("outside/.git").join(file).display().to_string();
+        let finish = place.execute(&shell("echo x >> \"$TO\"", &[("TO", &to)]), Limits::default()).finish;
+        assert!(!matches!(finish, Finish::Exited { code: 0, .. }), "{file}: {finish:?}");
+    }
+}

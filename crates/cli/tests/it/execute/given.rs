@@ -1,0 +1,102 @@
+//! Does every value stay inside the one argument it was put into?
+
+use std::fs;
+
+use maestro_core::workflow::run::{Finish, Given, Order};
+use maestro_engine::Limits;
+
+use super::{Place, exited, program, shell};
+
+/// Values that would do something if anybody took them for more than values.
+const VALUES: [&str; 16] = [
+    "; touch owned",
+    "$(touch owned)",
+    "`touch owned`",
+    "a\ntouch owned",
+    "&& touch owned",
+    "| touch owned",
+    "> owned",
+    "-rf",
+    "--output=owned",
+    "{name}",
+    "{{braces}}",
+    "* ? [a-z] ~",
+    "' \" \\ '",
+    "",
+    " blank ",
+    "%s%n",
+];
+
+#[test]
+fn a_value_is_one_argument_whatever_it_says() {
+    let place = Place::new();
+    for value in VALUES {
+        let finish = place.execute(&program("printf", &["<%s>", value, "next"]), Limits::default()).finish;
+        assert_eq!(finish, exited(0, &format!("<{value}><next>")), "{value:?}");
+    }
+    assert!(!place.workspace().join("owned").exists());
+}
+
+#[test]
+fn a_script_is_given_values_by_its_environment() {
+    let place = Place::new();
+    for value in VALUES {
+        let finish = place.execute(&shell("printf '<%s>' \"$VALUE\"", &[("VALUE", value)]), Limits::default()).finish;
+        assert_eq!(finish, exited(0, &format!("<{value}>")), "{value:?}");
+    }
+    assert!(!place.workspace().join("owned").exists());
+}
+
+#[test]
+fn a_value_that_no_program_can_be_given_is_refused() {
+    let place = Place::new();
+    // Never started with half a value: the system itself refuses both.
+    let nul = place.execute(&program("printf", &["%s", "a\0b"]), Limits::default()).finish;
+    assert!(matches!(&nul, Finish::Failed(reason) if reason.contains("nul byte")), "{nul:?}");
+    let large = "x".repeat(1024 * 1024);
+    let finish = place.execute(&program("printf", &["%s", &large]), Limits::default()).finish;
+    assert!(matches!(&finish, Finish::Failed(reason) if reason.contains("too long")), "{finish:?}");
+    let finish = place.execute(&shell("printf %s \"$X\"", &[("X", &large)]), Limits::default()).finish;
+    assert!(matches!(&finish, Finish::Failed(reason) if reason.contains("too long")), "{finish:?}");
+}
+
+#[test]
+fn a_pattern_is_the_files_that_match_and_no_options() {
+    let place = Place::new();
+    for name in ["b.md", "a b.md", "-rf.md", "$(touch owned).md"] {
+        fs::write(place.workspace().join(name), "").unwrap();
+    }
+    let print = |pattern: &str| Order::Program {
+        program: "printf".to_owned(),
+        arguments: vec![Given::Text("<%s>".to_owned()), Given::Glob(pattern.to_owned())],
+    };
+    let finish = place.execute(&print("*.md"), Limits::default()).finish;
+    assert_eq!(finish, exited(0, "<$(touch owned).md><./-rf.md><a b.md><b.md>"));
+    let finish = place.execute(&print("*.rs"), Limits::default()).finish;
+    assert_eq!(finish, Finish::Failed("nothing matches `*.rs`".to_owned()));
+    assert!(!place.workspace().join("owned").exists());
+}
+
+#[test]
+fn a_program_is_told_where_it_is_and_no_secrets() {
+    let place = Place::new();
+    let seen = place.shell("pwd; echo $MAESTRO_RUN_ID; echo \"[$SECRET_TOKEN]\"; cat; command -v maestro");
+    let bin = place.home().join("bin/maestro");
+    let expected = format!("{}\nrun-1\n[]\n{}\n", place.workspace().display(), bin.display());
+    assert_eq!(seen, exited(0, &expected));
+    let Finish::Exited { code: 0, output } = place.execute(&program("maestro", &["version"]), Limits::default()).finish
+    else {
+        panic!("our own program runs")
+    };
+    assert!(output.contains(env!("CARGO_PKG_VERSION")), "{output}");
+}
+
+#[test]
+fn what_cannot_be_started_says_why() {
+    let place = Place::new();
+    let failed = |name: &str| place.execute(&program(name, &[]), Limits::default()).finish;
+    assert_eq!(failed("no-such-program"), Finish::Failed("there is no program `no-such-program` on the PATH".into()));
+    fs::write(place.workspace().join("plain"), "").unwrap();
+    let reason = "`./plain` cannot be executed; `chmod +x` makes it a program";
+    assert_eq!(failed("./plain"), Finish::Failed(reason.to_owned()));
+}

@@ -1,0 +1,39 @@
+//! Which files changed between two moments? Git knows, whatever was committed in between.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What all files of a workspace together are now, as git names it; nothing where git does not know.
+pub fn tree(workspace: &Path) -> Option<String> {
+    // A copy of the index, so that nobody's own is touched; nothing is hashed twice.
+    let own = git(workspace, &["rev-parse", "--git-path", "index"], None)?;
+    let copy = tempfile::Builder::new().prefix("maestro-index").tempfile().ok()?;
+    // Without an index there is nothing to begin with, and git makes one.
+    let index = workspace.join(own.trim());
+    if std::fs::copy(&index, copy.path()).is_err() {
+        std::fs::remove_file(copy.path()).ok()?;
+    }
+    git(workspace, &["add", "--all", "--", "."], Some(copy.path()))?;
+    git(workspace, &["write-tree"], Some(copy.path())).map(|tree| tree.trim().to_owned())
+}
+
+/// The files that differ between two such moments; nothing when git no longer knows.
+pub fn between(workspace: &Path, before: &str, after: &str) -> Option<Vec<String>> {
+    let safe = |tree: &str| !tree.is_empty() && tree.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !safe(before) || !safe(after) {
+        return None;
+    }
+    let names = git(workspace, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", before, after], None)?;
+    Some(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+fn git(workspace: &Path, arguments: &[&str], index: Option<&Path>) -> Option<String> {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]).args(arguments);
+    command.current_dir(workspace).stdin(Stdio::null()).stderr(Stdio::null());
+    if let Some(index) = index {
+        command.env("GIT_INDEX_FILE", index);
+    }
+    let output = command.output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}

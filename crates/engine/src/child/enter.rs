@@ -1,0 +1,52 @@
+//! What happens between a fresh process and the program in it?
+
+use std::io::BufReader;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use super::{ChildError, Said, Spec, hear, say, socket};
+
+/// Becomes the program: bound to its supervisor's life, kept from writing elsewhere, with nothing to read.
+///
+/// The socket ends when the program begins, since programs are not handed it.
+pub(super) fn enter() -> Result<(), ChildError> {
+    let mut socket = socket()?;
+    let heard: Option<(u32, Spec)> = hear(&mut BufReader::new(socket.try_clone()?))?;
+    let Some((supervisor, spec)) = heard else { return Ok(()) };
+    if !bind(supervisor)? {
+        return Ok(());
+    }
+    let reason = match spec.policy.apply() {
+        Ok(sandbox) => {
+            say(&mut socket, &Said::Started { pid: std::process::id(), sandbox })?;
+            let error = become_program(&spec);
+            format!("`{}` cannot be started: {error}", spec.program.display())
+        }
+        Err(error) => error.to_string(),
+    };
+    say(&mut socket, &Said::NotStarted { reason })
+}
+
+/// Makes this process die with its supervisor, and says whether the supervisor is still there.
+#[cfg(target_os = "linux")]
+fn bind(supervisor: u32) -> Result<bool, ChildError> {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)?;
+    let parent = getppid().map(rustix::process::Pid::as_raw_nonzero);
+    Ok(parent.is_some_and(|parent| u32::try_from(parent.get()) == Ok(supervisor)))
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "it is so where there is something to do")]
+fn bind(_supervisor: u32) -> Result<bool, ChildError> {
+    Ok(true)
+}
+
+/// Returns only when it fails.
+fn become_program(spec: &Spec) -> std::io::Error {
+    let mut command = Command::new(&spec.program);
+    if let Some((name, arguments)) = spec.argv.split_first() {
+        command.arg0(name).args(arguments);
+    }
+    command.env_clear().envs(&spec.env).current_dir(&spec.cwd).stdin(Stdio::null()).exec()
+}

@@ -1,0 +1,230 @@
+//! Who executes what a run orders? Whoever drives it: says that it begins, carries it out, and says how it ended.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use maestro_core::event::RunId;
+use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
+use maestro_core::workflow::run::{Definition, Effect, Finish, Order, Run, Ticket, pending};
+use maestro_core::workflow::told::News;
+use maestro_store::Executing;
+use serde_json::Value as Json;
+
+use crate::execute::{Executor, Limits, Site};
+use crate::identity::Identity;
+use crate::runs::hash;
+
+/// How long to wait before looking again at something that another one executes.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Where runs are kept, to whoever drives them.
+pub trait Desk {
+    /// Why it cannot be reached.
+    type Error;
+
+    /// How a run stands.
+    fn standing(&self, id: RunId) -> impl Future<Output = Result<Standing, Self::Error>> + Send;
+
+    /// What a run was started with.
+    fn definitions(&self, id: RunId) -> impl Future<Output = Result<BTreeMap<String, PinnedText>, Self::Error>> + Send;
+
+    /// Says that something is executed from now on.
+    fn started(
+        &self,
+        id: RunId,
+        ticket: &Ticket,
+        by: &str,
+        seconds: u32,
+    ) -> impl Future<Output = Result<Claim, Self::Error>> + Send;
+
+    /// Says how it ended, and hears what happened then.
+    fn finished(
+        &self,
+        id: RunId,
+        ticket: &Ticket,
+        finish: Finish,
+    ) -> impl Future<Output = Result<Vec<News>, Self::Error>> + Send;
+
+    /// Says that whoever executed it is gone.
+    fn lost(&self, id: RunId, ticket: &Ticket, by: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+/// Whether one may execute what one wanted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// Yes, and nobody else.
+    Granted,
+    /// No: things are not as they were.
+    Denied,
+}
+
+/// How a run stands, to whoever drives it.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// The workflow, by the name it was started by.
+    pub workflow: String,
+    /// The hash of what it was started with.
+    pub hash: String,
+    /// The run.
+    pub run: Run,
+    /// Who executes something for it.
+    pub executor: Option<Executing>,
+    /// What time it is where runs are kept.
+    pub now: i64,
+}
+
+/// Whether what a run was started with may be executed: its hash, and the texts themselves.
+pub type Allowed = Arc<dyn Fn(&str, &BTreeMap<String, PinnedText>) -> bool + Send + Sync>;
+
+/// What is needed to execute things on this machine.
+#[derive(Clone)]
+pub struct Workshop {
+    /// What is the same for all runs; the workspace, the folders and the run's id are each run's own.
+    pub site: Site,
+    /// What may be executed.
+    pub allowed: Allowed,
+    /// Who we are.
+    pub identity: Identity,
+}
+
+/// Why a run is not driven on.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError<E> {
+    /// Nobody consented to what it would execute.
+    #[error("`{workflow}` would execute `{order}`, and nobody has allowed that yet")]
+    NotAllowed {
+        /// The workflow.
+        workflow: String,
+        /// The hash of what it was started with.
+        hash: String,
+        /// What it would execute.
+        order: String,
+    },
+    /// What it was started with is not what its hash says.
+    #[error("what run {0} was started with is not what its hash says")]
+    Forged(
+        /// The run.
+        RunId,
+    ),
+    /// What was kept of it is no definition.
+    #[error(transparent)]
+    Unsound(#[from] Unsound),
+    /// Nothing can be executed here.
+    #[error("nothing can be executed here: {0}")]
+    Unable(
+        /// Why.
+        std::io::Error,
+    ),
+    /// Where runs are kept cannot be reached.
+    #[error("where runs are kept cannot be reached")]
+    Desk(
+        /// Why.
+        E,
+    ),
+}
+
+/// Executes what a run orders until somebody else must do something. Returns what happened on the way.
+///
+/// The order is worked out here, from the texts that were consented to; where runs are kept is not believed.
+pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<Vec<News>, DriveError<D::Error>> {
+    let mut news = Vec::new();
+    let mut known: Option<Known> = None;
+    loop {
+        let standing = desk.standing(id).await.map_err(DriveError::Desk)?;
+        let known = match &known {
+            Some(known) => known,
+            None => known.insert(Known::of(desk, id, &standing, workshop).await?),
+        };
+        match pending(&known.definition, &standing.run).into_iter().next() {
+            Some(Effect::Execute { ticket, order, timeout, delay, .. }) => {
+                known.allow(&standing, &order)?;
+                tokio::time::sleep(Duration::from_secs(delay.into())).await;
+                let limits = Limits::within(timeout);
+                let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
+                let claim = desk.started(id, &ticket, workshop.identity.as_str(), seconds).await;
+                if claim.map_err(DriveError::Desk)? == Claim::Denied {
+                    tokio::time::sleep(LOOK).await;
+                    continue;
+                }
+                let executed = known.executor.execute(&order, &ticket, limits).await;
+                let finish = without_nul(executed.finish);
+                news.extend(desk.finished(id, &ticket, finish).await.map_err(DriveError::Desk)?);
+            }
+            Some(Effect::Await { ticket }) => {
+                let executor = standing.executor.unwrap_or(Executing { by: String::new(), until: 0 });
+                let ours = executor.by == workshop.identity.as_str();
+                if ours || executor.until <= standing.now || workshop.identity.knows_gone(&executor.by) {
+                    desk.lost(id, &ticket, &executor.by).await.map_err(DriveError::Desk)?;
+                } else {
+                    tokio::time::sleep(LOOK).await;
+                }
+            }
+            _ => return Ok(news),
+        }
+    }
+}
+
+/// What does not change while a run is driven.
+struct Known {
+    definition: Definition,
+    executor: Executor,
+    consent: Consent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    Given,
+    Missing,
+}
+
+impl Known {
+    async fn of<D: Desk>(
+        desk: &D,
+        id: RunId,
+        standing: &Standing,
+        workshop: &Workshop,
+    ) -> Result<Self, DriveError<D::Error>> {
+        let definitions = desk.definitions(id).await.map_err(DriveError::Desk)?;
+        if hash(&definitions) != standing.hash {
+            return Err(DriveError::Forged(id));
+        }
+        let allowed = (workshop.allowed)(&standing.hash, &definitions);
+        let consent = if allowed { Consent::Given } else { Consent::Missing };
+        let workspace = standing.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
+        let site = Site {
+            workspace: PathBuf::from(workspace),
+            folders: definitions.values().map(|kept| PathBuf::from(&kept.folder)).collect(),
+            run: id.to_string(),
+            ..workshop.site.clone()
+        };
+        let executor = Executor::new(site).map_err(DriveError::Unable)?;
+        let definition = Pinned { main: standing.workflow.clone(), definitions }.definition()?;
+        Ok(Self { definition, executor, consent })
+    }
+
+    /// Refuses what nobody consented to. What only reads, and is our own, needs no consent.
+    fn allow<E>(&self, standing: &Standing, order: &Order) -> Result<(), DriveError<E>> {
+        let harmless = matches!(order, Order::Builtin { builtin, .. } if builtin.only_reads());
+        if harmless || self.consent == Consent::Given {
+            return Ok(());
+        }
+        let order = match order {
+            Order::Program { program, .. } => program.clone(),
+            Order::Shell { .. } => "a shell script".to_owned(),
+            Order::Builtin { builtin, .. } => builtin.word().to_owned(),
+        };
+        Err(DriveError::NotAllowed { workflow: standing.workflow.clone(), hash: standing.hash.clone(), order })
+    }
+}
+
+/// No text that is kept can hold a NUL.
+fn without_nul(finish: Finish) -> Finish {
+    let clean = |text: String| if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };
+    match finish {
+        Finish::Exited { code, output } => Finish::Exited { code, output: clean(output) },
+        Finish::Failed(reason) => Finish::Failed(clean(reason)),
+        Finish::TimedOut => Finish::TimedOut,
+    }
+}

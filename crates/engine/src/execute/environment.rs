@@ -1,0 +1,75 @@
+//! Which variables is a program given? Few, and none that opens a door.
+
+use std::collections::BTreeMap;
+
+use super::Site;
+use super::programs::Whose;
+
+/// Variables that programs need to find their way.
+const NAMES: [&str; 9] = ["PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"];
+/// Beginnings of the names of others.
+const PREFIXES: [&str; 3] = ["LC_", "XDG_", "MAESTRO_"];
+/// What is in the name of a variable that holds a secret.
+const SECRETS: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "_KEY"];
+/// Variables that our own program knows from the originals.
+const OURS: [&str; 3] = ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR"];
+
+/// The environment of a program; our own also speaks for the session that started it.
+pub(super) fn of_program(site: &Site, whose: Whose) -> BTreeMap<String, String> {
+    let known = |name: &str| NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let ours = |name: &str| whose == Whose::Ours && (name.starts_with("MAESTRO_") || OURS.contains(&name));
+    let given = site.variables.iter().filter(|(name, value)| ours(name) || (known(name) && !is_secret(name, value)));
+    let mut variables: BTreeMap<String, String> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+    // Whatever is on the path, `maestro` is the one that runs this.
+    let bin = site.home.join("bin").display().to_string();
+    let path = match variables.get("PATH") {
+        Some(path) if !path.is_empty() => format!("{bin}:{path}"),
+        _ => format!("{bin}:/usr/local/bin:/usr/bin:/bin"),
+    };
+    variables.insert("PATH".to_owned(), path);
+    variables.insert("MAESTRO_BIN".to_owned(), site.maestro.display().to_string());
+    variables.insert("MAESTRO_HOME".to_owned(), site.home.display().to_string());
+    variables.insert("MAESTRO_RUN_ID".to_owned(), site.run.clone());
+    variables
+}
+
+/// Whether a variable holds a secret, or an address with one in it.
+fn is_secret(name: &str, value: &str) -> bool {
+    let in_address = value.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
+    in_address || SECRETS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_told_the_way_and_no_secrets() {
+        let variables = [
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("MAESTRO_API_URL", "http://127.0.0.1:3000"),
+            ("MAESTRO_SESSION_TOKEN", "t"),
+            ("MAESTRO_DATABASE", "postgres://me:secret@host/db"),
+            ("GITHUB_TOKEN", "g"),
+            ("AWS_SECRET_ACCESS_KEY", "a"),
+            ("LD_PRELOAD", "/evil.so"),
+        ];
+        let site = Site {
+            maestro: "/opt/maestro".into(),
+            home: "/home/me/.maestro".into(),
+            own: Vec::new(),
+            workspace: "/work".into(),
+            folders: Vec::new(),
+            extra: Vec::new(),
+            run: "r1".to_owned(),
+            variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        };
+        let names = |whose| of_program(&site, whose).into_keys().collect::<Vec<_>>();
+        let usual = ["LC_ALL", "MAESTRO_API_URL", "MAESTRO_BIN", "MAESTRO_HOME", "MAESTRO_RUN_ID", "PATH"];
+        assert_eq!(names(Whose::Theirs), usual);
+        assert!(names(Whose::Ours).contains(&"MAESTRO_SESSION_TOKEN".to_owned()));
+        assert!(!names(Whose::Ours).contains(&"GITHUB_TOKEN".to_owned()));
+        assert_eq!(of_program(&site, Whose::Theirs)["PATH"], "/home/me/.maestro/bin:/bin");
+    }
+}

@@ -1,0 +1,136 @@
+//! Which file is meant by a program's name?
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
+
+use super::Site;
+
+/// The name of our own program.
+const OWN: &str = "maestro";
+
+/// Whose program it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// Our own.
+    Ours,
+    /// Somebody else's.
+    Theirs,
+}
+
+impl Whose {
+    pub(super) fn of(program: &str) -> Self {
+        if program == OWN { Self::Ours } else { Self::Theirs }
+    }
+}
+
+/// Why a name means no program.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoProgram {
+    #[error("there is no program `{0}` on the PATH")]
+    NotFound(String),
+    #[error("`{0}` lies outside the workspace and the skill's folder; name a program on the PATH instead")]
+    Outside(String),
+    #[error("there is no file `{0}`")]
+    NoFile(String),
+    #[error("`{0}` cannot be executed; `chmod +x` makes it a program")]
+    NotExecutable(String),
+}
+
+/// Makes our own program the first one on every program's path, under its usual name.
+pub(super) fn put_on_path(site: &Site) -> io::Result<()> {
+    let bin = site.home.join("bin");
+    let link = bin.join(OWN);
+    if fs::read_link(&link).is_ok_and(|to| to == site.maestro) {
+        return Ok(());
+    }
+    fs::create_dir_all(&bin)?;
+    let scratch = tempfile::Builder::new().prefix(".link-").tempdir_in(&bin)?;
+    let fresh = scratch.path().join(OWN);
+    std::os::unix::fs::symlink(&site.maestro, &fresh)?;
+    fs::rename(&fresh, &link)
+}
+
+/// The file to start. One that is named with its directory must lie in the workspace or in a skill's folder.
+pub(super) fn find(program: &str, site: &Site, path: Option<&String>) -> Result<PathBuf, NoProgram> {
+    if Whose::of(program) == Whose::Ours {
+        return Ok(site.maestro.clone());
+    }
+    if !program.contains('/') {
+        let dirs = path.into_iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute());
+        let file = dirs.map(|dir| dir.join(program)).find(|file| is_executable(file));
+        return file.ok_or_else(|| NoProgram::NotFound(program.to_owned()));
+    }
+    // A link in there may lead elsewhere: what lies in these folders is as trusted as a script beside it.
+    let file = spelled_out(&site.workspace.join(program));
+    if !std::iter::once(&site.workspace).chain(&site.folders).any(|place| file.starts_with(spelled_out(place))) {
+        return Err(NoProgram::Outside(program.to_owned()));
+    }
+    match file.is_file() {
+        false => Err(NoProgram::NoFile(program.to_owned())),
+        true if !is_executable(&file) => Err(NoProgram::NotExecutable(program.to_owned())),
+        true => Ok(file),
+    }
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// A path without `.` and `..`.
+fn spelled_out(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn program(path: &Path, mode: u32) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_name_means_what_is_on_the_path_and_a_path_what_is_here() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        let site = Site {
+            maestro: "/opt/maestro".into(),
+            home: root.join("home"),
+            own: Vec::new(),
+            workspace: root.join("work"),
+            folders: vec![root.join("skill")],
+            extra: Vec::new(),
+            run: String::new(),
+            variables: BTreeMap::new(),
+        };
+        program(&root.join("work/scripts/check"), 0o755);
+        program(&root.join("work/plain"), 0o644);
+        program(&root.join("skill/run.sh"), 0o755);
+        program(&root.join("bin/tool"), 0o755);
+        program(&root.join("other/tool"), 0o755);
+        let path = format!(".:relative:{}:{}", root.join("bin").display(), root.join("other").display());
+        let find = |name: &str| find(name, &site, Some(&path));
+        assert_eq!(find("maestro"), Ok("/opt/maestro".into()));
+        assert_eq!(find("tool"), Ok(root.join("bin/tool")));
+        assert_eq!(find("check"), Err(NoProgram::NotFound("check".into())));
+        assert_eq!(find("scripts/../scripts/check"), Ok(root.join("work/scripts/check")));
+        assert_eq!(find(&root.join("skill/run.sh").display().to_string()), Ok(root.join("skill/run.sh")));
+        assert_eq!(find("../other/tool"), Err(NoProgram::Outside("../other/tool".into())));
+        assert_eq!(find("/bin/sh"), Err(NoProgram::Outside("/bin/sh".into())));
+        assert_eq!(find("./plain"), Err(NoProgram::NotExecutable("./plain".into())));
+        assert_eq!(find("./absent"), Err(NoProgram::NoFile("./absent".into())));
+    }
+}

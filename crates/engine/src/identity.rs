@@ -1,0 +1,79 @@
+//! Who executes something, so that another one can find out whether that one is still there?
+
+use std::fs;
+use std::process;
+
+/// The name of a process, which no other has, on this machine or another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity(String);
+
+impl Identity {
+    /// That of this process.
+    pub fn of_this_process() -> Self {
+        let pid = process::id();
+        Self(format!("{} {pid} {}", machine(), began(pid).unwrap_or_default()))
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether another one is gone for certain. Of other machines nothing is certain.
+    pub fn knows_gone(&self, other: &str) -> bool {
+        let mut parts = other.split(' ');
+        let (Some(there), Some(pid), Some(began_at)) = (parts.next(), parts.next(), parts.next()) else {
+            return true;
+        };
+        let here = machine();
+        let (host, boot) = here.split_once('/').unwrap_or((&here, ""));
+        let (other_host, other_boot) = there.split_once('/').unwrap_or((there, ""));
+        if host != other_host {
+            return false;
+        }
+        // A machine that was started anew has none of its old processes.
+        boot != other_boot || pid.parse().ok().and_then(began).as_deref() != Some(began_at)
+    }
+}
+
+/// This machine, since it was started.
+fn machine() -> String {
+    let read = |path| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    format!("{}/{}", read("/proc/sys/kernel/hostname").replace(' ', "-"), read("/proc/sys/kernel/random/boot_id"))
+}
+
+/// When a process began, if there is such a process and it has not ended.
+#[cfg(target_os = "linux")]
+fn began(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may hold anything; what follows it does not.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?;
+    let began = fields.nth(18)?;
+    (state != "Z" && state != "X").then(|| began.to_owned())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn began(pid: u32) -> Option<String> {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
+    rustix::process::test_kill_process(pid).ok().map(|()| "running".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_that_is_gone_from_this_machine_is_known_to_be() {
+        let own = Identity::of_this_process();
+        assert!(!own.knows_gone(own.as_str()));
+        let mut ended = process::Command::new("true").spawn().unwrap();
+        let name = format!("{} {} {}", machine(), ended.id(), began(ended.id()).unwrap_or("1".to_owned()));
+        ended.wait().unwrap();
+        assert!(own.knows_gone(&name));
+        let rebooted = own.as_str().replacen('/', "/another-boot-", 1);
+        assert!(own.knows_gone(&rebooted));
+        assert!(!own.knows_gone("another-machine/boot 1 1"));
+    }
+}

@@ -1,0 +1,163 @@
+//! How is one program run from here, within its time and with as much of its output as is wanted?
+//!
+//! Dropping the future closes the socket to the supervisor, which then ends the program with all that came of it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::child::{self, COMMAND, Said, Spec};
+use crate::execute::Limits;
+use crate::sandbox::Sandbox;
+
+/// How many bytes of the end of standard error are kept.
+const STDERR_TAIL: usize = 4 * 1024;
+/// How long a supervisor may take to end everything: its own patience, and some more.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What came of a program.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    /// The beginning of what it printed.
+    pub(crate) stdout: Vec<u8>,
+    /// How many bytes more there were.
+    pub(crate) cut: u64,
+    /// The end of what it complained of.
+    pub(crate) stderr: Vec<u8>,
+    /// Whether its writes were kept in bounds; nothing where it never ran.
+    pub(crate) sandbox: Option<Sandbox>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum How {
+    Exited(i32),
+    Killed(i32),
+    TimedOut,
+    NotStarted(String),
+}
+
+/// What was heard and read of a program so far.
+#[derive(Default)]
+struct Heard {
+    said: Vec<Said>,
+    stdout: Vec<u8>,
+    cut: u64,
+    stderr: Vec<u8>,
+}
+
+/// Runs a program to its end, or to the end of its time.
+pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Result<Ended> {
+    let line = child::line(spec)?;
+    let (mut supervisor, control) = supervise(maestro)?;
+    let (words, mut control) = control.into_split();
+    let (stdout, stderr) = (supervisor.stdout.take(), supervisor.stderr.take());
+    let mut heard = Heard::default();
+    let finished = timeout(limits.time, follow(words, &mut control, &line, stdout, stderr, &mut heard, limits)).await;
+    if finished.is_err() {
+        stop(&mut supervisor, control, &heard).await;
+    } else {
+        // It has said all there is to say; tokio sees to what is left of it should it not be quick.
+        let _ = timeout(PATIENCE, supervisor.wait()).await;
+    }
+    let sandbox = heard.said.iter().find_map(|said| match said {
+        Said::Started { sandbox, .. } => Some(*sandbox),
+        _ => None,
+    });
+    let how = match heard.said.pop() {
+        _ if finished.is_err() => How::TimedOut,
+        Some(Said::Exited { code }) => How::Exited(code),
+        Some(Said::Killed { signal }) => How::Killed(signal),
+        Some(Said::NotStarted { reason }) => How::NotStarted(reason),
+        Some(Said::Started { .. }) | None => How::NotStarted("what watched over it died".to_owned()),
+    };
+    Ok(Ended { how, stdout: heard.stdout, cut: heard.cut, stderr: heard.stderr, sandbox })
+}
+
+/// Starts a supervisor, which knows nothing of our environment.
+fn supervise(maestro: &Path) -> io::Result<(Child, UnixStream)> {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    // Their end is ours no longer once this statement is over, so that we hear when they are gone.
+    let child = Command::new(maestro)
+        .arg(COMMAND)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    Ok((child, UnixStream::from_std(ours)?))
+}
+
+/// Says what to run, and takes in all that comes of it.
+async fn follow(
+    words: OwnedReadHalf,
+    control: &mut OwnedWriteHalf,
+    line: &[u8],
+    stdout: Option<impl AsyncRead + Unpin>,
+    stderr: Option<impl AsyncRead + Unpin>,
+    heard: &mut Heard,
+    limits: Limits,
+) {
+    let Heard { said, stdout: kept, cut, stderr: tail } = heard;
+    let tell = async {
+        // A supervisor that does not listen says nothing, either.
+        let _ = control.write_all(line).await;
+    };
+    let hear = async {
+        let mut words = BufReader::new(words).lines();
+        while let Ok(Some(word)) = words.next_line().await {
+            said.extend(serde_json::from_str::<Said>(&word));
+        }
+    };
+    tokio::join!(tell, hear, keep_head(stdout, limits.output, kept, cut), keep_tail(stderr, tail));
+}
+
+/// Ends a program whose time is over; what does not listen is killed.
+async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &Heard) {
+    let _ = control.write_all(b"stop\n").await;
+    drop(control);
+    if timeout(PATIENCE, supervisor.wait()).await.is_ok() {
+        return;
+    }
+    let _ = supervisor.kill().await;
+    for said in &heard.said {
+        let Said::Started { pid, .. } = said else { continue };
+        if let Some(group) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// Reads everything and keeps the beginning.
+async fn keep_head(from: Option<impl AsyncRead + Unpin>, limit: usize, kept: &mut Vec<u8>, cut: &mut u64) {
+    let Some(mut from) = from else { return };
+    let mut piece = vec![0; 16 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut piece).await {
+        let wanted = read.min(limit - kept.len());
+        kept.extend_from_slice(&piece[..wanted]);
+        *cut += (read - wanted) as u64;
+    }
+}
+
+/// Reads everything and keeps the end.
+async fn keep_tail(from: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+    let Some(mut from) = from else { return };
+    let mut piece = vec![0; 16 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut piece).await {
+        kept.extend_from_slice(&piece[..read]);
+        let extra = kept.len().saturating_sub(STDERR_TAIL);
+        kept.drain(..extra);
+    }
+}

@@ -1,0 +1,405 @@
+//! How does a run that is kept go on? It is read, the engine decides, and what follows is kept if nobody came first.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use maestro_core::event::RunId;
+use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::workflow::Outcome;
+use maestro_core::workflow::definition::EndStatus;
+use maestro_core::workflow::directive::{Context, Directive, DispatchInfo};
+use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
+use maestro_core::workflow::run::{Definition, Input, Refusal, Run, Seen, Status, Ticket, deadline, decide, evolve};
+use maestro_core::workflow::told::{self, Handed, News, Now, Told};
+use maestro_store::{
+    AdvanceRun, Driver, Executing, Once, OverdueRuns, PinnedBy, RunAbout, RunById, RunRecord, StartRun, Store,
+    StoreError,
+};
+use serde_json::{Map, Value as Json};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+/// How often somebody else may come first before it is given up.
+const TRIES: usize = 200;
+/// How many definitions are kept at hand.
+const KEPT: usize = 64;
+/// The program in the commands that agents are told.
+const PROGRAM: &str = "maestro";
+
+/// Why a run does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The engine says no; where the run stands is told with it.
+    #[error("{refusal}")]
+    Refused {
+        /// Why.
+        refusal: Refusal,
+        /// Where it stands.
+        view: Box<View>,
+    },
+    /// The run cannot begin like that.
+    #[error("{0}")]
+    CannotStart(Refusal),
+    /// The ticket is no sub-agent's that walks through a workflow.
+    #[error("`{0}` is not the ticket of a sub-agent that walks through a workflow")]
+    NotAChild(Ticket),
+    /// What was kept of the definition cannot be understood.
+    #[error(transparent)]
+    Unsound(#[from] Unsound),
+    /// The store says no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A run as it stands, and what its callers are told.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// What is kept of it.
+    pub record: RunRecord,
+    /// What it is a walk through.
+    pub definition: Arc<Definition>,
+    /// What happened on the way, and what is to be done now.
+    pub told: Told,
+}
+
+/// What a run is started with.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The workflow and all it reaches.
+    pub pinned: Pinned,
+    /// Its parameters.
+    pub params: Map<String, Json>,
+    /// Where it works.
+    pub workspace: String,
+    /// The directory of the tool that asks, by which `{tool}` is known.
+    pub tool: String,
+    /// The project.
+    pub project: Option<ProjectId>,
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The session that starts it.
+    pub session: Option<SessionId>,
+    /// Who executes what it orders.
+    pub driver: Driver,
+}
+
+/// The runs of a store.
+#[derive(Clone)]
+pub struct Runs {
+    store: Store,
+    kept: Arc<Mutex<BTreeMap<(String, String), Arc<Definition>>>>,
+}
+
+impl Runs {
+    /// Those of this store.
+    pub fn of(store: Store) -> Self {
+        Self { store, kept: Arc::default() }
+    }
+
+    /// Begins a run.
+    pub async fn start(&self, start: Start, now: i64, once: Option<Once>) -> Result<View, RunError> {
+        let about = RunAbout {
+            workflow: start.pinned.main.clone(),
+            project: start.project,
+            task: start.task,
+            session: start.session,
+            parent: None,
+            driver: start.driver,
+        };
+        let context = Place { workspace: start.workspace, tool: start.tool };
+        self.begin(&start.pinned, about, start.params, context, now, once).await
+    }
+
+    /// Begins the run of a sub-agent, which reports to its ticket when it ends. Begun again, it is the same run.
+    pub async fn start_child(&self, parent: RunId, ticket: &Ticket, now: i64) -> Result<View, RunError> {
+        let view = self.get(parent, now).await?;
+        let dispatch = match &view.told.now {
+            Now::Directive { directive } => child_of(directive, ticket),
+            _ => None,
+        };
+        let no_child = || RunError::NotAChild(ticket.clone());
+        let dispatch = dispatch.ok_or_else(no_child)?;
+        let name = dispatch.workflow.as_deref().ok_or_else(no_child)?;
+        let kept = self.store.read(PinnedBy(view.record.hash.clone())).await?;
+        let whole = Pinned { main: view.record.about.workflow.clone(), definitions: kept };
+        let pinned = whole.from_within(name).ok_or_else(no_child)?;
+        let about =
+            RunAbout { workflow: name.to_owned(), parent: Some((parent, ticket.clone())), ..view.record.about.clone() };
+        let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
+        let place = Place { workspace: text("workspace"), tool: text("tool") };
+        self.begin(&pinned, about, dispatch.with.clone(), place, now, None).await
+    }
+
+    async fn begin(
+        &self,
+        pinned: &Pinned,
+        about: RunAbout,
+        params: Map<String, Json>,
+        place: Place,
+        now: i64,
+        once: Option<Once>,
+    ) -> Result<View, RunError> {
+        let definition = Arc::new(pinned.definition()?);
+        let id = RunId::new(Uuid::now_v7());
+        let seed = getrandom::u64().map_err(|error| StoreError::Database(format!("no randomness: {error}")))?;
+        let context = place.context(id, about.project.as_ref());
+        let input = Input::Start { params, context, seed, now };
+        let events = decide(&definition, &Run::default(), input).map_err(RunError::CannotStart)?;
+        let run = events.iter().fold(Run::default(), evolve);
+        let deadline = deadline(&definition, &run);
+        let (hash, definitions) = (hash(&pinned.definitions), pinned.definitions.clone());
+        let change = StartRun { id, about, hash, definitions, events: events.clone(), run, deadline };
+        let record = self.store.write_once(change, once).await?;
+        // The same request again is answered with the run it began the first time.
+        let news = if record.id == id { told::news(&definition, &record.run, &events) } else { Vec::new() };
+        let view = view(record, definition, news);
+        self.tell_parent(&view, now).await?;
+        Ok(view)
+    }
+
+    /// Where a run stands. What follows from time alone has followed by then.
+    pub async fn get(&self, id: RunId, now: i64) -> Result<View, RunError> {
+        let record = self.store.read(RunById(id)).await?;
+        let definition = self.definition(&record).await?;
+        match deadline(&definition, &record.run) {
+            Some(at) if at <= now => Box::pin(self.submit(id, Input::Elapsed { now }, Hand::Nobody)).await,
+            _ => {
+                let view = view(record, definition, Vec::new());
+                // Whoever wrote the end may have died before the parent heard of it.
+                self.tell_parent(&view, now).await?;
+                Ok(view)
+            }
+        }
+    }
+
+    /// What follows from an input. Somebody else may come first: then it is looked at again.
+    pub async fn submit(&self, id: RunId, input: Input, hand: Hand) -> Result<View, RunError> {
+        let now = time_of(&input);
+        for _ in 0..TRIES {
+            let record = self.store.read(RunById(id)).await?;
+            let definition = self.definition(&record).await?;
+            if let Some(view) = hand.is_repeated(&record, &definition, &input) {
+                return Ok(view);
+            }
+            let before = record.run.clone();
+            let events = match decide(&definition, &before, input.clone()) {
+                Ok(events) => events,
+                Err(refusal) => {
+                    if repeated(&before, &input) {
+                        return Ok(view(record, definition, Vec::new()));
+                    }
+                    let view = Box::new(view(record, definition, Vec::new()));
+                    return Err(RunError::Refused { refusal, view });
+                }
+            };
+            let run = events.iter().fold(record.run.clone(), evolve);
+            let advanced = if events.is_empty() {
+                record
+            } else {
+                let change = AdvanceRun {
+                    id,
+                    revision: record.revision,
+                    executor: hand.executing(&record, &run),
+                    deadline: deadline(&definition, &run),
+                    events: events.clone(),
+                    run,
+                };
+                match self.store.write(change).await {
+                    Ok(record) => record,
+                    Err(StoreError::Changed { .. } | StoreError::Collision) => continue,
+                    Err(error) => return Err(error.into()),
+                }
+            };
+            let news = told::news(&definition, &advanced.run, &events);
+            let mut view = view(advanced, definition, news);
+            if let Some(handed) = handed(&before, &view, &input) {
+                view.told.now = Now::Handed(handed);
+            }
+            self.tell_parent(&view, now).await?;
+            return Ok(view);
+        }
+        Err(StoreError::Busy.into())
+    }
+
+    /// Looks at every run whose time may have run out.
+    pub async fn elapse(&self, now: i64) -> Result<(), RunError> {
+        for id in self.store.read(OverdueRuns { now }).await? {
+            match self.submit(id, Input::Elapsed { now }, Hand::Nobody).await {
+                Ok(_) | Err(RunError::Refused { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What a run was started with.
+    pub async fn pinned(&self, record: &RunRecord) -> Result<BTreeMap<String, PinnedText>, RunError> {
+        Ok(self.store.read(PinnedBy(record.hash.clone())).await?)
+    }
+
+    async fn definition(&self, record: &RunRecord) -> Result<Arc<Definition>, RunError> {
+        let key = (record.hash.clone(), record.about.workflow.clone());
+        if let Some(kept) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(kept));
+        }
+        let definitions = self.store.read(PinnedBy(record.hash.clone())).await?;
+        let pinned = Pinned { main: record.about.workflow.clone(), definitions };
+        let definition = Arc::new(pinned.definition()?);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(key, Arc::clone(&definition));
+        Ok(definition)
+    }
+
+    /// Reports the end of a sub-agent's run to the run that it is a part of. Said twice, it is heard once.
+    async fn tell_parent(&self, view: &View, now: i64) -> Result<(), RunError> {
+        let (Some((parent, ticket)), true) = (&view.record.about.parent, view.record.run.is_over()) else {
+            return Ok(());
+        };
+        let (outcome, result) = match &view.record.run.status {
+            Status::Ended(ending) if ending.status == EndStatus::Success => (Outcome::OK, ending.outputs.clone()),
+            _ => (Outcome::FAIL, Map::new()),
+        };
+        let report = |outcome: Outcome, result| Input::Report {
+            ticket: ticket.clone(),
+            outcome: Some(outcome),
+            set: Map::new(),
+            result,
+            seen: Seen::default(),
+            now,
+        };
+        let told = Box::pin(self.submit(*parent, report(outcome.clone(), result), Hand::Nobody)).await;
+        match told {
+            // What it hands back does not fit: its parent must not wait for ever.
+            Err(RunError::Refused { refusal: Refusal::Result(_), .. }) if outcome == Outcome::OK => {
+                match Box::pin(self.submit(*parent, report(Outcome::FAIL, Map::new()), Hand::Nobody)).await {
+                    Ok(_) | Err(RunError::Refused { .. }) => Ok(()),
+                    Err(error) => Err(error),
+                }
+            }
+            // Heard before, or its parent has gone on without it.
+            Ok(_) | Err(RunError::Refused { .. } | RunError::Store(StoreError::NotFound { .. })) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Who has a hand in an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hand {
+    /// Nobody whose death would matter.
+    Nobody,
+    /// Somebody who executes something from now on.
+    Executes(Executing),
+}
+
+impl Hand {
+    /// Who executes something for the run from now on.
+    fn executing(&self, before: &RunRecord, after: &Run) -> Option<Executing> {
+        match self {
+            Self::Executes(executing) => Some(executing.clone()),
+            // A pause, say, does not end what is being executed.
+            Self::Nobody => {
+                before.executor.clone().filter(|_| !after.is_over() && after.ticket() == before.run.ticket())
+            }
+        }
+    }
+
+    /// Where the run stands, if the same one said already that it executes this.
+    fn is_repeated(&self, record: &RunRecord, definition: &Arc<Definition>, input: &Input) -> Option<View> {
+        let (Self::Executes(executing), Input::Started { ticket, .. }) = (self, input) else { return None };
+        let same = record.executor.as_ref().is_some_and(|known| known.by == executing.by);
+        (same && record.run.ticket().as_ref() == Some(ticket))
+            .then(|| view(record.clone(), Arc::clone(definition), Vec::new()))
+    }
+}
+
+struct Place {
+    workspace: String,
+    tool: String,
+}
+
+impl Place {
+    fn context(self, run: RunId, project: Option<&ProjectId>) -> Map<String, Json> {
+        let project = project.map(ToString::to_string).unwrap_or_default();
+        let values =
+            [("workspace", self.workspace), ("tool", self.tool), ("run", run.to_string()), ("project", project)];
+        values.into_iter().map(|(key, value)| (key.to_owned(), Json::String(value))).collect()
+    }
+}
+
+fn view(record: RunRecord, definition: Arc<Definition>, news: Vec<News>) -> View {
+    let run = record.id.to_string();
+    let context = Context { run: &run, program: PROGRAM };
+    let mut now = told::now(&definition, &record.run, context);
+    if let (Some((parent, ticket)), Now::Finished { finished, .. }) = (&record.about.parent, &now) {
+        let outcome = match finished.outcome {
+            Some(EndStatus::Success) => Outcome::OK,
+            _ => Outcome::FAIL,
+        };
+        let parent = [PROGRAM, "workflow", "next", &parent.to_string()].map(str::to_owned).to_vec();
+        now = Now::Handed(Handed { child: ticket.to_string(), outcome, open: Vec::new(), parent });
+    }
+    let told = Told { run: run.clone(), news, now };
+    View { record, definition, told }
+}
+
+/// What a sub-agent is told whose report was heard.
+fn handed(before: &Run, view: &View, input: &Input) -> Option<Handed> {
+    let Input::Report { ticket, outcome, .. } = input else { return None };
+    let outcome = outcome.clone().unwrap_or(Outcome::OK);
+    let context = Context { run: &view.told.run, program: PROGRAM };
+    told::handed(before, &view.record.run, ticket, outcome, context)
+}
+
+fn child_of<'d>(directive: &'d Directive, ticket: &Ticket) -> Option<&'d DispatchInfo> {
+    directive.dispatches.iter().find(|dispatch| dispatch.ticket == *ticket)
+}
+
+/// Whether somebody asks for what is so already.
+fn repeated(run: &Run, input: &Input) -> bool {
+    matches!(
+        (&run.status, input),
+        (Status::Cancelled, Input::Cancel) | (Status::Paused, Input::Pause) | (Status::Active, Input::Resume)
+    )
+}
+
+fn time_of(input: &Input) -> i64 {
+    match input {
+        Input::Start { now, .. }
+        | Input::Report { now, .. }
+        | Input::Answer { now, .. }
+        | Input::Started { now, .. }
+        | Input::Finished { now, .. }
+        | Input::Lost { now, .. }
+        | Input::Consent { now, .. }
+        | Input::Elapsed { now } => *now,
+        Input::Pause | Input::Resume | Input::Cancel => 0,
+    }
+}
+
+/// What somebody consents to, and what a run is kept by: every text it reaches, whichever of them is walked through.
+pub fn hash(definitions: &BTreeMap<String, PinnedText>) -> String {
+    let mut hasher = Sha256::new();
+    let mut add = |text: &str| {
+        hasher.update(text.len().to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    for (name, kept) in definitions {
+        add(name);
+        add(&kept.text);
+        add(&kept.folder);
+        for (name, text) in &kept.resources {
+            add(name.as_str());
+            add(text);
+        }
+        add("");
+    }
+    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,177 @@
+//! Where may a program write?
+//!
+//! It reads whatever its user may read. It writes to its workspace, to temporary files and to what it was given
+//! besides; what is sealed stays out of its reach even where it lies below one of those. The kernel sees to that where
+//! it can (landlock), for the program and everything it starts.
+
+mod git;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use git::GitPlaces;
+
+/// How many entries of a directory are looked at to leave one of them out.
+const MAX_ENTRIES: usize = 10_000;
+
+/// What a program may write to although it lies elsewhere: it keeps nothing.
+const DEVICES: [&str; 8] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+/// Where temporary files go.
+const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// Where a program may write.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Policy {
+    /// Files and directories with all that is in them. What is not there when the program starts is left out.
+    pub writable: Vec<PathBuf>,
+    /// What is out of reach all the same.
+    pub sealed: Vec<PathBuf>,
+}
+
+/// Whether a program's writes are kept in bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sandbox {
+    /// They are.
+    Applied,
+    /// The kernel is an older one and knows some of the bounds only.
+    Partial,
+    /// The kernel has nothing for it.
+    Unavailable,
+}
+
+/// Why a program could not be kept in bounds although the kernel could do it.
+#[derive(Debug, thiserror::Error)]
+#[error("the program cannot be kept from writing elsewhere: {0}")]
+pub(crate) struct SandboxError(String);
+
+impl Policy {
+    /// What every program may write to: temporary files, and the places of its repository that it needs to commit.
+    pub fn usual(workspace: &Path, temporary: Option<&Path>) -> Self {
+        let mut writable: Vec<PathBuf> = DEVICES.iter().chain(&TEMPORARY).map(PathBuf::from).collect();
+        writable.push(workspace.to_owned());
+        writable.extend(temporary.map(Path::to_owned));
+        let mut sealed = Vec::new();
+        if let Some(shared) = GitPlaces::of(workspace).and_then(|git| git.elsewhere(workspace)) {
+            sealed.extend([shared.join("hooks"), shared.join("config")]);
+            writable.push(shared);
+        }
+        Self { writable, sealed }
+    }
+
+    /// The same, and this may be written to as well.
+    #[must_use]
+    pub fn allow(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.writable.extend(paths);
+        self
+    }
+
+    /// The same, and this is out of reach.
+    #[must_use]
+    pub fn seal(mut self, path: PathBuf) -> Self {
+        self.sealed.push(path);
+        self
+    }
+
+    /// What the kernel is told: nothing of it contains anything sealed.
+    fn grants(&self) -> io::Result<Vec<PathBuf>> {
+        let sealed: Vec<PathBuf> = self.sealed.iter().map(|path| real(path)).collect();
+        let mut grants = Vec::new();
+        for path in self.writable.iter().filter_map(|path| path.canonicalize().ok()) {
+            carve(path, &sealed, &mut grants)?;
+        }
+        Ok(grants)
+    }
+
+    /// Keeps this process and everything it starts in these bounds, for good.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn apply(&self) -> Result<Sandbox, SandboxError> {
+        use landlock::{ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus};
+        // The third version knows of everything that changes a file; later ones are about other things.
+        let writing = AccessFs::from_write(ABI::V3);
+        let grants = self.grants().map_err(|error| SandboxError(error.to_string()))?;
+        let restrict = || {
+            let rules = landlock::path_beneath_rules(&grants, writing);
+            Ruleset::default().handle_access(writing)?.create()?.add_rules(rules)?.restrict_self()
+        };
+        let status = restrict().map_err(|error: landlock::RulesetError| SandboxError(error.to_string()))?;
+        Ok(match status.ruleset {
+            RulesetStatus::FullyEnforced => Sandbox::Applied,
+            RulesetStatus::PartiallyEnforced => Sandbox::Partial,
+            RulesetStatus::NotEnforced => Sandbox::Unavailable,
+        })
+    }
+
+    /// There is nothing for it here.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn apply(&self) -> Result<Sandbox, SandboxError> {
+        self.grants().map_err(|error| SandboxError(error.to_string()))?;
+        Ok(Sandbox::Unavailable)
+    }
+}
+
+/// Where a path really leads; what is not there yet is where its directory leads.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    })
+}
+
+/// Grants a directory, or what is in it where something in it is sealed. A grant always holds for all that is below
+/// it, so a directory with something sealed in it cannot be granted itself: nothing new can be made right there.
+fn carve(path: PathBuf, sealed: &[PathBuf], grants: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !sealed.iter().any(|sealed| sealed.starts_with(&path)) {
+        grants.push(path);
+        return Ok(());
+    }
+    if sealed.contains(&path) {
+        return Ok(());
+    }
+    for (count, entry) in path.read_dir()?.enumerate() {
+        let entry = entry?;
+        if count >= MAX_ENTRIES {
+            let shown = path.display();
+            return Err(io::Error::other(format!("{shown} has more than {MAX_ENTRIES} entries, one of them sealed")));
+        }
+        // A link may lead to what is sealed.
+        if !entry.file_type()?.is_symlink() {
+            carve(entry.path(), sealed, grants)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_is_cut_out_of_what_holds_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for path in ["work/a", "work/home/.maestro/run", "work/home/docs"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("work/home/.maestro"), root.join("work/link")).unwrap();
+        let policy = Policy { writable: vec![root.join("work"), root.join("absent")], sealed: Vec::new() };
+        assert_eq!(policy.grants().unwrap(), [root.join("work")]);
+        let mut grants = policy.seal(root.join("work/home/.maestro")).grants().unwrap();
+        grants.sort();
+        assert_eq!(grants, [root.join("work/a"), root.join("work/home/docs")]);
+    }
+
+    #[test]
+    fn what_is_sealed_and_absent_is_sealed_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir(root.join("other")).unwrap();
+        let policy = Policy { writable: vec![root.clone()], sealed: vec![root.join("later/on")] };
+        assert_eq!(policy.grants().unwrap(), [root.join("other")]);
+    }
+}

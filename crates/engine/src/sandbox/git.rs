@@ -1,0 +1,83 @@
+//! Where does git keep what belongs to a workspace?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How many bytes a pointer of git's may have.
+const MAX_POINTER: u64 = 64 * 1024;
+
+/// The directories of a repository, as seen from one of its workspaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GitPlaces {
+    /// What belongs to this workspace alone.
+    pub(crate) own: PathBuf,
+    /// What all workspaces of the repository share.
+    pub(crate) shared: PathBuf,
+}
+
+impl GitPlaces {
+    /// Those of the repository a directory belongs to.
+    ///
+    /// A program may rewrite what lies in its workspace, and must not win a place by that: what the workspace points
+    /// to counts only if it is a linked workspace that points back.
+    pub(crate) fn of(workspace: &Path) -> Option<Self> {
+        let workspace = workspace.canonicalize().ok()?;
+        let dot_git = workspace.ancestors().map(|dir| dir.join(".git")).find(|path| path.symlink_metadata().is_ok())?;
+        let kind = dot_git.symlink_metadata().ok()?.file_type();
+        if kind.is_dir() {
+            return Some(Self { own: dot_git.clone(), shared: dot_git });
+        }
+        let to = pointer(&dot_git).filter(|_| kind.is_file())?;
+        let own = dot_git.parent()?.join(to.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+        let back = own.join(pointer(&own.join("gitdir"))?.trim()).canonicalize().ok()?;
+        let worktrees = own.parent().filter(|parent| parent.ends_with("worktrees"))?;
+        let shared = worktrees.parent()?.to_owned();
+        (back == dot_git).then_some(Self { own, shared })
+    }
+
+    /// What is shared, if it does not lie in the workspace itself.
+    pub(crate) fn elsewhere(self, workspace: &Path) -> Option<PathBuf> {
+        let workspace = workspace.canonicalize().ok()?;
+        (!self.shared.starts_with(workspace)).then_some(self.shared)
+    }
+}
+
+fn pointer(path: &Path) -> Option<String> {
+    let small = path.metadata().ok()?.len() <= MAX_POINTER;
+    small.then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linked_workspace_shares_what_lies_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let own = root.join("main/.git/worktrees/w");
+        fs::create_dir_all(&own).unwrap();
+        fs::create_dir_all(root.join("w/src")).unwrap();
+        fs::write(root.join("w/.git"), format!("gitdir: {}\n", own.display())).unwrap();
+        fs::write(own.join("gitdir"), format!("{}\n", root.join("w/.git").display())).unwrap();
+        let linked = GitPlaces::of(&root.join("w/src")).unwrap();
+        assert_eq!(linked, GitPlaces { own, shared: root.join("main/.git") });
+        assert_eq!(linked.elsewhere(&root.join("w")), Some(root.join("main/.git")));
+        let main = GitPlaces::of(&root.join("main")).unwrap();
+        assert_eq!(main.elsewhere(&root.join("main")), None);
+        assert_eq!(GitPlaces::of(Path::new("/proc")), None);
+    }
+
+    #[test]
+    fn a_workspace_wins_no_place_by_pointing_at_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for path in ["victim/worktrees/x", "w", "linked"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("w/.git"), format!("gitdir: {}\n", root.join("victim/worktrees/x").display())).unwrap();
+        std::os::unix::fs::symlink(root.join("victim"), root.join("linked/.git")).unwrap();
+        assert_eq!(GitPlaces::of(&root.join("w")), None);
+        assert_eq!(GitPlaces::of(&root.join("linked")), None);
+    }
+}

@@ -1,0 +1,352 @@
+//! Where are the definitions of workflows, what do they say, and what is kept of them with a run?
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use maestro_core::suggest;
+use maestro_core::workflow::definition::ResourceSource;
+use maestro_core::workflow::pinned::{MAX_PINNED, Pinned, PinnedText, sources};
+use maestro_core::workflow::{Callee, Definition, Finding, Name, Surroundings, Tool, Workflow, load};
+use maestro_skills::{Catalogue, Contents, Skill, instructions, read_bounded};
+
+use crate::{conventions, instructed};
+
+/// How large a definition may be; one byte more is told by the loader.
+const MAX_BYTES: u64 = 1024 * 1024 + 1;
+/// The names a skill's own definition may have.
+const FILES: [&str; 2] = ["workflow.yaml", "skill.yaml"];
+
+/// Why a workflow cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum DefinitionError {
+    /// There is none of that name.
+    #[error("there is no workflow `{name}`")]
+    NotFound {
+        /// The name.
+        name: String,
+        /// The closest one there is.
+        close: Option<String>,
+    },
+    /// There is none at that path.
+    #[error("there is no workflow at `{}`", .0.display())]
+    NoneAt(
+        /// The path.
+        PathBuf,
+    ),
+    /// It has errors.
+    #[error("the workflow `{name}` has errors")]
+    Unsound {
+        /// Its name.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+    },
+    /// A file of it cannot be read.
+    #[error("`{}` cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of it is no text.
+    #[error("`{}` is not UTF-8 text", .0.display())]
+    NotText(
+        /// The file.
+        PathBuf,
+    ),
+    /// It has too much text to be kept.
+    #[error("the workflow `{name}` and all it reaches have {bytes} bytes, and {MAX_PINNED} are kept with a run")]
+    TooLarge {
+        /// Its name.
+        name: String,
+        /// How many.
+        bytes: usize,
+    },
+}
+
+/// A definition's file.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The name it is started by.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The skill's folder.
+    folder: PathBuf,
+    /// Its place in its skill.
+    part: Part,
+}
+
+/// A definition's place in its skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// It is the skill's own.
+    Main,
+    /// It lies beside the skill's own.
+    Beside,
+    /// The skill has instructions only, and following them is the one step.
+    Instructions,
+}
+
+/// A definition as it was read.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its file.
+    pub source: Source,
+    /// What the file says.
+    pub text: String,
+    /// What that means, if it has no errors.
+    pub workflow: Option<Workflow>,
+    /// What was found.
+    pub findings: Vec<Finding>,
+}
+
+impl Loaded {
+    /// Whether a list of workflows names it.
+    pub fn is_listed(&self) -> bool {
+        self.source.part != Part::Beside || self.workflow.as_ref().is_some_and(|workflow| workflow.listed)
+    }
+
+    /// Whether it can be started.
+    pub fn is_sound(&self) -> bool {
+        self.workflow.is_some()
+    }
+
+    /// Whether it is made of a skill's instructions, because the skill has no definition.
+    pub fn is_made_of_instructions(&self) -> bool {
+        self.source.part == Part::Instructions
+    }
+}
+
+/// All definitions that are found.
+pub struct Workflows<'c> {
+    catalogue: &'c Catalogue,
+    /// Where relative paths begin, and where a workspace's conventions are.
+    directory: &'c Path,
+    tool: Option<&'c Tool>,
+    sources: Vec<Source>,
+}
+
+impl<'c> Workflows<'c> {
+    /// Those of the skills in a catalogue.
+    pub fn of(catalogue: &'c Catalogue, directory: &'c Path) -> Self {
+        let mut sources = Vec::new();
+        for entry in &catalogue.skills {
+            let skill = entry.skill();
+            let id = skill.id.as_str();
+            if let Some(file) = &skill.workflow {
+                let (path, folder) = (skill.path.join(file), skill.path.clone());
+                sources.push(Source { name: id.to_owned(), path, folder, part: Part::Main });
+            }
+            sources.extend(beside(id, &skill.path));
+        }
+        Self { catalogue, directory, tool: None, sources }
+    }
+
+    /// The same, looked at for a tool.
+    #[must_use]
+    pub fn for_tool(mut self, tool: &'c Tool) -> Self {
+        self.tool = Some(tool);
+        self
+    }
+
+    /// Those at paths that were named.
+    pub fn at(&self, paths: &[PathBuf]) -> Result<Vec<Source>, DefinitionError> {
+        let mut found = Vec::new();
+        for path in paths {
+            let full = self.directory.join(path);
+            let before = found.len();
+            if full.is_dir() {
+                found.extend(in_folder(path, &full));
+            } else if full.is_file() {
+                found.push(named(path));
+            }
+            if found.len() == before {
+                return Err(DefinitionError::NoneAt(path.clone()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Every definition of the catalogue.
+    pub fn all(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// The definition of this name or alias, sound or not. A skill without one is followed in one step.
+    pub fn find(&self, name: &str) -> Result<Loaded, DefinitionError> {
+        if let Some(source) = self.sources.iter().find(|source| source.name == name) {
+            return self.load(source);
+        }
+        for source in &self.sources {
+            let loaded = self.load(source)?;
+            if loaded.workflow.as_ref().is_some_and(|workflow| workflow.aliases.iter().any(|alias| alias == name)) {
+                return Ok(loaded);
+            }
+        }
+        let skill = self.catalogue.skills.iter().map(|entry| entry.skill()).find(|skill| skill.id.as_str() == name);
+        match skill {
+            Some(skill) => self.load(&of_instructions(&skill)),
+            None => {
+                let known = self.sources.iter().map(|source| source.name.as_str());
+                let close = suggest::closest(name, known).map(str::to_owned);
+                Err(DefinitionError::NotFound { name: name.to_owned(), close })
+            }
+        }
+    }
+
+    /// A sound definition with everything it calls.
+    pub fn definition(&self, name: &str) -> Result<Definition, DefinitionError> {
+        let pinned = self.pinned(name)?;
+        let path = || self.sources.iter().find(|source| source.name == name).map(|source| source.path.clone());
+        pinned.definition().map_err(|unsound| DefinitionError::Unsound {
+            path: path().unwrap_or_else(|| PathBuf::from(&unsound.0)),
+            name: unsound.0,
+        })
+    }
+
+    /// What is kept of a workflow with a run: its text, and those of everything it reaches.
+    pub fn pinned(&self, name: &str) -> Result<Pinned, DefinitionError> {
+        let main = self.find(name)?.source.name;
+        let mut definitions = BTreeMap::new();
+        let mut open = vec![main.clone()];
+        while let Some(name) = open.pop() {
+            if definitions.contains_key(&name) {
+                continue;
+            }
+            let loaded = self.find(&name)?;
+            let Some(workflow) = &loaded.workflow else {
+                return Err(DefinitionError::Unsound { name, path: loaded.source.path });
+            };
+            open.extend(Callee::of(workflow).calls);
+            let folder = self.directory.join(&loaded.source.folder).to_string_lossy().into_owned();
+            let resources = self.resources(workflow, &loaded.source)?;
+            definitions.insert(name, PinnedText { text: loaded.text, folder, resources });
+        }
+        let pinned = Pinned { main: main.clone(), definitions };
+        match pinned.size() {
+            bytes if bytes > MAX_PINNED => Err(DefinitionError::TooLarge { name: main, bytes }),
+            _ => Ok(pinned),
+        }
+    }
+
+    fn resources(&self, workflow: &Workflow, source: &Source) -> Result<BTreeMap<Name, String>, DefinitionError> {
+        let mut texts = BTreeMap::new();
+        for (name, resource) in sources(workflow) {
+            let text = match resource {
+                ResourceSource::File(_) if source.part == Part::Instructions => self.instructions(source)?,
+                ResourceSource::File(file) => text_at(&self.directory.join(&source.folder).join(file))?,
+                ResourceSource::Convention(convention) => match self.convention_file(convention) {
+                    Some(file) => text_at(&file)?,
+                    None => conventions::builtin(convention).unwrap_or_default().to_owned(),
+                },
+            };
+            texts.insert(name.clone(), text);
+        }
+        Ok(texts)
+    }
+
+    /// Reads a definition, with what it refers to looked up.
+    pub fn load(&self, source: &Source) -> Result<Loaded, DefinitionError> {
+        let text = self.text(source)?;
+        let folder = self.directory.join(&source.folder);
+        let has_file =
+            |path: &str| source.part == Part::Instructions || (stays_inside(path) && folder.join(path).is_file());
+        let surroundings = Surroundings {
+            file_exists: &has_file,
+            convention_exists: &|name| self.convention_file(name).is_some() || conventions::builtin(name).is_some(),
+            callee: &|name| self.callee(name),
+            tool: self.tool,
+        };
+        let (workflow, findings) = load(&text, &surroundings);
+        Ok(Loaded { source: source.clone(), text, workflow, findings })
+    }
+
+    fn text(&self, source: &Source) -> Result<String, DefinitionError> {
+        match source.part {
+            Part::Main | Part::Beside => text_at(&self.directory.join(&source.path)),
+            Part::Instructions => {
+                let skills = self.catalogue.skills.iter().map(|entry| entry.skill());
+                let skill = skills.into_iter().find(|skill| skill.id.as_str() == source.name);
+                Ok(skill.map(|skill| instructed::definition(&skill)).unwrap_or_default())
+            }
+        }
+    }
+
+    fn instructions(&self, source: &Source) -> Result<String, DefinitionError> {
+        let skills = self.catalogue.skills.iter().map(|entry| entry.skill());
+        let Some(skill) = skills.into_iter().find(|skill| skill.id.as_str() == source.name) else {
+            return Ok(String::new());
+        };
+        let unreadable = |source| DefinitionError::Unreadable { path: skill.path.clone(), source };
+        let Contents { bytes, .. } = instructions(&skill).map_err(unreadable)?;
+        String::from_utf8(bytes).map_err(|_| DefinitionError::NotText(skill.path.clone()))
+    }
+
+    /// What a caller needs to know of a workflow. One with errors of its own is there all the same.
+    fn callee(&self, name: &str) -> Option<Callee> {
+        let source = self.sources.iter().find(|source| source.name == name)?;
+        let text = self.text(source).ok()?;
+        let anything = Surroundings {
+            file_exists: &|_| true,
+            convention_exists: &|_| true,
+            callee: &|_| Some(Callee::anything()),
+            tool: None,
+        };
+        Some(load(&text, &anything).0.as_ref().map(Callee::of).unwrap_or_default())
+    }
+
+    fn convention_file(&self, name: &str) -> Option<PathBuf> {
+        let file = format!("{name}.md");
+        let files = conventions::FOLDERS.iter().map(|folder| self.directory.join(folder).join(&file));
+        files.into_iter().find(|path| stays_inside(&file) && path.is_file())
+    }
+}
+
+fn text_at(path: &Path) -> Result<String, DefinitionError> {
+    let contents = read_bounded(path, MAX_BYTES)
+        .map_err(|source| DefinitionError::Unreadable { path: path.to_owned(), source })?;
+    String::from_utf8(contents.bytes).map_err(|_| DefinitionError::NotText(path.to_owned()))
+}
+
+/// Whether a path cannot leave the folder it begins in by its spelling.
+fn stays_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+fn of_instructions(skill: &Skill) -> Source {
+    let (name, folder) = (skill.id.as_str().to_owned(), skill.path.clone());
+    Source { name, path: folder.clone(), folder, part: Part::Instructions }
+}
+
+/// The definitions of a skill folder that was named.
+fn in_folder(folder: &Path, full: &Path) -> Vec<Source> {
+    let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let main = FILES.iter().find(|file| full.join(file).is_file()).map(|file| folder.join(file));
+    let main = main.map(|path| Source { name: name.clone(), path, folder: folder.to_owned(), part: Part::Main });
+    main.into_iter().chain(beside(&name, folder)).collect()
+}
+
+/// A definition that was named.
+fn named(path: &Path) -> Source {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let part = if parent.file_name().is_some_and(|name| name == "workflows") { Part::Beside } else { Part::Main };
+    let folder = if part == Part::Beside { parent.parent().unwrap_or(parent) } else { parent };
+    Source { name: stem, path: path.to_owned(), folder: folder.to_owned(), part }
+}
+
+/// The definitions beside a skill's own, in the order of their names.
+fn beside(skill: &str, folder: &Path) -> Vec<Source> {
+    let Ok(entries) = folder.join("workflows").read_dir() else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    paths.sort();
+    let source = |path: PathBuf| {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        Source { name: format!("{skill}/{stem}"), path, folder: folder.to_owned(), part: Part::Beside }
+    };
+    paths.into_iter().map(source).collect()
+}

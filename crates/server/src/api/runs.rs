@@ -1,0 +1,321 @@
+//! Runs of workflows over HTTP: begun, told what happened, stopped, looked at.
+
+mod inputs;
+mod wire;
+
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing};
+use maestro_core::RunId;
+use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::workflow::pinned::{MAX_PINNED, Pinned};
+use maestro_core::workflow::run::Ticket;
+use maestro_engine::runs::{RunError, Start};
+use maestro_engine::workflows::{DefinitionError, Workflows};
+use maestro_store::{Driver, RunLog, RunRecord, RunState, Runs};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json_, json};
+use utoipa::{IntoParams, OpenApi, ToSchema};
+
+use super::{Failures, listed, skills, tagged};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::ApiError;
+use crate::extract::{Asked, Paging, Retry, Sent, word};
+use crate::shelves::Freshness;
+use crate::wire::words::{DriverWord, Id, RunStateWord, RunUuid, Text};
+
+use self::wire::{RunJson, RunSummary, StateJson};
+
+/// How large the body may be that begins a run: what it is started with comes along, and JSON makes texts longer.
+const BODY: usize = 4 * MAX_PINNED;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/runs", routing::get(list).post(start).layer(DefaultBodyLimit::max(BODY)))
+        .route("/api/runs/{id}", routing::get(get))
+        .route("/api/runs/{id}/state", routing::get(state))
+        .route("/api/runs/{id}/log", routing::get(log))
+        .merge(inputs::routes())
+}
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(list, start, get, state, log))]
+struct Own;
+
+/// What describes all of them.
+pub(super) struct Document;
+
+impl OpenApi for Document {
+    fn openapi() -> utoipa::openapi::OpenApi {
+        let mut document = Own::openapi();
+        document.merge(inputs::Document::openapi());
+        document
+    }
+}
+
+/// The run that a path names.
+pub(super) struct OneRun(pub(super) RunId);
+
+impl<S: Send + Sync> FromRequestParts<S> for OneRun {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection| ApiError::invalid(rejection.to_string()))?;
+        text.parse().map(Self).map_err(|_| ApiError::field("id", "must be the id of a run (a UUID)"))
+    }
+}
+
+/// Which runs are wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct Wanted {
+    /// Only this project's.
+    #[param(value_type = Option<Id>)]
+    project_id: Option<String>,
+    /// Only those of this workflow.
+    workflow: Option<String>,
+    /// Only those that stand so.
+    #[param(value_type = Option<RunStateWord>)]
+    status: Option<String>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 10_000)]
+    limit: Option<i64>,
+    /// The `Maestro-Next-Cursor` of the part before.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
+    cursor: Option<i64>,
+}
+
+/// Runs, oldest first
+#[utoipa::path(get, path = "/api/runs", tag = "runs", params(Wanted),
+    responses((status = 200, body = [RunSummary]), Failures))]
+async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Response, ApiError> {
+    let status = match wanted.status.as_deref() {
+        None => None,
+        Some(word) => Some(RunState::from_word(word).ok_or_else(|| {
+            ApiError::field("status", format!("must be one of {}", RunState::ALL.map(RunState::as_str).join(", ")))
+        })?),
+    };
+    let runs = Runs {
+        project: word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
+        workflow: wanted.workflow,
+        status,
+        page: Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?,
+    };
+    Ok(listed::<RunRecord, RunSummary>(app.store.read(runs).await?))
+}
+
+/// What a run is begun with: a workflow's name, a definition with all it reaches, or a sub-agent's ticket.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct NewRun {
+    /// The name of a workflow that the server can find.
+    #[schema(value_type = Option<Text>)]
+    workflow: Option<String>,
+    /// A definition and all it reaches, from a caller that found it itself.
+    #[schema(value_type = Option<Object>)]
+    pinned: Option<Pinned>,
+    /// The run and the ticket of a sub-agent that walks through a workflow.
+    parent: Option<ParentTicket>,
+    /// The workflow's parameters.
+    #[schema(value_type = Option<Object>)]
+    params: Option<Map<String, Json_>>,
+    /// The directory it works in; without it the project's.
+    workspace: Option<String>,
+    /// The directory of the tool that asks, such as `.claude`.
+    tool: Option<String>,
+    #[schema(value_type = Option<Id>)]
+    project_id: Option<String>,
+    #[schema(value_type = Option<Id>)]
+    task_id: Option<String>,
+    /// Who executes the commands of its steps: the server, or whoever asks what to do next.
+    #[schema(value_type = Option<DriverWord>)]
+    driver: Option<String>,
+}
+
+/// A sub-agent's ticket.
+#[derive(Debug, Deserialize, ToSchema)]
+struct ParentTicket {
+    #[schema(value_type = RunUuid)]
+    run: String,
+    ticket: String,
+}
+
+/// Begin a run
+#[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun, params(Retry),
+    responses((status = 201, body = RunJson), Failures))]
+async fn start(
+    State(app): State<App>,
+    Caller(actor): Caller,
+    Sent { value, once }: Sent<NewRun>,
+) -> Result<Response, ApiError> {
+    let now = (app.clock)();
+    if let Some(parent) = &value.parent {
+        let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
+        let view = app.runs.start_child(run, &Ticket::quoted(parent.ticket.as_str()), now).await.map_err(refused)?;
+        return Ok((StatusCode::CREATED, Json(RunJson::from(view))).into_response());
+    }
+    let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
+    let driver = match value.driver.as_deref() {
+        None => Driver::Server,
+        Some(word) => Driver::from_word(word).ok_or_else(|| ApiError::field("driver", "must be server or caller"))?,
+    };
+    let workspace = match (value.workspace, &project) {
+        (Some(directory), _) if std::path::Path::new(&directory).is_absolute() => directory,
+        (Some(_), _) => return Err(ApiError::field("workspace", "must be an absolute path")),
+        (None, Some(id)) => app.store.read(maestro_store::ProjectById(id.clone())).await?.working_dir,
+        (None, None) => String::new(),
+    };
+    let pinned = match (value.pinned, value.workflow) {
+        (Some(pinned), _) if pinned.size() > MAX_PINNED => {
+            return Err(ApiError::field("pinned", format!("has more than {MAX_PINNED} bytes")));
+        }
+        (Some(pinned), _) => pinned,
+        (None, Some(name)) => found(&app, value.project_id.as_deref(), name).await?,
+        (None, None) => return Err(ApiError::invalid("workflow: the name of a workflow is required")),
+    };
+    let session: Option<SessionId> = actor.session().cloned();
+    let start = Start {
+        pinned,
+        params: value.params.unwrap_or_default(),
+        workspace,
+        tool: value.tool.unwrap_or_default(),
+        project,
+        task: word::<TaskId>("taskId", value.task_id.as_deref())?,
+        session,
+        driver,
+    };
+    let view = app.runs.start(start, now, once).await.map_err(refused)?;
+    let view = app.driven(view).await.map_err(refused)?;
+    Ok((StatusCode::CREATED, Json(RunJson::from(view))).into_response())
+}
+
+/// The workflow of a name, as the server finds it.
+async fn found(app: &App, project: Option<&str>, name: String) -> Result<Pinned, ApiError> {
+    let shelf = skills::shelf(app, project, Freshness::Kept).await?;
+    let directory = skills::directory(app, project).await?.unwrap_or_default();
+    let looked = tokio::task::spawn_blocking(move || Workflows::of(&shelf.catalogue, &directory).pinned(&name));
+    let looked = looked.await.map_err(|error| ApiError::internal(error.to_string()))?;
+    looked.map_err(|error| unfound(&error))
+}
+
+pub(super) fn unfound(error: &DefinitionError) -> ApiError {
+    match error {
+        DefinitionError::NotFound { close: Some(close), .. } => {
+            ApiError::not_found(format!("{error}; did you mean `{close}`?"))
+        }
+        DefinitionError::NotFound { .. } | DefinitionError::NoneAt(_) => ApiError::not_found(error.to_string()),
+        DefinitionError::Unsound { path, .. } => {
+            let message = format!("{error}; `maestro workflow check {}` shows them", path.display());
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "BUSINESS_RULE_ERROR", message)
+        }
+        DefinitionError::Unreadable { .. } | DefinitionError::NotText(_) | DefinitionError::TooLarge { .. } => {
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "BUSINESS_RULE_ERROR", error.to_string())
+        }
+    }
+}
+
+/// Why a run does not go on, as it is sent; where it stands is told with it.
+pub(super) fn refused(error: RunError) -> ApiError {
+    use maestro_core::workflow::run::Refusal;
+    let message = error.to_string();
+    match error {
+        RunError::Refused { refusal, view } => {
+            let (status, code) = match refusal {
+                Refusal::Ticket(_) | Refusal::NotAwaited(_) => (StatusCode::CONFLICT, "WRONG_TICKET"),
+                Refusal::Over => (StatusCode::CONFLICT, "RUN_OVER"),
+                Refusal::Paused | Refusal::NotPaused | Refusal::NotStarted | Refusal::AlreadyStarted => {
+                    (StatusCode::CONFLICT, "RUN_STATE")
+                }
+                Refusal::Outcome(_) | Refusal::Value { .. } | Refusal::Result(_) => {
+                    (StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT")
+                }
+                Refusal::OtherDefinition => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
+            };
+            let run = serde_json::to_value(RunJson::from(*view)).unwrap_or_default();
+            ApiError::new(status, code, message).with(json!({ "run": run }))
+        }
+        RunError::CannotStart(_) => ApiError::invalid(message),
+        RunError::NotAChild(_) => ApiError::new(StatusCode::CONFLICT, "WRONG_TICKET", message),
+        RunError::Unsound(_) => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "BUSINESS_RULE_ERROR", message),
+        RunError::Store(error) => error.into(),
+    }
+}
+
+/// A run: where it stands, and what is to be done now
+#[utoipa::path(get, path = "/api/runs/{id}", tag = "runs", params(("id" = RunUuid, Path)),
+    responses((status = 200, body = RunJson), Failures))]
+async fn get(State(app): State<App>, OneRun(id): OneRun) -> Result<Response, ApiError> {
+    let view = app.runs.get(id, (app.clock)()).await.map_err(refused)?;
+    Ok(tagged(view.record.revision, RunJson::from(view)))
+}
+
+/// What of a run's state is wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct HowMuch {
+    /// Whether what it was started with is wanted too.
+    pinned: Option<bool>,
+}
+
+/// A run's whole state, for whoever executes what it orders
+#[utoipa::path(get, path = "/api/runs/{id}/state", tag = "runs", params(("id" = RunUuid, Path), HowMuch),
+    responses((status = 200, body = StateJson), Failures))]
+async fn state(
+    State(app): State<App>,
+    OneRun(id): OneRun,
+    Asked(wanted): Asked<HowMuch>,
+) -> Result<Response, ApiError> {
+    let view = app.runs.get(id, (app.clock)()).await.map_err(refused)?;
+    let pinned = match wanted.pinned {
+        Some(true) => Some(app.runs.pinned(&view.record).await.map_err(refused)?),
+        _ => None,
+    };
+    Ok(tagged(view.record.revision, StateJson::new(view.record, pinned)))
+}
+
+/// Which part of a log is wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct LogPart {
+    /// Only what happened after this event.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
+    after: Option<i64>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 10_000)]
+    limit: Option<i64>,
+}
+
+/// Something that happened to a run.
+#[derive(Debug, Serialize, ToSchema)]
+struct Entry {
+    seq: i64,
+    at: i64,
+    /// `run:` and what happened.
+    #[serde(rename = "type")]
+    kind: String,
+    #[schema(value_type = Object)]
+    payload: Box<serde_json::value::RawValue>,
+}
+
+/// What happened to a run, oldest first
+#[utoipa::path(get, path = "/api/runs/{id}/log", tag = "runs", params(("id" = RunUuid, Path), LogPart),
+    responses((status = 200, body = [Entry]), Failures))]
+async fn log(
+    State(app): State<App>,
+    OneRun(id): OneRun,
+    Asked(part): Asked<LogPart>,
+) -> Result<Json<Vec<Entry>>, ApiError> {
+    let page = Paging { limit: part.limit, cursor: part.after }.page()?;
+    // A run that does not exist is told as that.
+    app.store.read(maestro_store::RunById(id)).await?;
+    let rows = app.store.read(RunLog { id, after: page.after, limit: page.limit }).await?;
+    let entry = |row: maestro_store::EventRow| Entry { seq: row.seq, at: row.at, kind: row.kind, payload: row.payload };
+    Ok(Json(rows.into_iter().map(entry).collect()))
+}

@@ -1,0 +1,264 @@
+//! What happens to a run, over HTTP: reports, answers, what is executed, and whether it goes on at all.
+
+use axum::extract::State;
+use axum::response::Response;
+use axum::{Router, routing};
+use maestro_core::RunId;
+use maestro_core::workflow::Outcome;
+use maestro_core::workflow::run::{Answer, Finish, Input, Seen, Ticket};
+use maestro_engine::runs::Hand;
+use maestro_store::{Executing, RunById, StoreError, What};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+use utoipa::{OpenApi, ToSchema};
+
+use super::wire::RunJson;
+use super::{OneRun, refused};
+use crate::api::{Failures, tagged};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::drive::GRACE;
+use crate::error::ApiError;
+use crate::extract::{Expected, Nothing, Sent, required};
+use crate::wire::words::{Revision, RunUuid, Text};
+
+/// The longest time somebody may ask for, in seconds.
+const LONGEST: u32 = 24 * 60 * 60;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/runs/{id}/report", routing::post(report))
+        .route("/api/runs/{id}/answer", routing::post(answer))
+        .route("/api/runs/{id}/started", routing::post(started))
+        .route("/api/runs/{id}/finished", routing::post(finished))
+        .route("/api/runs/{id}/lost", routing::post(lost))
+        .route("/api/runs/{id}/pause", routing::post(pause))
+        .route("/api/runs/{id}/resume", routing::post(resume))
+        .route("/api/runs/{id}/cancel", routing::post(cancel))
+}
+
+/// What describes them.
+#[derive(OpenApi)]
+#[openapi(paths(report, answer, started, finished, lost, pause, resume, cancel))]
+pub(super) struct Document;
+
+async fn give(app: &App, id: RunId, input: Input, hand: Hand) -> Result<Response, ApiError> {
+    let view = app.runs.submit(id, input, hand).await.map_err(refused)?;
+    let view = app.driven(view).await.map_err(refused)?;
+    Ok(tagged(view.record.revision, RunJson::from(view)))
+}
+
+/// Refuses when the run is not as the caller knows it.
+async fn unchanged(app: &App, id: RunId, Expected(expected): Expected) -> Result<(), ApiError> {
+    let Some(expected) = expected else { return Ok(()) };
+    let current = app.store.read(RunById(id)).await?.revision;
+    if current == expected {
+        return Ok(());
+    }
+    Err(StoreError::Changed { what: What::Run, id: id.to_string(), expected, current }.into())
+}
+
+fn ticket(text: Option<String>) -> Result<Ticket, ApiError> {
+    required(text, "ticket: the ticket of the directive is required").map(Ticket::quoted)
+}
+
+/// What came of a directive.
+#[derive(Debug, Deserialize, ToSchema)]
+struct ReportBody {
+    /// The directive's ticket.
+    #[schema(value_type = Text)]
+    ticket: Option<String>,
+    /// What the step ended with; nothing where that follows from the result.
+    outcome: Option<String>,
+    /// Variables to set.
+    #[schema(value_type = Option<Object>)]
+    set: Option<Map<String, Json>>,
+    /// What was found.
+    #[schema(value_type = Option<Object>)]
+    result: Option<Map<String, Json>>,
+    /// What is known of the files that were worked on: `tree` and `changed`.
+    #[schema(value_type = Option<Object>)]
+    seen: Option<Seen>,
+}
+
+/// Say what came of a directive; the same again is heard once
+#[utoipa::path(post, path = "/api/runs/{id}/report", tag = "runs", request_body = ReportBody,
+    params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header)),
+    responses((status = 200, body = RunJson), Failures))]
+async fn report(
+    State(app): State<App>,
+    OneRun(id): OneRun,
+    expected: Expected,
+    Sent { value, .. }: Sent<ReportBody>,
+) -> Result<Response, ApiError> {
+    let input = Input::Report {
+        ticket: ticket(value.ticket)?,
+        outcome: value.outcome.map(Outcome::new),
+        set: value.set.unwrap_or_default(),
+        result: value.result.unwrap_or_default(),
+        seen: value.seen.unwrap_or_default(),
+        now: (app.clock)(),
+    };
+    unchanged(&app, id, expected).await?;
+    give(&app, id, input, Hand::Nobody).await
+}
+
+/// What the user said.
+#[derive(Debug, Deserialize, ToSchema)]
+struct AnswerBody {
+    /// The ticket of the question.
+    #[schema(value_type = Text)]
+    ticket: Option<String>,
+    /// The answer.
+    #[schema(value_type = Option<Object>)]
+    value: Option<Json>,
+    /// `declined` or `cancelled`, where there is no answer.
+    instead: Option<Instead>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Instead {
+    Declined,
+    Cancelled,
+}
+
+/// Answer a question; the same again is heard once
+#[utoipa::path(post, path = "/api/runs/{id}/answer", tag = "runs", request_body = AnswerBody,
+    params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header)),
+    responses((status = 200, body = RunJson), Failures))]
+async fn answer(
+    State(app): State<App>,
+    OneRun(id): OneRun,
+    expected: Expected,
+    Sent { value, .. }: Sent<AnswerBody>,
+) -> Result<Response, ApiError> {
+    let answer = match (value.value, value.instead) {
+        (Some(value), None) => Answer::Value(value),
+        (None, Some(Instead::Declined)) => Answer::Declined,
+        (None, Some(Instead::Cancelled)) => Answer::Cancelled,
+        _ => return Err(ApiError::invalid("value: an answer is required, or `instead` says why there is none")),
+    };
+    let input = Input::Answer { ticket: ticket(value.ticket)?, answer, now: (app.clock)() };
+    unchanged(&app, id, expected).await?;
+    give(&app, id, input, Hand::Nobody).await
+}
+
+/// Who executes what a run orders.
+#[derive(Debug, Deserialize, ToSchema)]
+struct StartedBody {
+    /// The ticket of what is executed.
+    #[schema(value_type = Text)]
+    ticket: Option<String>,
+    /// Who executes it; nobody else has the same name.
+    #[schema(value_type = Text)]
+    by: Option<String>,
+    /// How many seconds it may take.
+    #[schema(minimum = 0, maximum = 86_400)]
+    seconds: Option<u32>,
+}
+
+/// Say that something is executed from now on; only one can
+#[utoipa::path(post, path = "/api/runs/{id}/started", tag = "runs", request_body = StartedBody,
+    params(("id" = RunUuid, Path)), responses((status = 200, body = RunJson), Failures))]
+async fn started(
+    State(app): State<App>,
+    OneRun(id): OneRun,
+    Sent { value, .. }: Sent<StartedBody>,
+) -> Result<Response, ApiError> {
+    let now = (app.clock)();
+    let by = required(value.by, "by: who executes it is required")?;
+    let seconds = i64::from(value.seconds.unwrap_or(0).min(LONGEST));
+    let executing = Executing { by, until: now + seconds * 1000 + GRACE };
+    give(&app, id, Input::Started { ticket: ticket(value.ticket)?, now }, Hand::Executes(executing)).await
+}
+
+/// How something executed ended.
+#[derive(Debug, Deserialize, ToSchema)]
+struct FinishedBody {
+    /// The ticket of what was executed.
+    #[schema(value_type = Text)]
+    ticket: Option<String>,
+    /// `{"exited": {"code", "output"}}`, `"timed_out"` or `{"failed": reason}`.
+    #[schema(value_type = Object)]
+    finish: Finish,
+}
+
+/// Say how something executed ended; the same again is heard once
+#[utoipa::path(post, path = "/api/runs/{id}/finished", tag = "runs", request_body = FinishedBody,
+    params(("id" = RunUuid, Path)), responses((status = 200, body = RunJson), Failures))]
+async fn finished(
+    State(app): State<App>,
+    OneRun(id): OneRun,
+    Sent { value, .. }: Sent<FinishedBody>,
+) -> Result<Response, ApiError> {
+    let input = Input::Finished { ticket: ticket(value.ticket)?, finish: value.finish, now: (app.clock)() };
+    give(&app, id, input, Hand::Nobody).await
+}
+
+/// Who is gone.
+#[derive(Debug, Deserialize, ToSchema)]
+struct LostBody {
+    /// The ticket of what was executed.
+    #[schema(value_type = Text)]
+    ticket: Option<String>,
+    /// Who executed it, as the run has it.
+    #[schema(value_type = Text)]
+    by: Option<String>,
+}
+
+/// Say that whoever executed something is gone
+#[utoipa::path(post, path = "/api/runs/{id}/lost", tag = "runs", request_body = LostBody,
+    params(("id" = RunUuid, Path)), responses((status = 200, body = RunJson), Failures))]
+async fn lost(
+    State(app): State<App>,
+    OneRun(id): OneRun,
+    Sent { value, .. }: Sent<LostBody>,
+) -> Result<Response, ApiError> {
+    let by = required(value.by, "by: who is gone is required")?;
+    let executor = app.store.read(RunById(id)).await?.executor;
+    if executor.as_ref().is_none_or(|executor| executor.by != by) {
+        let message = "somebody else executes it by now";
+        return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "WRONG_TICKET", message));
+    }
+    give(&app, id, Input::Lost { ticket: ticket(value.ticket)?, now: (app.clock)() }, Hand::Nobody).await
+}
+
+/// Refuses a worker that would stop another session's run.
+async fn may_steer(app: &App, caller: &Caller, id: RunId) -> Result<(), ApiError> {
+    let record = app.store.read(RunById(id)).await?;
+    match &record.about.session {
+        Some(session) => caller.speaks_for(session),
+        None => caller.not_a_worker("steer a run that is not its own"),
+    }
+}
+
+macro_rules! steering {
+    ($($(#[doc = $doc:literal])* $name:ident = $path:literal, $input:expr;)*) => {$(
+        $(#[doc = $doc])*
+        #[utoipa::path(post, path = $path, tag = "runs",
+            params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header)),
+            responses((status = 200, body = RunJson), Failures))]
+        async fn $name(
+            State(app): State<App>,
+            caller: Caller,
+            OneRun(id): OneRun,
+            expected: Expected,
+            _: Sent<Nothing>,
+        ) -> Result<Response, ApiError> {
+            may_steer(&app, &caller, id).await?;
+            unchanged(&app, id, expected).await?;
+            give(&app, id, $input, Hand::Nobody).await
+        }
+    )*};
+}
+
+steering! {
+    /// Stop a run for a while
+    pause = "/api/runs/{id}/pause", Input::Pause;
+    /// Let a run go on
+    resume = "/api/runs/{id}/resume", Input::Resume;
+    /// Stop a run for good
+    cancel = "/api/runs/{id}/cancel", Input::Cancel;
+}

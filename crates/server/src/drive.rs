@@ -1,0 +1,133 @@
+//! How does a server execute what runs order? As whoever drives one does; what is ordered while it works is found by the
+//! next beat, and so is what another server left behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use maestro_core::RunId;
+use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::workflow::run::{Finish, Input, Ticket};
+use maestro_core::workflow::told::{News, Now};
+use maestro_engine::drive::{Claim, Desk, DriveError, Standing, Workshop, drive};
+use maestro_engine::runs::{Hand, RunError, Runs, View};
+use maestro_store::{Clock, Driver, Executing};
+
+use crate::app::App;
+
+/// How long a caller waits for what is executed; what takes longer is told of as busy.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long after its time a command is believed to be executed all the same, in milliseconds.
+pub(crate) const GRACE: i64 = 30_000;
+
+/// What a server executes, and with what.
+#[derive(Clone)]
+pub(crate) struct Shop {
+    workshop: Option<Arc<Workshop>>,
+    at_work: Arc<Mutex<BTreeSet<RunId>>>,
+}
+
+impl Shop {
+    pub(crate) fn new(workshop: Option<Workshop>) -> Self {
+        Self { workshop: workshop.map(Arc::new), at_work: Arc::default() }
+    }
+
+    /// Whether nobody is at this run yet; then the caller is.
+    fn take(&self, id: RunId) -> bool {
+        self.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
+    }
+
+    fn leave(&self, id: RunId) {
+        self.at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+}
+
+impl App {
+    /// The run after what is the server's to execute was executed, if that does not take too long.
+    pub(crate) async fn driven(&self, view: View) -> Result<View, RunError> {
+        let ours = view.record.about.driver == Driver::Server && matches!(view.told.now, Now::Busy { .. });
+        if !ours {
+            return Ok(view);
+        }
+        let id = view.record.id;
+        let Some(work) = self.work_at(id) else { return Ok(view) };
+        match tokio::time::timeout(PATIENCE, work).await {
+            Ok(Ok(news)) => {
+                let mut after = self.runs.get(id, (self.clock)()).await?;
+                after.told.news = view.told.news.into_iter().chain(news).chain(after.told.news).collect();
+                Ok(after)
+            }
+            Ok(Err(_)) | Err(_) => self.runs.get(id, (self.clock)()).await,
+        }
+    }
+
+    /// Executes what a run orders, beside everything else.
+    pub(crate) fn work_at(&self, id: RunId) -> Option<tokio::task::JoinHandle<Vec<News>>> {
+        let workshop = Arc::clone(self.shop.workshop.as_ref()?);
+        if !self.shop.take(id) {
+            return None;
+        }
+        let (shop, desk) = (self.shop.clone(), Own { runs: self.runs.clone(), clock: Arc::clone(&self.clock) });
+        Some(tokio::spawn(async move {
+            let driven = drive(&desk, id, &workshop).await;
+            if let Err(DriveError::NotAllowed { .. } | DriveError::Forged(_) | DriveError::Unsound(_)) = &driven {
+                // Nobody could let it go on later: what was pinned never changes. Consent may come, so only the rest ends.
+                if !matches!(driven, Err(DriveError::NotAllowed { .. })) {
+                    let _ = desk.runs.submit(id, Input::Cancel, Hand::Nobody).await;
+                }
+            }
+            shop.leave(id);
+            driven.unwrap_or_default()
+        }))
+    }
+}
+
+/// The runs of this server's own store.
+struct Own {
+    runs: Runs,
+    clock: Clock,
+}
+
+impl Desk for Own {
+    type Error = RunError;
+
+    async fn standing(&self, id: RunId) -> Result<Standing, RunError> {
+        let now = (self.clock)();
+        let record = self.runs.get(id, now).await?.record;
+        let (workflow, hash) = (record.about.workflow, record.hash);
+        Ok(Standing { workflow, hash, run: record.run, executor: record.executor, now })
+    }
+
+    async fn definitions(&self, id: RunId) -> Result<BTreeMap<String, PinnedText>, RunError> {
+        let record = self.runs.get(id, (self.clock)()).await?.record;
+        self.runs.pinned(&record).await
+    }
+
+    async fn started(&self, id: RunId, ticket: &Ticket, by: &str, seconds: u32) -> Result<Claim, RunError> {
+        let now = (self.clock)();
+        let executing = Executing { by: by.to_owned(), until: now + i64::from(seconds) * 1000 + GRACE };
+        let input = Input::Started { ticket: ticket.clone(), now };
+        match self.runs.submit(id, input, Hand::Executes(executing)).await {
+            Ok(_) => Ok(Claim::Granted),
+            Err(RunError::Refused { .. }) => Ok(Claim::Denied),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<Vec<News>, RunError> {
+        let input = Input::Finished { ticket: ticket.clone(), finish, now: (self.clock)() };
+        match self.runs.submit(id, input, Hand::Nobody).await {
+            Ok(view) => Ok(view.told.news),
+            Err(RunError::Refused { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn lost(&self, id: RunId, ticket: &Ticket, _: &str) -> Result<(), RunError> {
+        let input = Input::Lost { ticket: ticket.clone(), now: (self.clock)() };
+        match self.runs.submit(id, input, Hand::Nobody).await {
+            Ok(_) | Err(RunError::Refused { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

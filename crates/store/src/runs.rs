@@ -1,0 +1,453 @@
+//! Where does each run stand? One row and one revision a run: whoever comes second reads again.
+
+use std::collections::BTreeMap;
+
+use maestro_core::event::{Event, RunId};
+use maestro_core::id::{ProjectId, SessionId, TaskId};
+use maestro_core::workflow::definition::EndStatus;
+use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::workflow::run::{Run, RunEvent, Status, Ticket, Waiting, waiting};
+use serde::{Deserialize, Serialize};
+
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::{StoreError, What};
+use crate::events::EventRow;
+use crate::query::Query;
+use crate::tx::{Scope, Tx};
+use crate::value::{Param, Row, from_json, to_json};
+use crate::{Listed, Page, events, projects};
+
+/// The version of what is kept of a run; a program that keeps it otherwise knows this one too.
+const STATE_VERSION: i64 = 1;
+
+/// A run as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Which.
+    pub id: RunId,
+    /// What it belongs to.
+    pub about: RunAbout,
+    /// The hash of what it was started with.
+    pub hash: String,
+    /// Where it stands.
+    pub run: Run,
+    /// Who executes something for it.
+    pub executor: Option<Executing>,
+    /// When it began.
+    pub created_at: i64,
+    /// When it last changed.
+    pub updated_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+    /// How often it changed.
+    pub revision: i64,
+}
+
+/// What a run belongs to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunAbout {
+    /// The workflow, by the name it was started by.
+    pub workflow: String,
+    /// The project.
+    pub project: Option<ProjectId>,
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The session that started it.
+    pub session: Option<SessionId>,
+    /// The run and the ticket it reports to when it ends.
+    pub parent: Option<(RunId, Ticket)>,
+    /// Who executes what it orders.
+    pub driver: Driver,
+}
+
+/// Who executes what a run orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Driver {
+    /// Whoever asks what to do next.
+    #[default]
+    Caller,
+    /// The server.
+    Server,
+}
+
+impl Driver {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Caller, Self::Server];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Caller => "caller",
+            Self::Server => "server",
+        }
+    }
+
+    /// What the word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|driver| driver.as_str() == word)
+    }
+}
+
+/// Who executes something, and until when that is believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executing {
+    /// Who.
+    pub by: String,
+    /// Until when.
+    pub until: i64,
+}
+
+/// How a run stands, for lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    /// It goes on, or waits for somebody.
+    Running,
+    /// Somebody stopped it for a while.
+    Paused,
+    /// It did what it should.
+    Completed,
+    /// It did not.
+    Failed,
+    /// Somebody stopped it for good.
+    Cancelled,
+}
+
+impl RunState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled];
+
+    /// How a run of this status stands.
+    pub fn of(status: &Status) -> Self {
+        match status {
+            Status::New | Status::Active => Self::Running,
+            Status::Paused => Self::Paused,
+            Status::Ended(ending) if ending.status == EndStatus::Success => Self::Completed,
+            Status::Ended(_) => Self::Failed,
+            Status::Cancelled => Self::Cancelled,
+        }
+    }
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// What the word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id, parent_run, parent_ticket, driver, \
+                      hash, state, executor, executor_until, created_at, updated_at, ended_at, revision FROM runs";
+
+fn record(row: &mut Row) -> Result<RunRecord, StoreError> {
+    Ok(RunRecord {
+        id: row.parsed()?,
+        about: RunAbout {
+            workflow: row.text()?,
+            project: row.maybe_parsed()?,
+            task: row.maybe_parsed()?,
+            session: row.maybe_parsed()?,
+            parent: {
+                let (run, ticket): (Option<RunId>, _) = (row.maybe_parsed()?, row.maybe_text()?);
+                run.zip(ticket.map(Ticket::quoted))
+            },
+            driver: {
+                let word = row.text()?;
+                Driver::from_word(&word).ok_or_else(|| StoreError::corrupt(format!("driver `{word}`")))?
+            },
+        },
+        hash: row.text()?,
+        run: row.json()?,
+        executor: {
+            let (by, until) = (row.maybe_text()?, row.maybe_int()?);
+            by.zip(until).map(|(by, until)| Executing { by, until })
+        },
+        created_at: row.int()?,
+        updated_at: row.int()?,
+        ended_at: row.maybe_int()?,
+        revision: row.int()?,
+    })
+}
+
+fn found(db: &mut Db<'_>, condition: &str, params: &[Param<'_>]) -> Result<Option<RunRecord>, StoreError> {
+    let Some(mut row) = db.row(&format!("{SELECT} WHERE {condition}{}", db.held()), params)? else { return Ok(None) };
+    row.int()?;
+    record(&mut row).map(Some)
+}
+
+fn by_id(db: &mut Db<'_>, id: &RunId) -> Result<RunRecord, StoreError> {
+    let text = id.to_string();
+    found(db, "id = $1", &[(&text).into()])?.ok_or_else(|| StoreError::not_found(What::Run, id))
+}
+
+fn emit(tx: &mut Tx<'_>, id: &RunId, about: &RunAbout, events: &[RunEvent]) {
+    let scope = Scope {
+        project: about.project.clone(),
+        task: about.task.clone(),
+        session: about.session.clone(),
+        run: Some(id.to_string()),
+    };
+    for event in events {
+        tx.emit(scope.clone(), Event::Run(event.clone()));
+    }
+}
+
+/// Begins a run. Of two that report to the same ticket the first one counts, and both callers are told of it.
+#[derive(Debug, Clone)]
+pub struct StartRun {
+    /// Its id.
+    pub id: RunId,
+    /// What it belongs to.
+    pub about: RunAbout,
+    /// The hash of what it is started with.
+    pub hash: String,
+    /// What it is started with.
+    pub definitions: BTreeMap<String, PinnedText>,
+    /// What happened so far.
+    pub events: Vec<RunEvent>,
+    /// Where that leads.
+    pub run: Run,
+    /// When somebody must look whether time ran out.
+    pub deadline: Option<i64>,
+}
+
+impl Change for StartRun {
+    type Output = RunRecord;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<RunRecord, StoreError> {
+        let about = &self.about;
+        if let Some(project) = &about.project {
+            projects::by_id(tx, project)?;
+        }
+        let parent = about.parent.as_ref().map(|(run, ticket)| (run.to_string(), ticket.as_str()));
+        if let Some((run, ticket)) = &parent
+            && let Some(first) = found(tx, "parent_run = $1 AND parent_ticket = $2", &[run.into(), (*ticket).into()])?
+        {
+            return Ok(first);
+        }
+        tx.execute(
+            "INSERT INTO pinned (hash, definitions) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING",
+            &[(&self.hash).into(), (&to_json(&self.definitions)?).into()],
+        )?;
+        let (id, state) = (self.id.to_string(), to_json(&self.run)?);
+        let (status, waiting, step) = summary(&self.run);
+        let ended = self.run.is_over().then_some(tx.now);
+        tx.execute(
+            "INSERT INTO runs (id, project_id, task_id, session_id, parent_run, parent_ticket, workflow, hash, driver, \
+             state, state_version, status, waiting, step, deadline, created_at, updated_at, ended_at, revision) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1)",
+            &[
+                (&id).into(),
+                about.project.as_ref().into(),
+                about.task.as_ref().into(),
+                about.session.as_ref().into(),
+                parent.as_ref().map(|(run, _)| run).into(),
+                parent.as_ref().map(|(_, ticket)| *ticket).into(),
+                (&about.workflow).into(),
+                (&self.hash).into(),
+                about.driver.as_str().into(),
+                (&state).into(),
+                STATE_VERSION.into(),
+                status.into(),
+                waiting.into(),
+                step.as_ref().into(),
+                self.deadline.into(),
+                tx.now.into(),
+                tx.now.into(),
+                ended.into(),
+            ],
+        )?;
+        emit(tx, &self.id, about, &self.events);
+        by_id(tx, &self.id)
+    }
+}
+
+/// What a list of runs shows of where one stands.
+fn summary(run: &Run) -> (&'static str, Option<&'static str>, Option<String>) {
+    let step = run.position().map(|position| position.step.to_string());
+    (RunState::of(&run.status).as_str(), waiting(run).map(Waiting::as_str), step)
+}
+
+/// Takes a run a step further, if nobody else did.
+#[derive(Debug, Clone)]
+pub struct AdvanceRun {
+    /// Which.
+    pub id: RunId,
+    /// The revision it was read at.
+    pub revision: i64,
+    /// What happened.
+    pub events: Vec<RunEvent>,
+    /// Where that leads.
+    pub run: Run,
+    /// Who executes something for it now.
+    pub executor: Option<Executing>,
+    /// When somebody must look whether time ran out.
+    pub deadline: Option<i64>,
+}
+
+impl Change for AdvanceRun {
+    type Output = RunRecord;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<RunRecord, StoreError> {
+        let before = by_id(tx, &self.id)?;
+        if before.revision != self.revision {
+            return Err(StoreError::Changed {
+                what: What::Run,
+                id: self.id.to_string(),
+                expected: self.revision,
+                current: before.revision,
+            });
+        }
+        let (id, state) = (self.id.to_string(), to_json(&self.run)?);
+        let (status, waiting, step) = summary(&self.run);
+        let ended = self.run.is_over().then_some(tx.now);
+        tx.execute(
+            "UPDATE runs SET state = $1, status = $2, waiting = $3, step = $4, executor = $5, executor_until = $6, \
+             deadline = $7, updated_at = $8, ended_at = $9, revision = revision + 1 WHERE id = $10",
+            &[
+                (&state).into(),
+                status.into(),
+                waiting.into(),
+                step.as_ref().into(),
+                self.executor.as_ref().map(|executor| &executor.by).into(),
+                self.executor.as_ref().map(|executor| executor.until).into(),
+                self.deadline.into(),
+                tx.now.into(),
+                ended.into(),
+                (&id).into(),
+            ],
+        )?;
+        emit(tx, &self.id, &before.about, &self.events);
+        Ok(RunRecord {
+            run: self.run.clone(),
+            executor: self.executor.clone(),
+            updated_at: tx.now,
+            ended_at: ended,
+            revision: before.revision + 1,
+            ..before
+        })
+    }
+}
+
+/// One run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunById(
+    /// Which one.
+    pub RunId,
+);
+
+impl Read for RunById {
+    type Output = RunRecord;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<RunRecord, StoreError> {
+        by_id(db, &self.0)
+    }
+}
+
+/// What a run was started with.
+#[derive(Debug, Clone)]
+pub struct PinnedBy(
+    /// The hash of it.
+    pub String,
+);
+
+impl Read for PinnedBy {
+    type Output = BTreeMap<String, PinnedText>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError> {
+        let row = db.row("SELECT definitions FROM pinned WHERE hash = $1", &[(&self.0).into()])?;
+        let mut row = row.ok_or_else(|| StoreError::corrupt(format!("the definition {} is not kept", self.0)))?;
+        from_json(&row.text()?)
+    }
+}
+
+/// Runs, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Runs {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only those of this workflow.
+    pub workflow: Option<String>,
+    /// Only those that stand so.
+    pub status: Option<RunState>,
+    /// Which part.
+    pub page: Page,
+}
+
+impl Read for Runs {
+    type Output = Listed<RunRecord>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Listed<RunRecord>, StoreError> {
+        let rows = Query::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
+            .only("project_id = ?", self.project.as_ref())
+            .only("workflow = ?", self.workflow.as_ref())
+            .only("status = ?", self.status.map(RunState::as_str))
+            .page(db, self.page)?;
+        self.page.list(rows, record)
+    }
+}
+
+/// The runs at which somebody must look, because time ran out.
+#[derive(Debug, Clone, Copy)]
+pub struct OverdueRuns {
+    /// What time it is.
+    pub now: i64,
+}
+
+impl Read for OverdueRuns {
+    type Output = Vec<RunId>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE deadline IS NOT NULL AND deadline <= $1 ORDER BY deadline LIMIT 100";
+        db.rows(sql, &[self.now.into()])?.iter_mut().map(Row::parsed).collect()
+    }
+}
+
+/// The runs that wait for nobody, and so for the server, whose they are to drive.
+#[derive(Debug, Clone, Copy)]
+pub struct UndrivenRuns;
+
+impl Read for UndrivenRuns {
+    type Output = Vec<RunId>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting IS NULL \
+                   ORDER BY ord LIMIT 100";
+        db.rows(sql, &[])?.iter_mut().map(Row::parsed).collect()
+    }
+}
+
+/// What happened to a run, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct RunLog {
+    /// Which run.
+    pub id: RunId,
+    /// The last event that was seen.
+    pub after: i64,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Read for RunLog {
+    type Output = Vec<EventRow>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<EventRow>, StoreError> {
+        let id = self.id.to_string();
+        Query::new(format!("{} WHERE seq > $1", events::SELECT), self.after)
+            .only("run = ?", &id)
+            .rows(db, "seq", self.limit)?
+            .into_iter()
+            .map(events::row)
+            .collect()
+    }
+}
