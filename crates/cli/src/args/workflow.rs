@@ -90,6 +90,8 @@ pub(crate) enum WorkflowCommand {
         #[arg(long)]
         write: bool,
     },
+    /// Print one step by its number, without a run: nothing is kept and nothing is checked
+    Step(StepArgs),
     /// Draw a workflow: mermaid, dot, svg
     Graph {
         /// The workflow's name
@@ -180,6 +182,40 @@ pub(crate) struct RunArgs {
     /// Take each question's usual answer, and ask nothing
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+/// Options of `maestro workflow step`.
+#[derive(Debug, Args)]
+pub(crate) struct StepArgs {
+    /// The workflow's name
+    pub(crate) name: String,
+    /// The step's number in the order of the file, from 1
+    #[arg(long, value_name = "N")]
+    pub(crate) step: usize,
+    /// How many steps there are; another number is told
+    #[arg(long, value_name = "M")]
+    pub(crate) total_steps: Option<usize>,
+    /// Which round of its review this is, from 1
+    #[arg(long, value_name = "N")]
+    pub(crate) qr_iteration: Option<u32>,
+    /// The step is done again because its gate failed
+    #[arg(long)]
+    pub(crate) qr_fail: bool,
+    /// How the gate judged: pass, fail
+    #[arg(long, value_name = "STATUS", hide_possible_values = true)]
+    pub(crate) qr_status: Option<QrStatus>,
+    /// The tool that asks, for example claude, codex, opencode, cursor, aider
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+}
+
+/// How a gate judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QrStatus {
+    /// It let the work through
+    Pass,
+    /// It did not
+    Fail,
 }
 
 /// What a graph is written in.

@@ -7,6 +7,7 @@ mod run;
 mod runs;
 mod show;
 mod start;
+mod step;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,7 @@ fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Re
         WorkflowCommand::Show { name } => show::run(&workflows, name, world),
         WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
         WorkflowCommand::Simulate { name } => simulated(&workflows, name, world),
+        WorkflowCommand::Step(args) => step::run(&workflows, args, world),
         WorkflowCommand::Graph { name, format } => graph(&workflows, name, *format, world),
         _ => list(&workflows, world),
     }

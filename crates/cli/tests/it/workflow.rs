@@ -223,3 +223,20 @@ fn a_workflow_is_simulated_and_drawn() {
     }
     "#);
 }
+
+#[test]
+fn a_step_is_printed_without_a_run_and_says_so() {
+    let sandbox = with_workflows();
+    sandbox.write(
+        ".claude/skills/reviewed/workflow.yaml",
+        include_str!("../../../../examples/reviewed-change/workflow.yaml"),
+    );
+    let step = |rest: &str| sandbox.maestro(&format!("workflow step {rest} --dir .claude/skills"));
+    assert_snapshot!(step("greet --step 2 --total-steps 4"), @"");
+    assert_snapshot!(step("reviewed --step 5 --qr-iteration 2 --qr-status fail"), @"");
+    assert_snapshot!(step("reviewed --step 8"), @"");
+    assert_snapshot!(step("reviewed --step 1 --qr-iteration 6"), @"");
+    assert_snapshot!(step("reviewed --step 1 --qr-status pass"), @"");
+    let picture = sandbox.maestro("workflow graph greet --format svg --dir .claude/skills");
+    assert!(picture.stdout().starts_with("<svg "), "{}", picture.stdout());
+}
