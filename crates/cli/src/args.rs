@@ -22,7 +22,8 @@ pub(crate) use skills::{
     DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
 };
 pub(crate) use workflow::{
-    AnswerArgs, FormArgs, GraphFormat, ReportArgs as RunReportArgs, RunArgs, StartArgs, WorkflowArgs, WorkflowCommand,
+    AnswerArgs, FormArgs, GraphFormat, QrStatus, ReportArgs as RunReportArgs, RunArgs, StartArgs, StepArgs,
+    WorkflowArgs, WorkflowCommand,
 };
 
 pub(crate) use work::{

@@ -20,6 +20,7 @@ mod reviews;
 pub mod run;
 mod scope;
 pub mod simulate;
+pub mod stateless;
 pub mod template;
 pub mod told;
 pub mod tool;

@@ -90,11 +90,13 @@ pub(crate) enum WorkflowCommand {
         #[arg(long)]
         write: bool,
     },
-    /// Draw a workflow: mermaid, dot
+    /// Print one step by its number, without a run: nothing is kept and nothing is checked
+    Step(StepArgs),
+    /// Draw a workflow: mermaid, dot, svg
     Graph {
         /// The workflow's name
         name: String,
-        /// What it is written in: mermaid, dot
+        /// What it is written in: mermaid, dot, svg
         #[arg(long, value_name = "FORMAT", default_value = "mermaid")]
         #[arg(hide_default_value = true, hide_possible_values = true)]
         format: GraphFormat,
@@ -182,6 +184,40 @@ pub(crate) struct RunArgs {
     pub(crate) yes: bool,
 }
 
+/// Options of `maestro workflow step`.
+#[derive(Debug, Args)]
+pub(crate) struct StepArgs {
+    /// The workflow's name
+    pub(crate) name: String,
+    /// The step's number in the order of the file, from 1
+    #[arg(long, value_name = "N")]
+    pub(crate) step: usize,
+    /// How many steps there are; another number is told
+    #[arg(long, value_name = "M")]
+    pub(crate) total_steps: Option<usize>,
+    /// Which round of its review this is, from 1
+    #[arg(long, value_name = "N")]
+    pub(crate) qr_iteration: Option<u32>,
+    /// The step is done again because its gate failed
+    #[arg(long)]
+    pub(crate) qr_fail: bool,
+    /// How the gate judged: pass, fail
+    #[arg(long, value_name = "STATUS", hide_possible_values = true)]
+    pub(crate) qr_status: Option<QrStatus>,
+    /// The tool that asks, for example claude, codex, opencode, cursor, aider
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+}
+
+/// How a gate judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QrStatus {
+    /// It let the work through
+    Pass,
+    /// It did not
+    Fail,
+}
+
 /// What a graph is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphFormat {
@@ -189,4 +225,6 @@ pub(crate) enum GraphFormat {
     Mermaid,
     /// Graphviz
     Dot,
+    /// A picture
+    Svg,
 }

@@ -7,12 +7,14 @@ mod run;
 mod runs;
 mod show;
 mod start;
+mod step;
 mod turn;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use maestro_core::workflow::draw::{Notation, draw};
+use maestro_core::workflow::draw::{Notation, draw, svg};
 use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
 use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::json;
@@ -61,6 +63,7 @@ fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Re
         WorkflowCommand::Show { name } => show::run(&workflows, name, world),
         WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
         WorkflowCommand::Simulate { name } => simulated(&workflows, name, world),
+        WorkflowCommand::Step(args) => step::run(&workflows, args, world),
         WorkflowCommand::Graph { name, format } => graph(&workflows, name, *format, world),
         _ => list(&workflows, world),
     }
@@ -104,11 +107,11 @@ fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError>
 
 fn graph(workflows: &Workflows<'_>, name: &str, format: GraphFormat, world: &World) -> Result<Reply, CommandError> {
     let definition = workflows.definition(name)?;
-    let notation = match format {
-        GraphFormat::Mermaid => Notation::Mermaid,
-        GraphFormat::Dot => Notation::Dot,
+    let text = match format {
+        GraphFormat::Mermaid => draw(&definition.main, Notation::Mermaid, None),
+        GraphFormat::Dot => draw(&definition.main, Notation::Dot, None),
+        GraphFormat::Svg => svg(&definition.main, None, &BTreeMap::new()),
     };
-    let text = draw(&definition.main, notation, None);
     if world.json { Reply::json(&json!({ "graph": text })) } else { Ok(Reply::text(text)) }
 }
 

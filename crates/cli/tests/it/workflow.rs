@@ -223,3 +223,77 @@ fn a_workflow_is_simulated_and_drawn() {
     }
     "#);
 }
+
+#[test]
+fn a_step_is_printed_without_a_run_and_says_so() {
+    let sandbox = with_workflows();
+    sandbox.write(
+        ".claude/skills/reviewed/workflow.yaml",
+        include_str!("../../../../examples/reviewed-change/workflow.yaml"),
+    );
+    let step = |rest: &str| sandbox.maestro(&format!("workflow step {rest} --dir .claude/skills"));
+    assert_snapshot!(step("greet --step 2 --total-steps 4"), @r#"
+    $ maestro workflow step greet --step 2 --total-steps 4 --dir .claude/skills
+    <step workflow="greet" id="greet" title="Greet" number="2" total="4" verified="no">
+      <unverified>Nothing is kept and nothing is checked here; whoever runs these commands is believed. Names in braces stand for values that you know. A checked run begins with: maestro workflow start greet --param who=VALUE</unverified>
+      <state_banner checkpoint="greet" iteration="1" mode="initial"></state_banner>
+      <DO>
+        <action>Run this command. The outcome is ok if it ends with 0, else fail.</action>
+        <command_line>echo hello {who}</command_line>
+      </DO>
+      <INVOKE_AFTER>
+        <case outcome="ok">maestro workflow step greet --step 3 --total-steps 4</case>
+        <case outcome="fail">maestro workflow step greet --step 4 --total-steps 4</case>
+      </INVOKE_AFTER>
+      <NEXT required="true">After DO is complete, run the case of INVOKE_AFTER that fits, and nothing else.</NEXT>
+    </step>
+    "#);
+    assert_snapshot!(step("reviewed --step 5 --qr-iteration 2 --qr-status fail"), @r#"
+    $ maestro workflow step reviewed --step 5 --qr-iteration 2 --qr-status fail --dir .claude/skills
+    <step workflow="reviewed" id="gate" title="Review" number="5" total="7" verified="no">
+      <unverified>Nothing is kept and nothing is checked here; whoever runs these commands is believed. Names in braces stand for values that you know. A checked run begins with: maestro workflow start reviewed --param change=VALUE</unverified>
+      <gate_result status="fail" gate="gate" title="Review">GATE FAILED (iteration 2 of 5)</gate_result>
+      <post_qr_routing>
+        <role>You are the orchestrator. The gate has judged; your only action is what stands below.</role>
+        <pedantic_mode>Every item above blocks. Nothing is too small to be mended. After iteration 5 the user decides.</pedantic_mode>
+        <fix by="step">The step below says what is to be mended, and how.</fix>
+        <forbidden>
+          <action>Judge the gate yourself, or go on as if it had passed</action>
+          <action>Weaken a check, an item or a test so that it passes</action>
+          <action>Ask the user whether to go on, or offer alternatives</action>
+        </forbidden>
+      </post_qr_routing>
+      <state_banner checkpoint="change" iteration="2" mode="fresh_review" limit="5">CHANGE REVIEW (Iteration 2, fresh review): Previous review found issues.</state_banner>
+      <DO>
+        <action>The gate has judged. Do nothing but what NEXT says.</action>
+      </DO>
+      <INVOKE_AFTER>
+        <command>maestro workflow step reviewed --step 1 --total-steps 7 --qr-fail --qr-iteration 3</command>
+      </INVOKE_AFTER>
+      <NEXT required="true">After DO is complete, run: maestro workflow step reviewed --step 1 --total-steps 7 --qr-fail --qr-iteration 3</NEXT>
+    </step>
+    "#);
+    assert_snapshot!(step("reviewed --step 8"), @"
+    $ maestro workflow step reviewed --step 8 --dir .claude/skills
+    --- stderr
+    error: `reviewed`: there is no step 8: the steps are 1 to 7
+    hint: `maestro workflow show reviewed` lists the steps with their numbers
+    --- exit 1
+    ");
+    assert_snapshot!(step("reviewed --step 1 --qr-iteration 6"), @"
+    $ maestro workflow step reviewed --step 1 --qr-iteration 6 --dir .claude/skills
+    --- stderr
+    error: `reviewed`: there is no iteration 6: the gate allows 1 to 5
+    hint: `maestro workflow show reviewed` lists the steps with their numbers
+    --- exit 1
+    ");
+    assert_snapshot!(step("reviewed --step 1 --qr-status pass"), @"
+    $ maestro workflow step reviewed --step 1 --qr-status pass --dir .claude/skills
+    --- stderr
+    error: `reviewed`: step 1 is no gate; the gates are 5
+    hint: `maestro workflow show reviewed` lists the steps with their numbers
+    --- exit 1
+    ");
+    let picture = sandbox.maestro("workflow graph greet --format svg --dir .claude/skills");
+    assert!(picture.stdout().starts_with("<svg "), "{}", picture.stdout());
+}

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 pub use build::{Context, directive, finished};
+pub(super) use build::{declared, items_of};
 
 use super::definition::{EndStatus, Part};
 use super::name::{Name, Outcome, StepId};
@@ -53,7 +54,7 @@ impl Directive {
     /// What it does for a review, as the result it asks for shows. A fix asks for nothing of its own.
     pub fn part(&self) -> Option<Part> {
         let asked = self.result.get("items")?.get("description")?.as_str()?;
-        Part::ALL.into_iter().find(|part| build::items_of(*part) == Some(asked))
+        Part::ALL.into_iter().find(|part| items_of(*part) == Some(asked))
     }
 }
 

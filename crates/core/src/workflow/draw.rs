@@ -1,6 +1,11 @@
 //! How does a workflow look as a graph?
 
+mod layout;
+mod svg;
+
 use std::fmt::Write as _;
+
+pub use svg::svg;
 
 use super::definition::{Step, Target, Work, Workflow};
 use super::name::StepId;

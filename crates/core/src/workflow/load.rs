@@ -47,6 +47,11 @@ impl Surroundings<'_> {
     pub fn none() -> Self {
         Self { file_exists: &|_| false, convention_exists: &|_| false, callee: &|_| None, tool: None }
     }
+
+    /// The tool, if anything is known of it; what is not known is no reason for a finding.
+    pub(super) fn known_tool(&self) -> Option<&Tool> {
+        self.tool.filter(|tool| tool.is_known())
+    }
 }
 
 /// What a caller needs to know of another workflow.
@@ -75,7 +80,7 @@ impl Callee {
 pub fn load(text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, Vec<Finding>) {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader::new(text);
-    let workflow = read(text, surroundings.tool, &mut reader);
+    let workflow = read(text, surroundings.known_tool(), &mut reader);
     if let Some(workflow) = &workflow {
         graph::check(workflow, &mut reader);
         names::check(workflow, &mut reader);

@@ -223,7 +223,7 @@ fn handed_over(
 }
 
 fn capabilities(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Reader<'_>) {
-    let Some(tool) = surroundings.tool else { return };
+    let Some(tool) = surroundings.known_tool() else { return };
     for (capability, place) in &workflow.requires.capabilities {
         if !tool.can(*capability) {
             let help = "use another tool, or take it from `requires` if the workflow can do without";

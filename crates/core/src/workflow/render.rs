@@ -14,6 +14,8 @@ mod xml;
 pub use form::Form;
 pub use words::banner;
 
+pub(super) use xml::unverified;
+
 use super::told::Told;
 use super::tool::Tool;
 

@@ -302,7 +302,7 @@ impl Builder<'_> {
 }
 
 /// What the items are that a part of a review reports.
-pub(super) fn items_of(part: Part) -> Option<&'static str> {
+pub(in crate::workflow) fn items_of(part: Part) -> Option<&'static str> {
     match part {
         Part::Decompose => Some("each {id, scope, check, severity: MUST|SHOULD|COULD}"),
         Part::Verify => Some("each {id, status: pass|fail, evidence, finding}"),
@@ -311,7 +311,7 @@ pub(super) fn items_of(part: Part) -> Option<&'static str> {
 }
 
 /// A field as the definition declares it.
-fn declared(field: &Field) -> Json {
+pub(in crate::workflow) fn declared(field: &Field) -> Json {
     let mut map = Map::from_iter([("type".to_owned(), json!(field.kind.word()))]);
     match &field.kind {
         Type::Enum(values) => map.insert("values".to_owned(), json!(values)),

@@ -144,6 +144,13 @@ fn every_kind_of_finding_has_its_code_place_message_and_help() {
     insta::assert_snapshot!(all);
 }
 
+#[test]
+fn a_tool_of_which_nothing_is_known_is_no_reason_for_a_finding() {
+    let text = "name: w\ncompatibility: [claude]\nrequires: {capabilities: [mcp]}\nsteps:\n- {id: a, type: end}\n";
+    let (_, findings) = load(text, &Surroundings { tool: Some(&Tool::unknown()), ..Surroundings::none() });
+    assert_eq!(findings, []);
+}
+
 const SESSION_START: &str = include_str!("fixtures/session-start.yaml");
 
 #[test]

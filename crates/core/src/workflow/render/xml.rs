@@ -5,6 +5,7 @@ mod directive;
 mod dispatch;
 mod news;
 mod page;
+mod unverified;
 
 use super::words::{Crew, command, crew, look_again, resume};
 use crate::workflow::directive::Finished;
@@ -13,6 +14,8 @@ use crate::workflow::tool::Tool;
 use crate::workflow::value::in_text;
 
 use page::Page;
+
+pub(in crate::workflow) use unverified::page as unverified;
 
 /// What somebody is told, as one element.
 pub(super) fn page(told: &Told, tool: &Tool) -> String {

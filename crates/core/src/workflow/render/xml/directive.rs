@@ -1,6 +1,6 @@
 //! With which blocks is a directive told?
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::page::Page;
 use crate::workflow::definition::Part;
@@ -11,8 +11,11 @@ use crate::workflow::told::News;
 use crate::workflow::tool::Capability;
 use crate::workflow::value::in_text;
 
-const MANDATE: &str = "Do exactly this step: everything in DO, nothing else. Then run exactly the command that NEXT names. \
+pub(super) const MANDATE: &str = "Do exactly this step: everything in DO, nothing else. Then run exactly the command that NEXT names. \
                        Change no command, skip no step, add no step.";
+
+/// How a result reaches a report.
+pub(super) const STDIN: &str = "JSON on standard input";
 
 impl Page<'_> {
     pub(super) fn step(&mut self, directive: &Directive, news: &[News]) {
@@ -39,7 +42,7 @@ impl Page<'_> {
         self.close("step");
     }
 
-    fn state_banner(&mut self, round: &Round, step: &str) {
+    pub(super) fn state_banner(&mut self, round: &Round, step: &str) {
         let mode = match round.mode {
             RoundMode::Initial => "initial",
             RoundMode::FreshReview => "fresh_review",
@@ -75,14 +78,14 @@ impl Page<'_> {
             if let Some(question) = &directive.question {
                 self.question(question);
             }
-            self.result(directive);
+            self.result(STDIN, &directive.result);
         } else {
             self.dispatches(directive);
         }
         self.close("DO");
     }
 
-    fn expected(&mut self, expected: &Expected) {
+    pub(super) fn expected(&mut self, expected: &Expected) {
         match expected {
             Expected::List(items) => self.block("expected_output", "item", items),
             Expected::Verdict { if_pass, when_issues, categories } => {
@@ -121,7 +124,7 @@ impl Page<'_> {
     }
 
     /// The question, as a sub-agent would hand it on and as its parent asks it.
-    fn question(&mut self, question: &QuestionInfo) {
+    pub(super) fn question(&mut self, question: &QuestionInfo) {
         let how = if self.tool.can(Capability::AskUser) { "now" } else { "in your final message, and stop" };
         self.open("needs_user_input", &[("ask", how)]);
         let multiple = if question.multiple { "true" } else { "false" };
@@ -136,12 +139,12 @@ impl Page<'_> {
         self.close("needs_user_input");
     }
 
-    pub(super) fn result(&mut self, directive: &Directive) {
-        if directive.result.is_empty() {
+    pub(super) fn result(&mut self, way: &str, fields: &Map<String, Json>) {
+        if fields.is_empty() {
             return;
         }
-        self.open("result", &[("format", "JSON on standard input")]);
-        for (name, declared) in &directive.result {
+        self.open("result", &[("format", way)]);
+        for (name, declared) in fields {
             let kind = declared.get("type").map(in_text).unwrap_or_default();
             let values = declared.get("values").map(in_text);
             let mut attributes = vec![("name", name.as_str()), ("type", kind.as_str())];

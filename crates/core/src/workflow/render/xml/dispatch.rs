@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::directive::STDIN;
 use super::page::Page;
 use crate::workflow::definition::Part;
 use crate::workflow::directive::{Directive, DispatchInfo};
@@ -54,9 +55,9 @@ impl Page<'_> {
         }
     }
 
-    fn constraint(&mut self) {
+    pub(super) fn constraint(&mut self) {
         let told = "You delegate, and never do this work yourself: change no file here. Start the sub-agents below, give \
-                    each exactly what stands in its block and in shared_context, and wait.";
+                    each exactly what is said for it below, and wait.";
         self.leaf("orchestrator_constraint", &[], told);
     }
 
@@ -69,7 +70,7 @@ impl Page<'_> {
         if let Some(part) = directive.part() {
             self.guidance(part);
         }
-        self.result(directive);
+        self.result(STDIN, &directive.result);
         self.close("shared_context");
     }
 

@@ -36,7 +36,7 @@ impl Page<'_> {
         }
     }
 
-    fn gate_result(&mut self, verdict: &Verdict<'_>) {
+    pub(super) fn gate_result(&mut self, verdict: &Verdict<'_>) {
         let iteration = verdict.iteration().map(|iteration| format!(" ({iteration})")).unwrap_or_default();
         let message = format!("{}{iteration}", verdict.word());
         let status = if verdict.passed { "pass" } else { "fail" };

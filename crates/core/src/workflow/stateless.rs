@@ -1,0 +1,312 @@
+//! How is one step told where there is no run? Seed 4's stateless form: a printer that keeps nothing and checks nothing.
+//!
+//! What comes next is computed from the definition and put into the next command, so the command line is all the state
+//! there is. Texts stand as they are written, because nobody knows their values.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use super::definition::{EndStatus, Gate, Part, Step, Target, Work, Workflow};
+use super::directive::{Round, RoundMode};
+use super::load::outcomes;
+use super::name::Outcome;
+use super::render;
+use super::tool::Tool;
+
+/// Which step is printed, and what is said about the review it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Request {
+    /// The step's number in the order of the file, from 1.
+    pub step: usize,
+    /// How many steps there are, as far as whoever asks knows.
+    pub total: Option<usize>,
+    /// Which round of its review this is; the first, if that is not said.
+    pub iteration: Option<u32>,
+    /// Whether the step is done again because its gate failed.
+    pub again: bool,
+    /// How the gate judged.
+    pub verdict: Option<Verdict>,
+}
+
+/// How a gate judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It let the work through.
+    Pass,
+    /// It did not.
+    Fail,
+}
+
+/// Why a step is not printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// There is no step of this number.
+    NoStep {
+        /// The number.
+        step: usize,
+        /// How many steps there are.
+        total: usize,
+    },
+    /// There are not so many rounds.
+    NoIteration {
+        /// The round.
+        iteration: u32,
+        /// How many there are.
+        limit: u32,
+    },
+    /// Something was said about how a gate judged, and the step is none.
+    NoGate {
+        /// The step.
+        step: usize,
+        /// The numbers of the gates.
+        gates: Vec<usize>,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoStep { step, total } => write!(f, "there is no step {step}: the steps are 1 to {total}"),
+            Self::NoIteration { iteration, limit } => {
+                write!(f, "there is no iteration {iteration}: the gate allows 1 to {limit}")
+            }
+            Self::NoGate { step, gates } if gates.is_empty() => {
+                write!(f, "step {step} is no gate, and this workflow has none")
+            }
+            Self::NoGate { step, gates } => {
+                let gates: Vec<String> = gates.iter().map(usize::to_string).collect();
+                write!(f, "step {step} is no gate; the gates are {}", gates.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// The page of a step as XML. `name` is what the workflow is called by whoever asks.
+pub fn page(workflow: &Workflow, name: &str, request: &Request, tool: &Tool) -> Result<String, Refused> {
+    Ok(render::unverified(&sheet(workflow, name, request)?, tool))
+}
+
+/// Everything that stands on the page of a step.
+pub(super) struct Sheet<'w> {
+    pub(super) workflow: &'w Workflow,
+    pub(super) step: &'w Step,
+    pub(super) number: usize,
+    pub(super) round: Round,
+    /// How the gate judged, if the step is one and that was said.
+    pub(super) verdict: Option<Verdict>,
+    /// What whoever asked should know.
+    pub(super) notes: Vec<String>,
+    /// Every way on.
+    pub(super) ways: Vec<Way>,
+    /// The command that begins a checked run.
+    pub(super) checked: Vec<String>,
+}
+
+/// One way on from a step.
+pub(super) struct Way {
+    /// When it is taken.
+    pub(super) when: When,
+    /// Where it leads.
+    pub(super) to: To,
+}
+
+/// When a way is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum When {
+    /// With this outcome.
+    Outcome(String),
+    /// When this holds, or nothing before it does.
+    Holds(String),
+    /// When the user says so.
+    Answer(&'static str),
+}
+
+/// Where a way leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum To {
+    /// To the step that this command prints.
+    Command(Vec<String>),
+    /// Nowhere: it ends so.
+    End(EndStatus),
+}
+
+impl Sheet<'_> {
+    /// The only way on, if there is no choice.
+    pub(super) fn only_way(&self) -> Option<&Way> {
+        match self.ways.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Whether the gate has failed and its rounds are used up.
+    pub(super) fn used_up(&self) -> bool {
+        self.verdict == Some(Verdict::Fail) && self.round.limit.is_some_and(|limit| self.round.number >= limit)
+    }
+}
+
+fn sheet<'w>(workflow: &'w Workflow, name: &str, request: &Request) -> Result<Sheet<'w>, Refused> {
+    let total = workflow.steps.len();
+    let index = request.step.checked_sub(1).filter(|index| *index < total);
+    let Some(index) = index else { return Err(Refused::NoStep { step: request.step, total }) };
+    let step = &workflow.steps[index];
+    let gate = gate_of(workflow, step);
+    let iteration = request.iteration.unwrap_or(1);
+    if let Some(limit) = gate.map(|gate| gate.max_rounds).filter(|limit| !(1..=*limit).contains(&iteration)) {
+        return Err(Refused::NoIteration { iteration, limit });
+    }
+    if request.verdict.is_some() && !matches!(step.work, Work::Gate(_)) {
+        let gates = workflow.steps.iter().filter(|step| matches!(step.work, Work::Gate(_)));
+        let gates = gates.filter_map(|step| workflow.number(&step.id)).collect();
+        return Err(Refused::NoGate { step: request.step, gates });
+    }
+    let mut notes = Vec::new();
+    if let Some(told) = request.total.filter(|told| *told != total) {
+        notes.push(format!("This workflow has {total} steps, not {told}."));
+    }
+    if iteration > 1 && step.work.review().is_some_and(|part| part.part == Part::Decompose) {
+        notes.push("What is to be checked was said in the first iteration: keep those items, and go on.".to_owned());
+    }
+    let routes = Routes { workflow, name, step, iteration };
+    Ok(Sheet {
+        workflow,
+        step,
+        number: request.step,
+        round: round(step, gate, iteration, request),
+        verdict: request.verdict,
+        notes,
+        ways: routes.ways(request.verdict, gate.map(|gate| gate.max_rounds)),
+        checked: start_command(workflow, name),
+    })
+}
+
+/// The gate that a step works for: itself, that of its review, or the most patient one of the workflow.
+fn gate_of<'w>(workflow: &'w Workflow, step: &'w Step) -> Option<&'w Gate> {
+    if let Work::Gate(gate) = &step.work {
+        return Some(gate);
+    }
+    let gates = || {
+        workflow.steps.iter().filter_map(|step| match &step.work {
+            Work::Gate(gate) => Some(gate),
+            _ => None,
+        })
+    };
+    let review = step.work.review().map(|part| &part.review);
+    let own =
+        review.and_then(|review| gates().find(|gate| gate.review.as_ref().is_some_and(|(name, _)| name == review)));
+    own.or_else(|| gates().max_by_key(|gate| gate.max_rounds))
+}
+
+fn round(step: &Step, gate: Option<&Gate>, iteration: u32, request: &Request) -> Round {
+    let part = step.work.review();
+    let review = match &step.work {
+        Work::Gate(gate) => gate.review.as_ref().map(|(name, _)| name.clone()),
+        // The first time, whoever does the work has nothing to mend yet.
+        _ => {
+            part.filter(|part| part.part != Part::Fix || request.again || iteration > 1).map(|part| part.review.clone())
+        }
+    };
+    let mode = match part.map(|part| part.part) {
+        _ if iteration == 1 && !request.again => RoundMode::Initial,
+        Some(Part::Fix) => RoundMode::ReVerify,
+        _ if request.again => RoundMode::ReVerify,
+        _ => RoundMode::FreshReview,
+    };
+    Round { number: iteration, limit: gate.map(|gate| gate.max_rounds), mode, review }
+}
+
+/// The command of a checked run, with a place for every parameter that it needs.
+fn start_command(workflow: &Workflow, name: &str) -> Vec<String> {
+    let needed = workflow.params.iter().filter(|param| param.required && param.default.is_none());
+    let params = needed.flat_map(|param| ["--param".to_owned(), format!("{}=VALUE", param.name)]);
+    ["maestro", "workflow", "start", name].map(str::to_owned).into_iter().chain(params).collect()
+}
+
+struct Routes<'r> {
+    workflow: &'r Workflow,
+    name: &'r str,
+    step: &'r Step,
+    iteration: u32,
+}
+
+impl Routes<'_> {
+    fn ways(&self, verdict: Option<Verdict>, limit: Option<u32>) -> Vec<Way> {
+        match &self.step.work {
+            Work::End { .. } => Vec::new(),
+            Work::Conditional { .. } => {
+                let ways = self.step.ways().into_iter();
+                ways.map(|(when, route)| Way { when: When::Holds(when), to: self.on(&route.target) }).collect()
+            }
+            Work::Gate(_) => self.judged(verdict, limit),
+            _ => {
+                let all = outcomes(self.step).into_iter();
+                all.map(|outcome| Way { to: self.after(&outcome), when: When::Outcome(outcome.to_string()) }).collect()
+            }
+        }
+    }
+
+    /// The ways on from a gate. One that failed for the last time leaves it to the user.
+    fn judged(&self, verdict: Option<Verdict>, limit: Option<u32>) -> Vec<Way> {
+        let last = limit.is_some_and(|limit| self.iteration >= limit);
+        let pass = || self.routed(&Outcome::PASS, 1, None);
+        let fail = || self.routed(&Outcome::FAIL, self.iteration + 1, Some("--qr-fail"));
+        let used_up = || self.routed(&Outcome::EXHAUSTED, 1, None);
+        let way = |outcome: Outcome, to: To| Way { when: When::Outcome(outcome.to_string()), to };
+        match verdict {
+            Some(Verdict::Pass) => vec![way(Outcome::PASS, pass())],
+            Some(Verdict::Fail) if !last => vec![way(Outcome::FAIL, fail())],
+            Some(Verdict::Fail) => vec![
+                Way { when: When::Answer("accept the risk"), to: pass() },
+                Way { when: When::Answer("abort"), to: used_up() },
+            ],
+            None if last => {
+                let judged =
+                    self.command(self.workflow.number(&self.step.id).unwrap_or_default(), self.iteration, None);
+                let judged = judged.into_iter().chain(["--qr-status".to_owned(), "fail".to_owned()]).collect();
+                vec![way(Outcome::PASS, pass()), way(Outcome::FAIL, To::Command(judged))]
+            }
+            None => vec![way(Outcome::PASS, pass()), way(Outcome::FAIL, fail())],
+        }
+    }
+
+    /// Where an outcome leads. What nobody routed ends the run, unless the step is optional.
+    fn after(&self, outcome: &Outcome) -> To {
+        let good = self.step.route(&Outcome::OK).filter(|_| self.step.optional || *outcome == Outcome::SKIP);
+        self.step.route(outcome).or(good).map_or(To::End(EndStatus::Failure), |target| self.on(target))
+    }
+
+    /// The round of a review goes on until its gate lets it through.
+    fn on(&self, target: &Target) -> To {
+        self.to(target, self.iteration, None)
+    }
+
+    fn routed(&self, outcome: &Outcome, iteration: u32, flag: Option<&str>) -> To {
+        let target = self.step.route(outcome);
+        target.map_or(To::End(EndStatus::Failure), |target| self.to(target, iteration, flag))
+    }
+
+    fn to(&self, target: &Target, iteration: u32, flag: Option<&str>) -> To {
+        match target {
+            Target::End => To::End(EndStatus::Success),
+            Target::Step(id) => {
+                let number = self.workflow.number(id).unwrap_or_default();
+                To::Command(self.command(number, iteration, flag))
+            }
+        }
+    }
+
+    fn command(&self, step: usize, iteration: u32, flag: Option<&str>) -> Vec<String> {
+        let (step, total) = (step.to_string(), self.workflow.steps.len().to_string());
+        let words = ["maestro", "workflow", "step", self.name, "--step", &step, "--total-steps", &total];
+        let mut argv = words.map(str::to_owned).to_vec();
+        argv.extend(flag.map(str::to_owned));
+        if iteration > 1 {
+            argv.extend(["--qr-iteration".to_owned(), iteration.to_string()]);
+        }
+        argv
+    }
+}
