@@ -12,7 +12,7 @@ use crate::workflow::run::{
     Asked, Child, Choice, Definition, Effect, Frame, ItemStatus, Position, Run, Scope, Status, Ticket, Wait, pending,
 };
 use crate::workflow::template::Template;
-use crate::workflow::value::{Field, Type, in_text};
+use crate::workflow::value::{Field, MAX_OUTPUT, Type, in_text};
 
 /// What a directive needs to know beside the run.
 #[derive(Debug, Clone, Copy)]
@@ -198,14 +198,19 @@ impl Builder<'_> {
     fn schema(&self, fields: &[Field]) -> Map<String, Json> {
         let mut schema: Map<String, Json> =
             fields.iter().map(|field| (field.name.to_string(), declared(field))).collect();
-        let items = match self.step.work.review().map(|part| part.part) {
-            Some(Part::Decompose) => Some("each {id, scope, check, severity: MUST|SHOULD|COULD}"),
-            Some(Part::Verify) => Some("each {id, status: pass|fail, evidence, finding}"),
-            Some(Part::Fix) | None => None,
+        let Some(part) = self.step.work.review() else { return schema };
+        let items = match (part.part, self.workflow.reviews.get(&part.review)) {
+            (Part::Decompose, review) => {
+                let described = "each {id, scope, check, severity: MUST|SHOULD|COULD}";
+                let most = review.map(|review| review.max_items);
+                json!({"type": "list", "max_items": most, "description": described})
+            }
+            (Part::Verify, _) => {
+                json!({"type": "list", "description": "each {id, status: pass|fail, evidence, finding}"})
+            }
+            (Part::Fix, _) => return schema,
         };
-        if let Some(items) = items {
-            schema.insert("items".to_owned(), json!({"type": "list", "description": items}));
-        }
+        schema.insert("items".to_owned(), items);
         schema
     }
 
@@ -320,8 +325,40 @@ fn declared(field: &Field) -> Json {
     if field.append {
         map.insert("append".to_owned(), json!(true));
     }
+    if field.max_length != MAX_OUTPUT {
+        map.insert("max_length".to_owned(), json!(field.max_length));
+    }
     if let Some(description) = &field.description {
         map.insert("description".to_owned(), json!(in_text(&json!(description))));
     }
     Json::Object(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::load::{Surroundings, load};
+    use crate::workflow::run::{Input, decide, evolve};
+
+    #[test]
+    fn an_agent_is_told_the_limits_of_its_result_before_it_is_refused() {
+        let text = "name: w\nreviews: {r: {max_items: 7}}\nsteps:\n- {id: a, type: agent, review: {name: r, part: decompose}, result: {short: {type: string, max_length: 200}, long: string}, next: {ok: b, fail: end}}\n- {id: b, type: agent, review: {name: r, part: verify}, next: {ok: end, fail: end}}\n";
+        let definition = Definition::alone(load(text, &Surroundings::none()).0.unwrap());
+        let start = Input::Start { params: Map::new(), context: Map::new(), seed: 1, now: 0 };
+        let events = decide(&definition, &Run::default(), start).unwrap();
+        let run = events.iter().fold(Run::default(), evolve);
+        let told = directive(&definition, &run, Context { run: "r1", program: "maestro" }).unwrap();
+        assert_eq!(
+            Json::Object(told.result),
+            json!({
+                "short": {"type": "string", "max_length": 200},
+                "long": {"type": "string"},
+                "items": {
+                    "type": "list",
+                    "max_items": 7,
+                    "description": "each {id, scope, check, severity: MUST|SHOULD|COULD}",
+                },
+            })
+        );
+    }
 }
