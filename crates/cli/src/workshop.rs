@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maestro_core::workflow::pinned::PinnedText;
+use maestro_engine::builtins::Abilities;
 use maestro_engine::drive::Workshop;
 use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;
@@ -30,6 +31,7 @@ pub(crate) fn of(world: &World) -> Result<Workshop, CommandError> {
         variables: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
+        abilities: Abilities::default(),
     };
     let home = world.maestro_home.clone();
     let allowed = move |_: &str, definitions: &BTreeMap<String, PinnedText>| is_allowed(&home, definitions);

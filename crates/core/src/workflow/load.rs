@@ -22,6 +22,7 @@ pub(super) use reader::Reader;
 
 use super::definition::{DEFAULT_TRANSITIONS, MAX_STEPS, MAX_TRANSITIONS, Variable, Workflow};
 use super::finding::{Finding, FindingCode};
+use super::name::Name;
 use super::tool::Tool;
 use super::{graph, missing, names, reviews, types, warnings};
 use crate::yaml::{self, Node, Place, Value};
@@ -59,6 +60,8 @@ impl Surroundings<'_> {
 pub struct Callee {
     /// What it is started with; nothing while that is not known, and then nothing is said about it.
     pub params: Option<Vec<Variable>>,
+    /// What it hands back; nothing while that is not known.
+    pub outputs: Option<Vec<Name>>,
     /// The workflows it calls itself.
     pub calls: Vec<String>,
 }
@@ -72,7 +75,8 @@ impl Callee {
     /// What others need to know of this workflow.
     pub fn of(workflow: &Workflow) -> Self {
         let calls = missing::calls(workflow).map(|(name, _)| name.to_owned()).collect();
-        Self { params: Some(workflow.params.clone()), calls }
+        let outputs = workflow.outputs.iter().map(|(name, _)| name.clone()).collect();
+        Self { params: Some(workflow.params.clone()), outputs: Some(outputs), calls }
     }
 }
 
@@ -190,7 +194,7 @@ fn max_transitions(node: Option<&Node<'_>>, reader: &mut Reader<'_>) -> u32 {
 }
 
 /// The entries of a mapping by their names; the first of two equal ones counts.
-fn by_name<T>(entries: Vec<(super::Name, T)>) -> BTreeMap<super::Name, T> {
+fn by_name<T>(entries: Vec<(Name, T)>) -> BTreeMap<Name, T> {
     let mut map = BTreeMap::new();
     for (name, value) in entries {
         map.entry(name).or_insert(value);

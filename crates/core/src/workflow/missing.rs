@@ -1,14 +1,15 @@
 //! Is everything there that a workflow refers to: templates, resources, roles, validators, reviews, other workflows?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::definition::{
     Assigned, ForEach, MAX_DEPTH, Mode, ROLES, ResourceSource, Task, Validate, Variable, Work, Workflow,
 };
 use super::finding::FindingCode;
 use super::load::{Callee, Reader, Surroundings};
-use super::name::Name;
-use super::types;
+use super::name::{Name, StepId};
+use super::template::Reference;
+use super::{names, scope, types};
 use crate::suggest;
 use crate::yaml::Place;
 
@@ -146,11 +147,16 @@ pub(super) fn calls(workflow: &Workflow) -> impl Iterator<Item = (&str, Place)> 
 }
 
 fn callees(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Reader<'_>) {
+    // To know one may mean to read it: each is looked up once.
+    let mut known: BTreeMap<&str, Option<Callee>> = BTreeMap::new();
+    for (name, _) in calls(workflow) {
+        known.entry(name).or_insert_with(|| (surroundings.callee)(name));
+    }
     for (name, place) in calls(workflow) {
         if name == workflow.name || calls_back(name, &workflow.name, surroundings) {
             let help = "a workflow cannot be part of itself; go round with `next` and `max_visits` instead";
             reader.find(FindingCode::E13, place, format!("calling `{name}` leads back here"), help);
-        } else if (surroundings.callee)(name).is_none() {
+        } else if known.get(name).is_some_and(Option::is_none) {
             let help = "`maestro workflow list` shows which there are";
             reader.find(FindingCode::E13, place, format!("there is no workflow `{name}`"), help);
         }
@@ -169,9 +175,37 @@ fn callees(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Re
             },
             _ => continue,
         };
-        if let Some(Callee { params: Some(params), .. }) = (surroundings.callee)(&to.0) {
-            handed_over(workflow, to, &given, &params, reader);
+        if let Some(Some(Callee { params: Some(params), .. })) = known.get(to.0.as_str()) {
+            handed_over(workflow, to, &given, params, reader);
         }
+    }
+    handed_back(workflow, &known, reader);
+}
+
+/// What is read of a call's result must be something that the callee hands back.
+fn handed_back(workflow: &Workflow, known: &BTreeMap<&str, Option<Callee>>, reader: &mut Reader<'_>) {
+    let called: BTreeMap<&StepId, &str> = workflow
+        .steps
+        .iter()
+        .filter_map(|step| match &step.work {
+            Work::Call(call) => Some((&step.id, call.workflow.0.as_str())),
+            _ => None,
+        })
+        .collect();
+    let mut told = BTreeSet::new();
+    for used in scope::uses(workflow) {
+        let Reference::Result(step, field) = used.reference else { continue };
+        let Some(name) = called.get(step) else { continue };
+        let Some(Some(Callee { outputs: Some(outputs), .. })) = known.get(name) else { continue };
+        if outputs.contains(field) || !told.insert(used.reference) {
+            continue;
+        }
+        let help = match suggest::closest(field.as_str(), outputs.iter().map(Name::as_str)) {
+            Some(close) => format!("did you mean `steps.{step}.result.{close}`?"),
+            None => format!("declare `{field}` in the `outputs` of `{name}`"),
+        };
+        let message = format!("`{name}` hands back no `{field}`");
+        reader.find(FindingCode::E09, names::place(&used, reader), message, help);
     }
 }
 

@@ -40,7 +40,8 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
     }
 }
 
-fn place(used: &Use<'_>, reader: &Reader<'_>) -> Place {
+/// Where a name is used.
+pub(super) fn place(used: &Use<'_>, reader: &Reader<'_>) -> Place {
     reader.place_in(&Placed { value: (), place: used.place, text: used.text.to_owned() }, used.at.0)
 }
 

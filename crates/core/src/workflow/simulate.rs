@@ -74,9 +74,14 @@ pub type Word = &'static str;
 pub fn simulate(definition: &Definition, bounds: Bounds) -> Simulation {
     let definition = bounded(definition, bounds);
     let known = Known::of(&definition);
+    walk_all(&definition, &known, bounds, &|walk| known.key(&walk.run, &walk.red))
+}
+
+/// Walks through every outcome; walks with the same key go on as one.
+fn walk_all(definition: &Definition, known: &Known<'_>, bounds: Bounds, key: &dyn Fn(&Walk) -> String) -> Simulation {
     let mut walker = Walker {
-        definition: &definition,
-        known: &known,
+        definition,
+        key,
         seen: HashSet::new(),
         open: VecDeque::new(),
         ends: BTreeSet::new(),
@@ -97,7 +102,7 @@ pub fn simulate(definition: &Definition, bounds: Bounds) -> Simulation {
             complete = false;
             break;
         }
-        let tried = responses::to(&definition, &known, &walk.run);
+        let tried = responses::to(definition, known, &walk.run);
         complete &= tried.complete;
         for inputs in tried.all {
             walker.give(&walk, inputs);
@@ -133,7 +138,7 @@ struct Walk {
 
 struct Walker<'d> {
     definition: &'d Definition,
-    known: &'d Known<'d>,
+    key: &'d dyn Fn(&Walk) -> String,
     seen: HashSet<String>,
     open: VecDeque<Walk>,
     ends: BTreeSet<End>,
@@ -171,7 +176,7 @@ impl Walker<'_> {
             (Status::Ended(_) | Status::Cancelled, _) => {}
             _ => {
                 walk.run = plain(self.definition, walk.run);
-                if self.seen.insert(self.known.key(&walk.run, &walk.red)) {
+                if self.seen.insert((self.key)(&walk)) {
                     self.open.push_back(walk);
                 }
             }

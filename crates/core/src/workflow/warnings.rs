@@ -5,28 +5,39 @@ use std::collections::BTreeSet;
 use super::definition::{Action, Effects, Part, Step, Work, Workflow};
 use super::finding::FindingCode;
 use super::load::{Reader, outcomes};
-use super::name::{Name, Outcome};
-use super::scope;
+use super::name::{Name, Outcome, StepId};
+use super::scope::{self, Use};
 use super::template::Reference;
 
 pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
-    unused(workflow, reader);
+    let uses = scope::uses(workflow);
+    unused(workflow, &uses, reader);
+    let read: BTreeSet<&StepId> = uses
+        .iter()
+        .filter_map(|used| match used.reference {
+            Reference::Result(step, _) => Some(step),
+            Reference::Named(..) | Reference::Param(_) => None,
+        })
+        .collect();
     for step in &workflow.steps {
-        one_way(step, reader);
+        // Whoever reads what the sub-agents found knows which of them failed.
+        if !(matches!(step.work, Work::Dispatch(_)) && read.contains(&step.id)) {
+            one_way(step, reader);
+        }
         optional_write(step, reader);
         silent_end(step, reader);
     }
 }
 
-fn unused(workflow: &Workflow, reader: &mut Reader<'_>) {
-    let used: BTreeSet<&Name> = scope::uses(workflow)
+fn unused(workflow: &Workflow, uses: &[Use<'_>], reader: &mut Reader<'_>) {
+    let named: BTreeSet<&Name> = uses
         .iter()
         .filter_map(|used| match used.reference {
             Reference::Named(name, _) | Reference::Param(name) => Some(name),
             Reference::Result(..) => None,
         })
         .collect();
-    for variable in workflow.variables.iter().filter(|variable| !used.contains(&variable.name)) {
+    for variable in workflow.variables.iter().filter(|variable| !named.contains(&variable.name)) {
         let help = "remove it, or use it";
         reader.find(FindingCode::W01, variable.place, format!("nothing reads `{}`", variable.name), help);
     }

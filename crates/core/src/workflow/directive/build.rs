@@ -15,7 +15,7 @@ use crate::workflow::run::{
     pending,
 };
 use crate::workflow::template::Template;
-use crate::workflow::value::{Field, Type, in_text};
+use crate::workflow::value::{Field, MAX_OUTPUT, Type, in_text};
 
 /// What a directive needs to know beside the run.
 #[derive(Debug, Clone, Copy)]
@@ -195,9 +195,14 @@ impl Builder<'_> {
     fn schema(&self, fields: &[Field]) -> Map<String, Json> {
         let mut schema: Map<String, Json> =
             fields.iter().map(|field| (field.name.to_string(), declared(field))).collect();
-        if let Some(items) = self.step.work.review().and_then(|part| items_of(part.part)) {
-            schema.insert("items".to_owned(), json!({"type": "list", "description": items}));
+        let Some(part) = self.step.work.review() else { return schema };
+        let Some(described) = items_of(part.part) else { return schema };
+        let mut items = Map::from_iter([("type".to_owned(), json!("list"))]);
+        if let (Part::Decompose, Some(review)) = (part.part, self.workflow.reviews.get(&part.review)) {
+            items.insert("max_items".to_owned(), json!(review.max_items));
         }
+        items.insert("description".to_owned(), json!(described));
+        schema.insert("items".to_owned(), Json::Object(items));
         schema
     }
 
@@ -325,8 +330,40 @@ pub(in crate::workflow) fn declared(field: &Field) -> Json {
     if field.append {
         map.insert("append".to_owned(), json!(true));
     }
+    if field.max_length != MAX_OUTPUT {
+        map.insert("max_length".to_owned(), json!(field.max_length));
+    }
     if let Some(description) = &field.description {
         map.insert("description".to_owned(), json!(in_text(&json!(description))));
     }
     Json::Object(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::load::{Surroundings, load};
+    use crate::workflow::run::{Input, decide, evolve};
+
+    #[test]
+    fn an_agent_is_told_the_limits_of_its_result_before_it_is_refused() {
+        let text = "name: w\nreviews: {r: {max_items: 7}}\nsteps:\n- {id: a, type: agent, review: {name: r, part: decompose}, result: {short: {type: string, max_length: 200}, long: string}, next: {ok: b, fail: end}}\n- {id: b, type: agent, review: {name: r, part: verify}, next: {ok: end, fail: end}}\n";
+        let definition = Definition::alone(load(text, &Surroundings::none()).0.unwrap());
+        let start = Input::Start { params: Map::new(), context: Map::new(), seed: 1, now: 0 };
+        let events = decide(&definition, &Run::default(), start).unwrap();
+        let run = events.iter().fold(Run::default(), evolve);
+        let told = directive(&definition, &run, Context { run: "r1", program: "maestro" }).unwrap();
+        assert_eq!(
+            Json::Object(told.result),
+            json!({
+                "short": {"type": "string", "max_length": 200},
+                "long": {"type": "string"},
+                "items": {
+                    "type": "list",
+                    "max_items": 7,
+                    "description": "each {id, scope, check, severity: MUST|SHOULD|COULD}",
+                },
+            })
+        );
+    }
 }

@@ -14,8 +14,12 @@ fn params(declared: &str) -> Vec<Variable> {
 
 fn surroundings() -> Surroundings<'static> {
     let callee: &'static dyn Fn(&str) -> Option<Callee> = &|name| match name {
-        "helper" => Some(Callee { params: Some(params("count: {type: int, required: true}")), calls: Vec::new() }),
-        "mutual" => Some(Callee { params: Some(Vec::new()), calls: vec!["w".into()] }),
+        "helper" => Some(Callee {
+            params: Some(params("count: {type: int, required: true}")),
+            outputs: Some(vec![Name::parse("total").unwrap()]),
+            calls: Vec::new(),
+        }),
+        "mutual" => Some(Callee { params: Some(Vec::new()), outputs: None, calls: vec!["w".into()] }),
         _ => None,
     };
     Surroundings { callee, ..Surroundings::none() }
@@ -74,6 +78,10 @@ const CASES: &[(&str, &str)] = &[
         "name: w\nvariables: {count: {type: int, default: 0}}\nsteps:\n- {id: a, type: set, values: {cuont: 3}, when: count > 1}\n",
     ),
     (
+        "E09 what a call hands back",
+        "name: w\nsteps:\n- {id: a, type: call, workflow: helper, with: {count: 1}}\n- {id: b, type: end, message: 'All {steps.a.result.total}, {steps.a.result.totl} or {steps.a.result.weather}'}\n",
+    ),
+    (
         "E10 conditions",
         "name: w\nvariables: {mode: {type: enum, values: [full, quick], default: full}, n: {type: int, default: many}}\nsteps:\n- id: a\n  type: conditional\n  cases:\n  - {when: mode == 'fulll', next: end}\n  - {when: n == 'x' or mode ==, next: end}\n  else: end\n",
     ),
@@ -88,6 +96,10 @@ const CASES: &[(&str, &str)] = &[
     (
         "E11",
         "name: w\nsteps:\n- {id: a, type: command, command: ls, next: {ok: end, fial: end, partial: end}}\n- {id: b, type: gate, next: end}\n",
+    ),
+    (
+        "E11 every answer has a way of its own",
+        "name: w\nsteps:\n- {id: a, type: question, prompt: p, options: [x, y], next: {x: end, y: b, ok: b}}\n- {id: b, type: question, prompt: p, options: [x, y], optional: true, next: {x: end, y: c, ok: c}}\n- {id: c, type: question, prompt: p, options: [x, y], multiple: true, next: {x: end, y: end, ok: end}}\n",
     ),
     (
         "E12",
@@ -123,6 +135,10 @@ const CASES: &[(&str, &str)] = &[
     ("E20 no YAML", "name: w\nsteps: [a: b: c\n"),
     ("W01", "name: w\nvariables: {v: string}\nsteps:\n- {id: a, type: end}\ntemplates: {t: x}\n"),
     ("W02", "name: w\nsteps:\n- {id: a, type: agent, next: {ok: end, fail: end}}\n"),
+    (
+        "W02 a dispatch whose results are read",
+        "name: w\nsteps:\n- {id: a, type: dispatch, prompt: p, next: {ok: b, fail: b, partial: b}}\n- {id: b, type: dispatch, prompt: '{steps.a.result.results}', next: {ok: end, fail: end, partial: end}}\n",
+    ),
     ("W03", "name: w\nsteps:\n- {id: a, type: command, command: rm x, optional: true}\n"),
     ("W04", "name: w\nsteps:\n- {id: a, type: command, command: ls, timeout: 3, next: {ok: end, timeout: end}}\n"),
     ("W05", "name: w\ncompatibility: [claude, opencode]\nsteps:\n- {id: a, type: end}\n"),

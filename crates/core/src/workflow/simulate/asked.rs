@@ -118,8 +118,8 @@ pub(super) fn asked(definition: &Definition) -> BTreeMap<String, Asked> {
         let (name, root) = flow.to.clone();
         found.entry(name).or_default().note(Source { root, field: None });
     }
-    // What is asked about a value is asked about where it comes from.
-    while flows.iter().fold(false, |changed, flow| follow(flow, &mut found) || changed) {}
+    // What is asked about a value is asked about where it comes from, however far that is.
+    while flows.iter().any(|flow| follow(flow, &mut found)) {}
     found
 }
 

@@ -122,26 +122,10 @@ impl<'w> Live<'w> {
             read.extend(self.rules(step, agent).into_iter().filter(unwritten));
         }
         for outcome in own_outcomes(step) {
-            let written = self.written_with(step, &outcome);
+            let written = written_with(step, &outcome);
             read.extend(self.behind(step, &outcome).into_iter().filter(|root| !written.contains(root)));
         }
         read
-    }
-
-    /// What a step has certainly written when somebody ended it so.
-    fn written_with(&self, step: &Step, outcome: &Outcome) -> Roots {
-        let by_engine = *outcome == Outcome::TIMEOUT;
-        let stored = || step.store.iter().map(|(name, _)| Root::Variable(name.clone())).collect();
-        match &step.work {
-            // Who did not do it need not say what came of it.
-            Work::Agent(agent) if !by_engine && (!agent.outcome_from.is_empty() || *outcome == Outcome::OK) => {
-                written(step, agent)
-            }
-            Work::Command { .. } if *outcome == Outcome::OK => stored(),
-            Work::Question(_) if ![Outcome::DECLINED, Outcome::CANCELLED].contains(outcome) && !by_engine => stored(),
-            Work::Set(values) => values.iter().map(|(name, ..)| Root::Variable(name.clone())).collect(),
-            _ => Roots::new(),
-        }
     }
 
     fn rules(&self, step: &Step, agent: &Agent) -> Roots {
@@ -172,4 +156,20 @@ fn written(step: &Step, agent: &Agent) -> Roots {
     let anew = agent.result.iter().filter(|field| !field.append);
     anew.flat_map(|field| [Root::Result(step.id.clone(), field.name.clone()), Root::Variable(field.name.clone())])
         .collect()
+}
+
+/// What a step has certainly written when somebody ended it so.
+fn written_with(step: &Step, outcome: &Outcome) -> Roots {
+    let by_engine = *outcome == Outcome::TIMEOUT;
+    let stored = || step.store.iter().map(|(name, _)| Root::Variable(name.clone())).collect();
+    match &step.work {
+        // Who did not do it need not say what came of it.
+        Work::Agent(agent) if !by_engine && (!agent.outcome_from.is_empty() || *outcome == Outcome::OK) => {
+            written(step, agent)
+        }
+        Work::Command { .. } if *outcome == Outcome::OK => stored(),
+        Work::Question(_) if ![Outcome::DECLINED, Outcome::CANCELLED].contains(outcome) && !by_engine => stored(),
+        Work::Set(values) => values.iter().map(|(name, ..)| Root::Variable(name.clone())).collect(),
+        _ => Roots::new(),
+    }
 }

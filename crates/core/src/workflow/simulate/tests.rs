@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 use crate::workflow::load::{Callee, Surroundings, load};
 
@@ -147,4 +149,67 @@ fn questions_are_answered_with_what_is_asked_and_with_several_options() {
     walked(
         "name: w\nvariables: {n: int}\nsteps:\n- {id: a, type: question, prompt: how many, store: n, next: {ok: b, declined: end, cancelled: end}}\n- {id: b, type: conditional, cases: [{when: n > 3, next: c}], else: end}\n- {id: c, type: question, prompt: which, options: [x, y], multiple: true, store: which, next: {ok: d, x: end, y: end}}\n- {id: d, type: conditional, cases: [{when: \"'x' in which\", next: end}], else: end}\n",
     );
+}
+
+/// A workflow in which much is asked, here and later, about what was found, set, stored and chosen.
+fn asking(kinds: &[(u8, u8)]) -> String {
+    let mut text = "name: w\nparams: {deep: {type: bool, default: false}}\nvariables: {n: {type: int, default: 0}, word: {type: string, default: x}, v: {type: enum, values: [a, b, c], default: a}}\nsteps:\n- {id: first, type: agent, max_visits: 2, result: {g: {type: enum, values: [a, b, c]}, l: {type: list, append: true}, k: string}, next: {ok: s0, fail: s0, exhausted: last}}\n".to_owned();
+    for (index, (kind, seed)) in kinds.iter().enumerate() {
+        let target = |index: usize| if index >= kinds.len() { "last".to_owned() } else { format!("s{index}") };
+        let next = target(index + 1);
+        let other = if seed % 5 == 0 { "first".to_owned() } else { target(usize::from(*seed) % (kinds.len() + 1)) };
+        let common = format!("id: s{index}, max_visits: 2");
+        let line = match kind % 9 {
+            0 => format!(
+                "{common}, type: agent, result: {{g: {{type: enum, values: [a, b, c]}}}}, outcome_from: [{{when: \"result.g == 'a'\", outcome: ok}}, {{else: again}}], next: {{ok: {next}, again: {other}, exhausted: last}}"
+            ),
+            1 => format!(
+                "{common}, type: agent, result: {{v: {{type: enum, values: [a, b, c]}}}}, next: {{ok: {next}, fail: {other}, exhausted: last}}"
+            ),
+            2 => format!(
+                "{common}, type: conditional, cases: [{{when: \"steps.first.result.g == 'b' or v == 'c'\", next: {other}}}], else: {next}, next: {{exhausted: last}}"
+            ),
+            3 => format!(
+                "{common}, type: set, values: {{word: '{{steps.first.result.k}}', n: {seed}}}, next: {{ok: {next}, exhausted: last}}"
+            ),
+            4 => format!(
+                "{common}, type: question, prompt: p, options: [a, b, skip], store: word, next: {{ok: {next}, skip: {other}, exhausted: last}}"
+            ),
+            5 => format!(
+                "{common}, type: dispatch, for_each: steps.first.result.l, prompt: p, next: {{ok: {next}, partial: {other}, fail: last, exhausted: last}}"
+            ),
+            6 => format!(
+                "{common}, type: agent, when: \"word == 'a' and not params.deep\", outcomes: [ok, skip], next: {{ok: {next}, skip: {other}, exhausted: last}}"
+            ),
+            7 => format!(
+                "{common}, type: command, command: c, parse: json, store: n, timeout: 3, next: {{ok: {next}, fail: {other}, timeout: {other}, exhausted: last}}"
+            ),
+            _ => format!(
+                "{common}, type: conditional, cases: [{{when: length(steps.first.result.l) > 2 or n > 99, next: {other}}}], else: {next}, next: {{exhausted: last}}"
+            ),
+        };
+        writeln!(text, "- {{{line}}}").unwrap();
+    }
+    text.push_str("- {id: last, type: command, command: t, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, checks: [last], next: {pass: done, fail: last, exhausted: done}}\n- {id: done, type: conditional, cases: [{when: \"v == 'a' and word is empty\", next: end}], else: no}\n- {id: no, type: end, status: blocked}\n");
+    text
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 16, ..Default::default() })]
+    #[test]
+    fn walks_that_are_held_for_the_same_lead_to_the_same(
+        kinds in proptest::collection::vec((0..9_u8, proptest::prelude::any::<u8>()), 1..5)
+    ) {
+        let (found, _) = load(&asking(&kinds), &Surroundings::none());
+        // A step that no way leads to is no matter here.
+        proptest::prop_assume!(found.is_some());
+        let bounds = Bounds { states: 600, ..Bounds::default() };
+        let definition = bounded(&Definition::alone(found.unwrap()), bounds);
+        let known = Known::of(&definition);
+        let exact = walk_all(&definition, &known, bounds, &|walk| serde_json::to_string(&walk.run).unwrap());
+        let short = simulate(&definition, bounds);
+        proptest::prop_assume!(exact.complete);
+        proptest::prop_assert!(short.states <= exact.states);
+        proptest::prop_assert_eq!(Simulation { states: 0, ..short }, Simulation { states: 0, ..exact });
+    }
 }
