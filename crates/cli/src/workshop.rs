@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maestro_core::workflow::pinned::PinnedText;
-use maestro_engine::builtins::Abilities;
+use maestro_engine::Abilities;
 use maestro_engine::drive::Workshop;
 use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;

@@ -42,8 +42,13 @@ fn worked(step: &Step) -> Vec<Outcome> {
         Work::Output { .. } | Work::Set(_) => vec![Outcome::OK],
         Work::Question(question) => {
             let mut all = vec![Outcome::OK, Outcome::DECLINED, Outcome::CANCELLED];
-            if let Options::Listed(options) = &question.options {
-                all.extend(options.iter().map(Outcome::new).filter(|option| *option != Outcome::OK));
+            match &question.options {
+                Options::Listed(options) => {
+                    all.extend(options.iter().map(Outcome::new).filter(|option| *option != Outcome::OK));
+                }
+                // There may be nothing to choose from.
+                Options::Command(_) | Options::Variable(..) => all.push(Outcome::FAIL),
+                Options::Free => {}
             }
             if every_option_has_its_way(step, &step.next) {
                 all.retain(|outcome| *outcome != Outcome::OK);

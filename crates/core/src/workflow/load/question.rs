@@ -3,6 +3,7 @@
 use super::{Reader, command};
 use crate::workflow::definition::{Options, Question, Validate, Work};
 use crate::workflow::finding::FindingCode;
+use crate::workflow::name::Outcome;
 use crate::workflow::template::Reference;
 use crate::yaml::{Node, Place, Value};
 
@@ -78,6 +79,11 @@ fn listed_options(listed: Vec<String>, place: Place, reader: &mut Reader<'_>) ->
         if listed[..index].contains(option) {
             reader.find(FindingCode::E17, place, format!("`{option}` can be chosen twice"), "keep one of them");
         }
+    }
+    let taken = [Outcome::DECLINED, Outcome::CANCELLED];
+    for option in listed.iter().filter(|option| taken.iter().any(|outcome| outcome.as_str() == *option)) {
+        let message = format!("`{option}` is what the step ends with when nobody answers");
+        reader.find(FindingCode::E17, place, message, "call the option otherwise");
     }
     Some(Options::Listed(listed))
 }
