@@ -47,15 +47,43 @@ enum Way {
     End,
 }
 
+/// Some of the steps, by their positions.
+pub(super) struct Steps(Vec<bool>);
+
+impl Steps {
+    /// Whether a step is one of them.
+    pub(super) fn has(&self, step: usize) -> bool {
+        self.0[step]
+    }
+
+    /// Their positions in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().filter(|(_, has)| **has).map(|(index, _)| index)
+    }
+}
+
 impl Graph {
+    /// All ways of a workflow.
     pub(super) fn of(workflow: &Workflow) -> Self {
+        Self::along(workflow, &|_, _| true)
+    }
+
+    /// The ways that count, by the step and the outcome; those of a conditional have none.
+    fn along(workflow: &Workflow, counts: &dyn Fn(&Step, Option<&Outcome>) -> bool) -> Self {
         let positions: BTreeMap<&StepId, usize> =
             workflow.steps.iter().enumerate().map(|(index, step)| (&step.id, index)).collect();
         let way = |route: &Route| match &route.target {
             Target::End => Some(Way::End),
             Target::Step(id) => positions.get(id).copied().map(Way::To),
         };
-        let ways = |step: &Step| step.ways().into_iter().filter_map(|(_, route)| way(route)).collect();
+        let ways = |step: &Step| {
+            let routed = step.next.iter().filter(|(outcome, _)| counts(step, Some(outcome))).map(|(_, route)| route);
+            let mut ways: Vec<Way> = routed.filter_map(way).collect();
+            if let (Work::Conditional { cases, otherwise }, true) = (&step.work, counts(step, None)) {
+                ways.extend(cases.iter().map(|case| &case.next).chain(otherwise).filter_map(way));
+            }
+            ways
+        };
         Self { ways: workflow.steps.iter().map(ways).collect() }
     }
 
@@ -67,17 +95,33 @@ impl Graph {
     }
 
     /// Which steps can come after the step at `from`; itself only if a way leads back.
-    pub(super) fn after(&self, from: usize) -> BTreeSet<usize> {
-        let mut seen = BTreeSet::new();
-        let mut open = vec![from];
+    pub(super) fn after(&self, from: usize) -> Steps {
+        self.after_any([from])
+    }
+
+    /// Which steps can come after one of several.
+    pub(super) fn after_any(&self, from: impl IntoIterator<Item = usize>) -> Steps {
+        let mut seen = vec![false; self.ways.len()];
+        let mut open: Vec<usize> = from.into_iter().collect();
         while let Some(index) = open.pop() {
             for next in self.next(index) {
-                if seen.insert(next) {
+                if !std::mem::replace(&mut seen[next], true) {
                     open.push(next);
                 }
             }
         }
-        seen
+        Steps(seen)
+    }
+
+    /// The same ways, each walked from its end to its beginning.
+    fn reversed(&self) -> Self {
+        let mut ways = vec![Vec::new(); self.ways.len()];
+        for from in 0..self.ways.len() {
+            for to in self.next(from) {
+                ways[to].push(Way::To(from));
+            }
+        }
+        Self { ways }
     }
 }
 
@@ -91,9 +135,10 @@ fn did_you_mean(text: &str, steps: &[Step], otherwise: &str) -> String {
 /// Tells of routes to steps that do not exist; whether there are any.
 fn unknown_targets(workflow: &Workflow, reader: &mut Reader<'_>) -> bool {
     let mut unknown = false;
+    let known: BTreeSet<&StepId> = workflow.steps.iter().map(|step| &step.id).collect();
     for (_, Route { target, place }) in workflow.steps.iter().flat_map(Step::ways) {
         let Target::Step(id) = target else { continue };
-        if workflow.step(id).is_none() {
+        if !known.contains(id) {
             let help = did_you_mean(id.as_str(), &workflow.steps, "name a step of this workflow, or `end`");
             reader.find(FindingCode::E04, *place, format!("there is no step `{id}`"), help);
             unknown = true;
@@ -120,7 +165,7 @@ fn reachable(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
     let start = workflow.steps.iter().position(|step| step.id == workflow.start).unwrap_or(0);
     let reached = graph.after(start);
     for (index, step) in workflow.steps.iter().enumerate() {
-        if index != start && !reached.contains(&index) {
+        if index != start && !reached.has(index) {
             let help = "route an outcome to it, or remove it";
             reader.find(FindingCode::E05, step.place, format!("no way leads to `{}`", step.id), help);
         }
@@ -128,10 +173,12 @@ fn reachable(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
 }
 
 fn ends(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
-    let ends =
-        |index: usize| matches!(workflow.steps[index].work, Work::End { .. }) || graph.ways[index].contains(&Way::End);
+    let ends = |index: &usize| {
+        matches!(workflow.steps[*index].work, Work::End { .. }) || graph.ways[*index].contains(&Way::End)
+    };
+    let leading = graph.reversed().after_any((0..workflow.steps.len()).filter(ends));
     for (index, step) in workflow.steps.iter().enumerate() {
-        if !ends(index) && !graph.after(index).into_iter().any(ends) {
+        if !ends(&index) && !leading.has(index) {
             let help = "route one of its outcomes to `end` or to a step of type `end`";
             reader.find(FindingCode::E07, step.place, format!("no end can be reached from `{}`", step.id), help);
         }
@@ -140,23 +187,14 @@ fn ends(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
 
 /// Visits that are counted and rounds of a gate break a cycle; what is left must not go round.
 fn bounds(workflow: &Workflow, reader: &mut Reader<'_>) {
-    let mut free = workflow.clone();
-    for step in &mut free.steps {
-        let bounded: Vec<Outcome> = step.next.keys().filter(|outcome| is_bounded(step, outcome)).cloned().collect();
-        step.next.retain(|outcome, _| !bounded.contains(outcome));
-        if let (Some(_), Work::Conditional { cases, otherwise }) = (step.max_visits, &mut step.work) {
-            cases.clear();
-            *otherwise = None;
-        }
-    }
-    let graph = Graph::of(&free);
-    let round: Vec<BTreeSet<usize>> = (0..workflow.steps.len()).map(|index| graph.after(index)).collect();
+    let graph = Graph::along(workflow, &|step, outcome| !is_bounded(step, outcome));
+    let round: Vec<Steps> = (0..workflow.steps.len()).map(|index| graph.after(index)).collect();
     let mut told = BTreeSet::new();
     for (index, step) in workflow.steps.iter().enumerate() {
-        if !round[index].contains(&index) || told.contains(&index) {
+        if !round[index].has(index) || told.contains(&index) {
             continue;
         }
-        told.extend(round[index].iter().copied().filter(|other| round[*other].contains(&index)));
+        told.extend(round[index].iter().filter(|other| round[*other].has(index)));
         let message = format!("`{}` can be reached from itself without end", step.id);
         let help = "add `max_visits:` to a step of the cycle, and let its `exhausted` lead out of it";
         reader.find(FindingCode::E08, step.place, message, help);
@@ -165,7 +203,8 @@ fn bounds(workflow: &Workflow, reader: &mut Reader<'_>) {
 
 /// Whether a way can be taken a limited number of times only. A step whose visits are used up is still passed by
 /// `exhausted`, one that is not needed by `skip`; a gate counts how often it fails, not how often it lets through.
-fn is_bounded(step: &Step, outcome: &Outcome) -> bool {
-    let counted = step.max_visits.is_some() && *outcome != Outcome::EXHAUSTED && *outcome != Outcome::SKIP;
-    counted || (matches!(step.work, Work::Gate(_)) && *outcome == Outcome::FAIL)
+fn is_bounded(step: &Step, outcome: Option<&Outcome>) -> bool {
+    let passed_by = outcome.is_some_and(|outcome| *outcome == Outcome::EXHAUSTED || *outcome == Outcome::SKIP);
+    let sent_back = matches!(step.work, Work::Gate(_)) && outcome == Some(&Outcome::FAIL);
+    (step.max_visits.is_some() && !passed_by) || sent_back
 }

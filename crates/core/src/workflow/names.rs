@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::definition::{Placed, Step, Work, Workflow};
 use super::finding::FindingCode;
-use super::graph::Graph;
+use super::graph::{Graph, Steps};
 use super::load::Reader;
 use super::name::Name;
 use super::scope::{self, Locals, PREDECLARED, Use};
@@ -17,15 +17,14 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
     declared_once(workflow, reader);
     written_are_declared(workflow, reader);
     let uses = scope::uses(workflow);
-    let graph = Graph::of(workflow);
-    let after: Vec<BTreeSet<usize>> = (0..workflow.steps.len()).map(|index| graph.after(index)).collect();
+    let mut names = Names { workflow, graph: Graph::of(workflow), declared: BTreeMap::new(), written: BTreeMap::new() };
     let mut unknown: BTreeMap<&Reference, (Place, usize, Locals<'_>)> = BTreeMap::new();
     let mut unwritten = BTreeSet::new();
     for used in &uses {
-        if scope::type_of(workflow, used.locals, used.reference).is_none() {
-            let place = place(used, reader);
-            unknown.entry(used.reference).or_insert((place, 0, used.locals)).1 += 1;
-        } else if let Some(step) = used.step.filter(|step| !written_before(workflow, &after, *step, used))
+        if !names.is_declared(used) {
+            let first = || (place(used, reader), 0, used.locals);
+            unknown.entry(used.reference).or_insert_with(first).1 += 1;
+        } else if let Some(step) = used.step.filter(|step| !names.is_written_before(*step, used))
             && unwritten.insert((used.reference, step))
         {
             let message = format!("`{}` is read here before anything has written it", used.reference);
@@ -71,21 +70,45 @@ fn written_are_declared(workflow: &Workflow, reader: &mut Reader<'_>) {
     }
 }
 
-/// Whether something may have been written when a step reads it.
-fn written_before(workflow: &Workflow, after: &[BTreeSet<usize>], step: usize, used: &Use<'_>) -> bool {
-    let wrote = |writes: &dyn Fn(&Step) -> bool| {
-        let mut writers = workflow.steps.iter().enumerate().filter(|(_, step)| writes(step));
-        writers.any(|(index, _)| after[index].contains(&step))
-    };
-    match used.reference {
-        Reference::Param(_) => true,
-        Reference::Result(id, _) => wrote(&|step| step.id == *id),
-        Reference::Named(name, _) => match workflow.variable(name) {
-            Some(variable) if variable.default.is_none() && !is_local(used.locals, name) => {
-                wrote(&|step| may_write(step, name))
+/// What is found out about each name once, however often it is used.
+struct Names<'w> {
+    workflow: &'w Workflow,
+    graph: Graph,
+    /// Whether what is known everywhere is declared.
+    declared: BTreeMap<&'w Reference, bool>,
+    /// The steps that may come after one that wrote something.
+    written: BTreeMap<&'w Reference, Steps>,
+}
+
+impl<'w> Names<'w> {
+    fn is_declared(&mut self, used: &Use<'w>) -> bool {
+        let declared = || scope::type_of(self.workflow, used.locals, used.reference).is_some();
+        match used.locals {
+            Locals::None => *self.declared.entry(used.reference).or_insert_with(declared),
+            Locals::Output(..) | Locals::Answer | Locals::Item | Locals::Result(_) => declared(),
+        }
+    }
+
+    /// Whether something may have been written when a step reads it.
+    fn is_written_before(&mut self, step: usize, used: &Use<'w>) -> bool {
+        let (workflow, graph) = (self.workflow, &self.graph);
+        let after = |writes: &dyn Fn(&Step) -> bool| {
+            let writers = workflow.steps.iter().enumerate().filter(|(_, step)| writes(step));
+            graph.after_any(writers.map(|(index, _)| index))
+        };
+        let written = match used.reference {
+            Reference::Param(_) => return true,
+            Reference::Result(id, _) => {
+                self.written.entry(used.reference).or_insert_with(|| after(&|step| step.id == *id))
             }
-            _ => true,
-        },
+            Reference::Named(name, _) => match workflow.variable(name) {
+                Some(variable) if variable.default.is_none() && !is_local(used.locals, name) => {
+                    self.written.entry(used.reference).or_insert_with(|| after(&|step| may_write(step, name)))
+                }
+                _ => return true,
+            },
+        };
+        written.has(step)
     }
 }
 

@@ -7,6 +7,7 @@ use super::load::Reader;
 use super::name::{Name, Outcome};
 
 pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
+    let graph = Graph::of(workflow);
     for step in &workflow.steps {
         let Work::Gate(gate) = &step.work else { continue };
         if gate.review.is_none() && gate.checks.is_empty() {
@@ -19,7 +20,7 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
                 reader.find(FindingCode::E15, check.place, message, "name a step of type `command`");
             }
         }
-        comes_back(workflow, step, reader);
+        comes_back(workflow, &graph, step, reader);
     }
     for (name, review) in &workflow.reviews {
         for (part, does) in [(Part::Decompose, "says what it consists of"), (Part::Verify, "checks its items")] {
@@ -37,7 +38,7 @@ fn has(workflow: &Workflow, review: &Name, part: Part) -> bool {
 }
 
 /// What failed at a gate must come by again.
-fn comes_back(workflow: &Workflow, gate: &super::definition::Step, reader: &mut Reader<'_>) {
+fn comes_back(workflow: &Workflow, graph: &Graph, gate: &super::definition::Step, reader: &mut Reader<'_>) {
     let Some(route) = gate.next.get(&Outcome::FAIL) else { return };
     let index = |target: &Target| match target {
         Target::Step(id) => workflow.steps.iter().position(|step| step.id == *id),
@@ -45,7 +46,7 @@ fn comes_back(workflow: &Workflow, gate: &super::definition::Step, reader: &mut 
     };
     let own = workflow.steps.iter().position(|step| step.id == gate.id);
     let back = index(&route.target).zip(own);
-    let back = back.is_some_and(|(from, own)| from == own || Graph::of(workflow).after(from).contains(&own));
+    let back = back.is_some_and(|(from, own)| from == own || graph.after(from).has(own));
     if !back {
         let help = "let `fail` lead to the step that mends the work, and from there back here";
         let message = format!("what fails at `{}` never comes back to it", gate.id);

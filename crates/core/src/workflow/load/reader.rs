@@ -297,8 +297,15 @@ fn locate(lines: &[&str], place: Place, text: &str, at: usize) -> Place {
     }
     let line_of_text = text.lines().nth(before.matches('\n').count()).unwrap_or_default();
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
-    let mut below = lines.iter().enumerate().skip(place.line - 1);
-    let found = below.find_map(|(index, line)| Some((index, line.find(line_of_text)?)));
+    // The scalar ends somewhere below; what is folded or escaped would else be looked for in all of the file.
+    let mut left = text.len().saturating_mul(2) + first.len();
+    let mut below = lines.iter().enumerate().skip(place.line - 1).take_while(|(_, line)| {
+        let within = left > 0;
+        left = left.saturating_sub(line.trim().len());
+        within
+    });
+    let stands_in = |line: &str| if line.len() < line_of_text.len() { None } else { line.find(line_of_text) };
+    let found = below.find_map(|(index, line)| Some((index, stands_in(line)?)));
     match found {
         Some((index, indent)) => Place { line: index + 1, column: lines[index][..indent].chars().count() + column + 1 },
         None => place,

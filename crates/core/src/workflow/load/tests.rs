@@ -200,6 +200,26 @@ fn a_place_inside_a_text_is_where_the_name_stands() {
     assert_eq!(places, [Place { line: 7, column: 9 }, Place { line: 10, column: 16 }]);
 }
 
+#[test]
+fn the_largest_definitions_are_read_and_checked_while_one_waits() {
+    // Folded texts are never found as one line of the file, and every step reads what others found.
+    let mut text = "name: w\nparams: {p: {type: string, default: x}}\nsteps:\n".to_owned();
+    for index in 0..MAX_STEPS / 2 {
+        writeln!(text, "- {{id: a{index}, type: agent, outcomes: [ok], result: {{found: list}}}}").unwrap();
+        writeln!(text, "- id: c{index}\n  type: command\n  command: >-\n    run").unwrap();
+        for option in 0..8 {
+            writeln!(
+                text,
+                "    --option{option} {{p}} '{{steps.a{index}.result.found}}' and more words than one reads"
+            )
+            .unwrap();
+        }
+    }
+    let (_, findings) = load(&text, &Surroundings::none());
+    assert!(findings.iter().all(|finding| finding.code == FindingCode::E10), "{:?}", findings.first());
+    assert_eq!(findings.len(), MAX_STEPS / 2, "a list fits into no argument, and that is told once for each place");
+}
+
 proptest::proptest! {
     #[test]
     fn any_text_is_answered_without_a_panic(

@@ -86,7 +86,7 @@ impl<'d> Known<'d> {
 fn points<'d>(workflow: &'d Workflow, asked: &Asked, live: &Live<'_>) -> BTreeMap<&'d StepId, Point<'d>> {
     let graph = Graph::of(workflow);
     let point = |(index, step): (usize, &'d Step)| {
-        let ahead: Vec<&Step> = graph.after(index).into_iter().map(|index| &workflow.steps[index]).collect();
+        let ahead: Vec<&Step> = graph.after(index).iter().map(|index| &workflow.steps[index]).collect();
         let here = || ahead.iter().copied().chain([step]);
         let values = live.waiting(&step.id).flat_map(|root| asked.of(root));
         let values = values.map(|(source, questions)| (source.clone(), questions.clone())).collect();
