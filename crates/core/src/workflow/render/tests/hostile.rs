@@ -6,8 +6,11 @@ use serde_json::json;
 
 use super::claude;
 use super::walk::Walk;
+use crate::workflow::draw::svg;
+use crate::workflow::load::{Surroundings, load};
 use crate::workflow::name::{Name, Outcome, StepId};
 use crate::workflow::render::{Form, told};
+use crate::workflow::stateless::{self, Request, Verdict};
 use crate::workflow::told::{Handed, News, Now, Told};
 use crate::workflow::tool::Tool;
 
@@ -216,6 +219,30 @@ proptest! {
     fn xml_is_well_formed_whatever_a_value_holds(value in hostile()) {
         for page in walked(&value, &claude()).into_iter().chain(full(&value, &claude())) {
             prop_assert_eq!(fault(&page), None, "{}", page);
+        }
+    }
+
+    #[test]
+    fn a_definition_is_printed_and_drawn_as_well_formed_whatever_it_says(value in hostile()) {
+        let said = serde_json::to_string(&value.replace(['{', '}'], "")).unwrap();
+        let text = format!(
+            "name: w\nreviews: {{r: {{}}}}\nsteps:\n\
+             - {{id: a, type: agent, title: {said}, description: {said}, phase: {said}, actions: [{said}], forbidden: [{said}], data: {{d: {said}}}, result: {{f: {{type: string, description: {said}}}}}, review: {{name: r, part: decompose}}, next: {{ok: b, fail: e}}}}\n\
+             - {{id: b, type: dispatch, title: {said}, prompt: {said}, for_each: reviews.r.open, review: {{name: r, part: verify}}, next: {{ok: g, fail: g, partial: g}}}}\n\
+             - {{id: g, type: gate, title: {said}, review: r, pass_message: {said}, max_rounds: 2, next: {{pass: e, fail: a, exhausted: e}}}}\n\
+             - {{id: e, type: end, title: {said}, message: {said}}}\n"
+        );
+        let (loaded, findings) = load(&text, &Surroundings::none());
+        // YAML has no control characters; whatever else is said is read.
+        let readable = !value.trim().is_empty() && !value.contains(|c: char| c.is_control() || c == '\u{fffe}');
+        prop_assert!(loaded.is_some() || !readable, "{:?}", findings);
+        let Some(workflow) = loaded else { return Ok(()) };
+        let drawn = svg(&workflow, None, &std::collections::BTreeMap::new());
+        prop_assert_eq!(fault(&drawn), None, "{}", drawn);
+        for step in 1..=4 {
+            let verdict = (step == 3).then_some(Verdict::Fail);
+            let page = stateless::page(&workflow, &value, &Request { step, verdict, ..Request::default() }, &claude());
+            prop_assert_eq!(page.as_deref().map(fault), Ok(None), "{:?}", page);
         }
     }
 
