@@ -17,8 +17,8 @@ use serde_json::{Value as Json, json};
 use crate::client::Client;
 use crate::database;
 use crate::error::CommandError;
-use crate::workshop;
 use crate::world::World;
+use crate::{shelves, workshop};
 
 /// A run, as the server tells of it.
 #[derive(Debug, Clone, Deserialize)]
@@ -78,7 +78,7 @@ pub(crate) fn driven(client: &Client, reply: RunReply, world: &World) -> Result<
         return Ok(reply);
     }
     let id: RunId = reply.id.parse().map_err(|_| CommandError::server("the server names a run that cannot be one"))?;
-    let workshop = workshop::of(world)?;
+    let workshop = workshop::of(world, &shelves::once(world))?;
     let news = client.wait(drive(&Counter { client }, id, &workshop)).map_err(refused)?;
     let after = get(client, &reply.id)?;
     Ok(RunReply { news: reply.news.into_iter().chain(news).chain(after.news).collect(), ..after })

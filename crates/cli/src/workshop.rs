@@ -5,25 +5,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maestro_core::workflow::pinned::PinnedText;
-use maestro_engine::Abilities;
 use maestro_engine::drive::Workshop;
 use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;
 use maestro_engine::trust::{self, Trust};
-use maestro_skills::Pack;
+use maestro_engine::{Abilities, Skills};
+use maestro_server::{Freshness, Shelves};
+use serde_json::{Value as Json, json};
 
 use crate::error::CommandError;
 use crate::world::World;
+use crate::{config, packs};
 
-/// The workshop of this process.
-pub(crate) fn of(world: &World) -> Result<Workshop, CommandError> {
+/// The workshop of this process, with the skills it knows of.
+pub(crate) fn of(world: &World, shelves: &Shelves) -> Result<Workshop, CommandError> {
     let maestro = std::env::current_exe().map_err(|error| {
         CommandError::io("this program cannot be found, and everything it starts goes through it", &error)
     })?;
     let site = Site {
         maestro,
         home: world.maestro_home.clone(),
-        own: vec![world.cache.clone()],
+        own: vec![world.cache.clone(), world.places.data.clone()],
         workspace: PathBuf::new(),
         folders: Vec::new(),
         extra: Vec::new(),
@@ -31,26 +33,54 @@ pub(crate) fn of(world: &World) -> Result<Workshop, CommandError> {
         variables: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
-        abilities: Abilities::default(),
+        abilities: abilities(world, shelves),
     };
     let home = world.maestro_home.clone();
     let allowed = move |_: &str, definitions: &BTreeMap<String, PinnedText>| is_allowed(&home, definitions);
     Ok(Workshop { site, allowed: Arc::new(allowed), identity: Identity::of_this_process() })
 }
 
-/// Whether it came with the program, or somebody consented to it as it is now.
-pub(crate) fn is_allowed(home: &Path, definitions: &BTreeMap<String, PinnedText>) -> bool {
-    came_with_the_program(definitions) || Trust::load(home).is_ok_and(|trust| trust.allows(&trust::hash(definitions)))
+/// What is done without a program of somebody else's, in whichever workspace.
+fn abilities(world: &World, shelves: &Shelves) -> Abilities {
+    let shelves = Arc::clone(shelves);
+    let skills = move |workspace: &Path| {
+        let shelf = shelves(Some(workspace), Freshness::Kept)?;
+        let most = shelf.settings.skills_max_selected_impl.value.into();
+        Ok(Skills { catalogue: shelf.catalogue, most })
+    };
+    let (here, there) = (world.clone(), world.clone());
+    Abilities {
+        skills: Arc::new(skills),
+        sync: Arc::new(move |workspace| sync(&here.at(workspace))),
+        checks: Arc::new(move |workspace| checks(&there.at(workspace))),
+        ..Abilities::default()
+    }
 }
 
-/// Whether every definition is one of the built-in pack, word for word.
-pub(crate) fn came_with_the_program(definitions: &BTreeMap<String, PinnedText>) -> bool {
-    let pack = Pack::builtin();
-    definitions.iter().all(|(name, kept)| {
-        let files = match name.split_once('/') {
-            Some((skill, other)) => vec![format!("{skill}/workflows/{other}.yaml")],
-            None => vec![format!("{name}/workflow.yaml"), format!("{name}/skill.yaml")],
-        };
-        files.iter().any(|file| pack.file(file).is_some_and(|bytes| bytes == kept.text.as_bytes()))
-    })
+/// Copies the skill packs, unless the copies are up to date. A pack that was not copied is read where it is.
+fn sync(world: &World) -> Result<Json, String> {
+    let settings = config::settings(world).map_err(|error| error.message().to_owned())?;
+    let mut problems = Vec::new();
+    let builtin = packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
+    let workspace = packs::sync_workspace(&settings, &world.places.project, &mut problems);
+    let copies = builtin.into_iter().chain(workspace.map(|pack| pack.directory));
+    let copies: Vec<String> = copies.map(|path| path.to_string_lossy().into_owned()).collect();
+    let problems: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+    if copies.is_empty() { Err(problems.join("; ")) } else { Ok(json!({ "packs": copies, "problems": problems })) }
+}
+
+/// The checks that may be run; what a project names only if somebody consented.
+fn checks(world: &World) -> Result<Vec<String>, String> {
+    let verify = config::settings(world).map_err(|error| error.message().to_owned())?.verify;
+    let trust = Trust::load(&world.maestro_home).map_err(|error| error.to_string())?;
+    if trust.allows_checks(&verify) {
+        return Ok(verify.value);
+    }
+    let project = world.places.project.display();
+    Err(format!("the checks of {project} were allowed by nobody; `maestro trust --config` there shows them, and asks"))
+}
+
+/// Whether nobody needs to consent to it, or somebody did, to what it is now.
+pub(crate) fn is_allowed(home: &Path, definitions: &BTreeMap<String, PinnedText>) -> bool {
+    !trust::needs_consent(definitions) || Trust::load(home).is_ok_and(|trust| trust.allows(&trust::hash(definitions)))
 }

@@ -11,33 +11,44 @@ mod worktrees;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use maestro_core::StepKind;
 use maestro_core::event::RunId;
 use maestro_core::plan::skill_hints;
 use maestro_core::workflow::definition::Builtin;
 use maestro_core::workflow::run::{Finish, Ticket};
-use maestro_core::{SkillSelection, StepKind};
 use maestro_skills::{Catalogue, Selector, TaskNeeds};
 use serde_json::Value as Json;
 use uuid::Uuid;
 
 use crate::execute::{Executor, Limits};
 
-/// What whoever runs a workflow knows and can do, and an executor cannot find out by itself.
+/// What whoever runs a workflow knows and can do, and an executor cannot find out by itself. What depends on where
+/// it is asked for is told the workspace.
 #[derive(Clone)]
 pub struct Abilities {
     /// What time it is, in milliseconds.
     pub now: Arc<dyn Fn() -> i64 + Send + Sync>,
     /// The skills there are, or why they cannot be known.
-    pub catalogue: Arc<dyn Fn() -> Result<Arc<Catalogue>, String> + Send + Sync>,
-    /// How many skills a task gets at most.
-    pub most_skills: usize,
+    pub skills: Ability<Skills>,
     /// Brings the copies of skill packs up to date, and says what it did.
-    pub sync: Arc<dyn Fn() -> Result<Json, String> + Send + Sync>,
+    pub sync: Ability<Json>,
     /// The configured checks, or why they may not be run.
-    pub checks: Arc<dyn Fn() -> Result<Vec<String>, String> + Send + Sync>,
+    pub checks: Ability<Vec<String>>,
+}
+
+/// Something that can be known or done in a workspace.
+pub type Ability<T> = Arc<dyn Fn(&Path) -> Result<T, String> + Send + Sync>;
+
+/// The skills that a task can get.
+pub struct Skills {
+    /// All there are.
+    pub catalogue: Arc<Catalogue>,
+    /// How many a task gets at most.
+    pub most: usize,
 }
 
 impl Default for Abilities {
@@ -49,17 +60,16 @@ impl Default for Abilities {
         };
         Self {
             now: Arc::new(now),
-            catalogue: Arc::new(|| Err("no skills are known here".to_owned())),
-            most_skills: 2,
-            sync: Arc::new(|| Err("there is nothing to copy here".to_owned())),
-            checks: Arc::new(|| Ok(Vec::new())),
+            skills: Arc::new(|_| Err("no skills are known here".to_owned())),
+            sync: Arc::new(|_| Err("there is nothing to copy here".to_owned())),
+            checks: Arc::new(|_| Ok(Vec::new())),
         }
     }
 }
 
 impl fmt::Debug for Abilities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Abilities").field("most_skills", &self.most_skills).finish_non_exhaustive()
+        f.debug_struct("Abilities").finish_non_exhaustive()
     }
 }
 
@@ -114,11 +124,8 @@ impl Job<'_> {
                 let line = line.parse().map_err(|_| format!("`{line}` is no number of a line"))?;
                 plans::tick(&site.workspace, self.needed("plan")?, line, self.needed("text")?)?.to_string()
             }
-            Builtin::SkillsSelect => self.skills(self.needed("task")?).await?,
-            Builtin::SkillsSync => {
-                let sync = Arc::clone(&site.abilities.sync);
-                aside(move || sync()).await?.to_string()
-            }
+            Builtin::SkillsSelect => self.skills(self.needed("task")?)?,
+            Builtin::SkillsSync => (site.abilities.sync)(&site.workspace)?.to_string(),
             Builtin::GitDiff => self.diff().await?,
             Builtin::GitCommit => self.commit().await?.to_string(),
             Builtin::GitMerge => self.merge().await?.to_string(),
@@ -138,26 +145,14 @@ impl Job<'_> {
         self.given(name).ok_or_else(|| format!("`{}` needs `{name}`", self.builtin.word()))
     }
 
-    async fn skills(&self, task: &str) -> Result<String, Undone> {
-        let abilities = self.executor.site().abilities.clone();
-        let run = Uuid::parse_str(&self.executor.site().run).unwrap_or_else(|_| Uuid::now_v7());
-        let task = task.trim().to_owned();
-        let record = aside(move || select(&abilities, RunId::new(run), &task)).await?;
-        serde_json::to_string(&record).map_err(|error| Undone::Failed(error.to_string()))
-    }
-}
-
-fn select(abilities: &Abilities, run: RunId, task: &str) -> Result<SkillSelection, String> {
-    let selector = Selector::for_task((abilities.catalogue)()?, task);
-    let hints = skill_hints(task);
-    let needs = TaskNeeds { label: task, hints: &hints, step: StepKind::Implementation, most: abilities.most_skills };
-    Ok(selector.select(run, needs).record)
-}
-
-/// Does something that waits for the disk where it holds nobody up.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Undone> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => Ok(done?),
-        Err(error) => Err(Undone::Failed(error.to_string())),
+    fn skills(&self, task: &str) -> Result<String, String> {
+        let site = self.executor.site();
+        let run = Uuid::parse_str(&site.run).unwrap_or_else(|_| Uuid::now_v7());
+        let Skills { catalogue, most } = (site.abilities.skills)(&site.workspace)?;
+        let label = task.trim();
+        let hints = skill_hints(label);
+        let needs = TaskNeeds { label, hints: &hints, step: StepKind::Implementation, most };
+        let selection = Selector::for_task(catalogue, label).select(RunId::new(run), needs);
+        serde_json::to_string(&selection.record).map_err(|error| error.to_string())
     }
 }

@@ -15,5 +15,5 @@ pub mod sandbox;
 pub mod trust;
 pub mod workflows;
 
-pub use builtins::Abilities;
+pub use builtins::{Abilities, Ability, Skills};
 pub use execute::{Executed, Executor, Limits, Site};

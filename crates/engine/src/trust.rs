@@ -122,11 +122,6 @@ impl Trust {
         self.consents.iter().any(|consent| consent.hash == hash)
     }
 
-    /// Whether a workflow may be executed: somebody consented to it, or nobody needs to.
-    pub fn allows_workflow(&self, definitions: &BTreeMap<String, PinnedText>) -> bool {
-        !needs_consent(definitions) || self.allows(&hash(definitions))
-    }
-
     /// Whether checks may be run: the user's own always, a project's with consent.
     pub fn allows_checks(&self, verify: &Setting<Vec<String>>) -> bool {
         !verify.origin.comes_with_project() || self.allows(&config_hash(&verify.value))

@@ -61,6 +61,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         kept_token: keeps_token,
     };
     let token = if keeps_token { Some(token::make(&world.maestro_home)?) } else { given.map(str::to_owned) };
+    let shelves = shelves::kept(world);
     let app = App::new(Options {
         store,
         access: token.map_or(Access::Local, Access::Token),
@@ -70,8 +71,8 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         hostname: hostname(),
         clock: database::clock(),
         retention: database::retention(&settings),
-        shelves: shelves::kept(world),
-        workshop: Some(workshop::of(world)?),
+        workshop: Some(workshop::of(world, &shelves)?),
+        shelves,
     });
     let server = Server { runtime, listeners, app, file, home: world.maestro_home.clone() };
     let json = world.json;

@@ -15,7 +15,8 @@ const LAST_WORDS: usize = 4 * 1024;
 impl Job<'_> {
     /// Runs one check after the other until one fails. All of them together have the time of the step.
     pub(super) async fn verify(&self) -> Result<Json, Undone> {
-        let checks = (self.executor.site().abilities.checks)()?;
+        let site = self.executor.site();
+        let checks = (site.abilities.checks)(&site.workspace)?;
         if checks.is_empty() {
             let help = "name them in `.maestro/config.toml`, for example `verify = [\"cargo test\"]`";
             return Err(Undone::Failed(format!("no checks are configured; {help}")));

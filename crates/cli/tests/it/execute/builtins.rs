@@ -33,7 +33,7 @@ impl Place {
     fn builtin(&self, builtin: Builtin, arguments: &[(&str, &str)], ticket: &str, checks: &[&str]) -> Finish {
         let mut site = self.site();
         let checks: Vec<String> = checks.iter().map(|check| (*check).to_owned()).collect();
-        site.abilities.checks = Arc::new(move || Ok(checks.clone()));
+        site.abilities.checks = Arc::new(move |_| Ok(checks.clone()));
         site.abilities.now = Arc::new(|| 0);
         let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let order = Order::Builtin { builtin, arguments };
