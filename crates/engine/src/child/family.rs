@@ -16,8 +16,13 @@ impl Family {
     /// Sends a signal to everybody below this process: whatever was orphaned was given to it.
     pub(super) fn signal(self, signal: Signal) {
         let own = getpgrp();
-        let mut groups = vec![self.program];
-        for (pid, group) in below(getpid()) {
+        // Where nobody can be seen, those who stayed in the program's group can still be told.
+        let Some(below) = below(getpid()) else {
+            let _ = kill_process_group(self.program, signal);
+            return;
+        };
+        let mut groups = Vec::new();
+        for (pid, group) in below {
             // Who joined our own group would take us along.
             if group == own {
                 let _ = kill_process(pid, signal);
@@ -51,10 +56,10 @@ impl Family {
     }
 }
 
-/// Every process below one, with its group.
+/// Every process below one, with its group; nothing where processes cannot be seen.
 #[cfg(target_os = "linux")]
-fn below(root: Pid) -> Vec<(Pid, Pid)> {
-    let everybody = everybody();
+fn below(root: Pid) -> Option<Vec<(Pid, Pid)>> {
+    let everybody = everybody()?;
     let mut found: Vec<(Pid, Pid)> = Vec::new();
     let mut parents = vec![root];
     while let Some(parent) = parents.pop() {
@@ -63,7 +68,7 @@ fn below(root: Pid) -> Vec<(Pid, Pid)> {
             parents.push(process.pid);
         }
     }
-    found
+    Some(found)
 }
 
 #[cfg(target_os = "linux")]
@@ -74,10 +79,13 @@ struct Process {
 }
 
 #[cfg(target_os = "linux")]
-fn everybody() -> Vec<Process> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+fn everybody() -> Option<Vec<Process>> {
+    let entries = std::fs::read_dir("/proc").ok()?;
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter_map(|pid| process(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)).collect()
+    let read = |pid: i32| process(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
+    let everybody: Vec<Process> = numbers.filter_map(read).collect();
+    // We see ourselves at least.
+    (!everybody.is_empty()).then_some(everybody)
 }
 
 /// Reads `PID (name) state parent group …`; the name may hold anything, brackets and blanks too.
@@ -104,6 +112,6 @@ mod tests {
     #[test]
     fn this_test_is_below_whoever_runs_it() {
         let parent = rustix::process::getppid().unwrap();
-        assert!(below(parent).iter().any(|(pid, _)| *pid == getpid()));
+        assert!(below(parent).unwrap().iter().any(|(pid, _)| *pid == getpid()));
     }
 }
