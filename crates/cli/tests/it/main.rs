@@ -51,5 +51,6 @@ mod trust;
 mod worker;
 mod workflow;
 mod workflow_builtin;
+mod workflow_crash;
 mod workflow_sessions;
 mod workspace;
