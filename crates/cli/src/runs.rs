@@ -14,7 +14,8 @@ use maestro_store::Executing;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::client::Client;
+use crate::client::{Client, escaped};
+use crate::context;
 use crate::database;
 use crate::error::CommandError;
 use crate::world::World;
@@ -50,6 +51,23 @@ impl RunReply {
         let changed = self.reviewed.as_deref().zip(tree.as_deref());
         Seen { changed: changed.and_then(|(before, after)| changes::between(workspace, before, after)), tree }
     }
+}
+
+/// The way to runs. A session that nobody has registered cannot speak for itself yet, and may walk through the workflow
+/// that registers it all the same.
+pub(crate) fn client(world: &World) -> Result<Client, CommandError> {
+    let client = Client::open(world)?;
+    let Some(session) = context::session(world) else { return Ok(client) };
+    match client.get::<Json>(&format!("/api/sessions/{}", escaped(session))) {
+        Err(error) if error.is_not_found() => Ok(client.for_person()),
+        _ => Ok(client),
+    }
+}
+
+/// The project that a run belongs to, where there is one.
+pub(crate) fn project(client: &Client, world: &World) -> Option<String> {
+    let known = context::project(client, world).or_else(|_| context::project_of_unknown(client, world));
+    known.ok().map(|project| project.id)
 }
 
 /// Where a run stands.

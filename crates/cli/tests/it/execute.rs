@@ -17,12 +17,12 @@ use tempfile::TempDir;
 const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
 
 /// A workspace and a data directory that nobody else uses.
-struct Place {
+pub(crate) struct Place {
     root: TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // Not among temporary files, to which every program may write.
         let place = Self { root: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
         for dir in [place.workspace(), place.home(), place.path("outside"), place.path("tmp")] {
@@ -31,7 +31,7 @@ impl Place {
         place
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().canonicalize().unwrap().join(name)
     }
 
@@ -43,7 +43,7 @@ impl Place {
         self.path("home/.maestro")
     }
 
-    fn site(&self) -> Site {
+    pub(crate) fn site(&self) -> Site {
         let variables = [
             ("PATH", std::env::var("PATH").unwrap()),
             ("HOME", self.path("home").display().to_string()),
@@ -75,7 +75,7 @@ impl Place {
     }
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
@@ -99,7 +99,7 @@ fn exited(code: i32, output: &str) -> Finish {
 }
 
 /// Waits until something is so; the machine may be slow.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(30), "it never came to be so: {what}");
@@ -108,14 +108,14 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// The number that a program wrote into a file once all of it is there.
-fn number_in(path: &Path) -> u32 {
+pub(crate) fn number_in(path: &Path) -> u32 {
     let read = || fs::read_to_string(path).ok()?.strip_suffix('\n')?.trim().parse().ok();
     wait_until(&format!("{} has a number", path.display()), || read().is_some());
     read().unwrap()
 }
 
 /// Whether a process is there, and not only waited for.
-fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }

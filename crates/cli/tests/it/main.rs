@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod agent;
 mod sandbox;
 
 mod builtin_skills;
@@ -49,4 +50,7 @@ mod track_file;
 mod trust;
 mod worker;
 mod workflow;
+mod workflow_builtin;
+mod workflow_crash;
+mod workflow_sessions;
 mod workspace;

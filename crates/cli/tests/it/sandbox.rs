@@ -1,8 +1,11 @@
 //! A home and a project that nobody else uses, and the program run in them.
 
+mod marks;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -10,6 +13,7 @@ use std::sync::Mutex;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
+use self::marks::{IDS, is_id, is_run_id, without_digest, without_ids, without_nonces, without_times};
 use crate::served::Server;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -102,18 +106,34 @@ impl Sandbox {
 
     /// Runs `maestro` in a directory below the project.
     pub(crate) fn maestro_in(&self, dir: &str, args: &[&str]) -> Output {
-        self.run(dir, &[], args, &args.join(" "))
+        self.run(dir, &[], args, None, &args.join(" "))
     }
 
     /// Runs `maestro` in the project with further variables.
     pub(crate) fn maestro_as(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
         let words: Vec<String> = args.iter().map(|arg| quoted(arg)).collect();
-        self.run("", variables, args, &words.join(" "))
+        self.run("", variables, args, None, &words.join(" "))
     }
 
-    fn run(&self, dir: &str, variables: &[(&str, &str)], args: &[&str], words: &str) -> Output {
+    /// Runs `maestro` in the project with further variables, and says something to it.
+    pub(crate) fn maestro_told(&self, variables: &[(&str, &str)], args: &[&str], said: &str) -> Output {
+        let words: Vec<String> = args.iter().map(|arg| quoted(arg)).collect();
+        self.run("", variables, args, Some(said), &words.join(" "))
+    }
+
+    fn run(&self, dir: &str, variables: &[(&str, &str)], args: &[&str], said: Option<&str>, words: &str) -> Output {
         let mut command = self.command();
-        let output = command.current_dir(self.path(dir)).envs(variables.iter().copied()).args(args).output().unwrap();
+        command.current_dir(self.path(dir)).envs(variables.iter().copied()).args(args);
+        let output = match said {
+            None => command.output().unwrap(),
+            Some(said) => {
+                let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+                let mut child = piped.spawn().unwrap();
+                // Who does not listen to the end has its reasons.
+                let _ = child.stdin.take().unwrap().write_all(said.as_bytes());
+                child.wait_with_output().unwrap()
+            }
+        };
         let set: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value} ")).collect();
         let set = set.concat();
         let mut output = Output {
@@ -172,57 +192,26 @@ fn quoted(arg: &str) -> String {
     if arg.is_empty() || arg.contains(char::is_whitespace) { format!("{arg:?}") } else { arg.to_owned() }
 }
 
-/// The prefixes of ids, and what they are called in outputs.
-const IDS: [(&str, &str); 5] =
-    [("task_", "TASK"), ("sess_", "SESSION"), ("proj_", "PROJECT"), ("evt_", "LINE"), ("msg_", "MESSAGE")];
-
 /// Adds the ids of a text to those known.
 fn note_ids(text: &str, known: &mut Vec<String>) {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    for word in words.filter(|word| IDS.iter().any(|(prefix, _)| word.starts_with(prefix))) {
-        let parts: Vec<&str> = word.split('_').collect();
-        let is_id = matches!(parts.as_slice(), [_, time, random] if time.len() == 13 && random.len() == 9);
-        if is_id && !known.iter().any(|known| known == word) {
-            known.push(word.to_owned());
+    let words = |also: char| text.split(move |c: char| !c.is_ascii_alphanumeric() && c != also);
+    let ids = words('_').filter(|word| is_id(word)).chain(words('-').filter(|word| is_run_id(word)));
+    for id in ids {
+        if !known.iter().any(|known| known == id) {
+            known.push(id.to_owned());
         }
     }
 }
 
 /// The ids with their names: each kind is counted from 1.
 fn numbered(ids: &[String]) -> Vec<(String, String)> {
-    let mut counts = [0; IDS.len()];
+    let mut counts = BTreeMap::new();
     let name = |id: &String| {
-        let kind = IDS.iter().position(|(prefix, _)| id.starts_with(prefix)).unwrap();
-        counts[kind] += 1;
-        (id.clone(), format!("[{}-{}]", IDS[kind].1, counts[kind]))
+        let kind = IDS.iter().find(|(prefix, _)| id.starts_with(prefix)).map_or("RUN", |(_, name)| name);
+        let count = counts.entry(kind).and_modify(|count| *count += 1).or_insert(1);
+        (id.clone(), format!("[{kind}-{count}]"))
     };
     ids.iter().map(name).collect()
-}
-
-/// The text without the moments in it: thirteen digits that stand alone.
-fn without_times(text: &str) -> String {
-    let mut normal = String::new();
-    let mut digits = String::new();
-    let flush = |normal: &mut String, digits: &mut String| {
-        if digits.len() == 13 {
-            // As a value of JSON it stays one.
-            let quote = if normal.ends_with("\":") { "\"" } else { "" };
-            normal.extend([quote, "[TIME]", quote]);
-        } else {
-            normal.push_str(digits);
-        }
-        digits.clear();
-    };
-    for c in text.chars() {
-        if c.is_ascii_digit() {
-            digits.push(c);
-            continue;
-        }
-        flush(&mut normal, &mut digits);
-        normal.push(c);
-    }
-    flush(&mut normal, &mut digits);
-    normal
 }
 
 fn collect(dir: &Path, tree: &mut BTreeMap<PathBuf, Vec<u8>>) {
@@ -296,46 +285,8 @@ impl Output {
         }
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         text = text.replace(&format!("\"hostname\":\"{}\"", host.trim()), "\"hostname\":\"[HOST]\"");
-        without_times(&without_ids(&without_digest(&text, "workspace-", 12)))
+        without_times(&without_nonces(&without_ids(&without_digest(&text, "workspace-", 12))))
     }
-}
-
-/// The text with every id of a stored thing replaced, `proj_1738713600000_x7k9m2p4q` by `[proj]`.
-fn without_ids(text: &str) -> String {
-    let is_id_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut normal = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find(is_id_part) {
-        let (before, from) = rest.split_at(start);
-        let (word, after) = from.split_at(from.find(|c| !is_id_part(c)).unwrap_or(from.len()));
-        let parts: Vec<&str> = word.split('_').collect();
-        normal.push_str(before);
-        match parts.as_slice() {
-            [prefix, time, tail] if time.len() == 13 && time.parse::<u64>().is_ok() && tail.len() == 9 => {
-                normal.extend(["[", *prefix, "]"]);
-            }
-            _ => normal.push_str(word),
-        }
-        rest = after;
-    }
-    normal + rest
-}
-
-/// The text with the digest after each `prefix` replaced.
-fn without_digest(text: &str, prefix: &str, digits: usize) -> String {
-    let mut parts = text.split(prefix);
-    let mut normal = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        normal.push_str(prefix);
-        match part.split_at_checked(digits) {
-            Some((digest, rest)) if digest.chars().all(|c| c.is_ascii_hexdigit()) => {
-                normal.push_str("[DIGEST]");
-                normal.push_str(rest);
-            }
-            _ => normal.push_str(part),
-        }
-    }
-    normal
 }
 
 impl fmt::Display for Output {

@@ -8,7 +8,6 @@ use serde_json::{Map, Value as Json, json};
 
 use super::turn;
 use crate::args::{AnswerArgs, FormArgs, RunReportArgs};
-use crate::client::Client;
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::runs;
@@ -19,7 +18,7 @@ const MAX_RESULT: u64 = 900 * 1024;
 
 pub(super) fn next(id: &str, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
     let tool = turn::tool(form, world)?;
-    let client = Client::open(world)?;
+    let client = runs::client(world)?;
     turn::told(&client, runs::get(&client, id)?, &tool, world)
 }
 
@@ -32,7 +31,7 @@ pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<Reply, Comma
         Some(path) => result(path, world)?,
         None => Map::new(),
     };
-    let client = Client::open(world)?;
+    let client = runs::client(world)?;
     let seen = runs::get(&client, &args.run)?.seen();
     let body = json!({
         "ticket": args.ticket,
@@ -49,7 +48,7 @@ pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<Reply, Comma
 
 pub(super) fn answer(args: &AnswerArgs, world: &World) -> Result<Reply, CommandError> {
     let tool = turn::tool(&args.form, world)?;
-    let client = Client::open(world)?;
+    let client = runs::client(world)?;
     let body = match (args.values.as_slice(), args.declined, args.cancelled) {
         (_, true, _) => json!({ "ticket": args.ticket, "instead": "declined" }),
         (_, _, true) => json!({ "ticket": args.ticket, "instead": "cancelled" }),

@@ -6,8 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::turn;
 use crate::args::FormArgs;
-use crate::client::{Client, with_query};
-use crate::context;
+use crate::client::with_query;
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::runs;
@@ -28,9 +27,9 @@ pub(super) enum Whose {
 }
 
 pub(super) fn list(status: Option<&str>, whose: Whose, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+    let client = runs::client(world)?;
     let project = match whose {
-        Whose::Project => context::project(&client, world).ok().map(|project| project.id),
+        Whose::Project => runs::project(&client, world),
         Whose::All => None,
     };
     let path = with_query("/api/runs", &[("projectId", project.as_deref()), ("status", status)]);
@@ -56,7 +55,7 @@ pub(super) fn list(status: Option<&str>, whose: Whose, world: &World) -> Result<
 }
 
 pub(super) fn log(id: &str, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
+    let client = runs::client(world)?;
     let mut events: Vec<Json> = Vec::new();
     loop {
         let after = events.last().and_then(|event| event["seq"].as_i64()).unwrap_or_default();
@@ -81,7 +80,7 @@ pub(super) fn log(id: &str, world: &World) -> Result<Reply, CommandError> {
 
 pub(super) fn steer(id: &str, order: &str, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
     let tool = turn::tool(form, world)?;
-    let client = Client::open(world)?;
+    let client = runs::client(world)?;
     let reply = match runs::tell(&client, id, order, &json!({})) {
         Ok(reply) => reply,
         Err(error) => return turn::refused(error, &tool, world),

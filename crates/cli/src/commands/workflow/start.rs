@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::context;
 use crate::error::CommandError;
 use crate::reply::Reply;
-use crate::runs::RunReply;
+use crate::runs::{self, RunReply};
 use crate::screen::{clean, count};
 use crate::workshop;
 use crate::world::World;
@@ -28,7 +28,7 @@ pub(super) fn run(
     world: &World,
 ) -> Result<Reply, CommandError> {
     if let (Some(parent), Some(ticket)) = (&args.parent, &args.ticket) {
-        let client = Client::open(world)?;
+        let client = runs::client(world)?;
         let body = json!({ "parent": { "run": parent, "ticket": ticket } });
         return turn::told(&client, client.post("/api/runs", &body)?, tool, world);
     }
@@ -62,20 +62,18 @@ pub(super) fn begin(
         None => Map::new(),
     };
     consented(&pinned, world)?;
-    let client = Client::open(world)?;
-    // A run needs no project; where there is one, it belongs to it.
-    let project = context::project(&client, world).ok().map(|project| project.id);
+    let client = runs::client(world)?;
     let body = json!({
         "pinned": pinned,
         "params": params,
         "workspace": world.places.project,
         "tool": tool.unwrap_or_default(),
-        "projectId": project,
+        "projectId": runs::project(&client, world),
         "taskId": context::tasks(world).first(),
         "driver": "caller",
     });
     let reply = client.post("/api/runs", &body).map_err(|error| match &loaded.workflow {
-        Some(workflow) if !workflow.params.is_empty() => error.hint(usage(name, workflow)),
+        Some(workflow) if !workflow.params.is_empty() && !error.is_not_found() => error.hint(usage(name, workflow)),
         _ => error,
     })?;
     Ok(Begun { client, reply, notes })
@@ -128,11 +126,8 @@ fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
 
 fn usage(name: &str, workflow: &Workflow) -> String {
     let needed = workflow.params.iter().filter(|param| param.required && param.default.is_none());
-    let needed: Vec<String> = needed.map(|param| format!("--param {}=…", param.name)).collect();
-    format!(
-        "`maestro workflow start {name} {}`; `maestro workflow show {name}` tells what each means",
-        needed.join(" ")
-    )
+    let needed: String = needed.map(|param| format!(" --param {}=…", param.name)).collect();
+    format!("`maestro workflow start {name}{needed}`; `maestro workflow show {name}` tells what each means")
 }
 
 /// What was typed, as the types that are declared.
