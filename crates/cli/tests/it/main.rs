@@ -50,6 +50,7 @@ mod track_file;
 mod trust;
 mod worker;
 mod workflow;
+mod workflow_adr;
 mod workflow_builtin;
 mod workflow_crash;
 mod workflow_sessions;
