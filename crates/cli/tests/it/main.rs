@@ -53,5 +53,7 @@ mod workflow;
 mod workflow_adr;
 mod workflow_builtin;
 mod workflow_crash;
+mod workflow_forms;
+mod workflow_runs;
 mod workflow_sessions;
 mod workspace;
