@@ -161,7 +161,7 @@ fn report(directive: &Json, command: &mut [String], says: Says) -> String {
         says => panic!("{says:?} is no report: {directive}"),
     };
     if let Some(place) = command.iter().position(|word| word == "OUTCOME") {
-        command[place] = outcome.to_owned();
+        outcome.clone_into(&mut command[place]);
     }
     let mut result: Map<String, Json> = Map::new();
     for (name, declared) in directive["result"].as_object().unwrap() {

@@ -71,7 +71,7 @@ impl Script {
     /// What is said to a directive: one word for each who is asked.
     fn words(&mut self, directive: &Directive) -> Vec<Input> {
         if !directive.dispatches.is_empty() {
-            let result = |child: &str| object(json!({"saw": format!("{child} saw land")}));
+            let result = |child: &str| object(&json!({"saw": format!("{child} saw land")}));
             let report = |child: &str, ticket: &Ticket| report(ticket, "ok", result(child));
             return directive.dispatches.iter().map(|one| report(&one.child, &one.ticket)).collect();
         }
@@ -93,7 +93,7 @@ impl Script {
             "look-back" => ("well", json!({"words": "It was a good voyage."})),
             _ => ("ok", json!({})),
         };
-        vec![report(ticket, outcome, object(result))]
+        vec![report(ticket, outcome, object(&result))]
     }
 
     /// Whether a command of which nobody knows was executed, by what it left behind.
@@ -125,7 +125,7 @@ fn reply(step: &str) -> &'static str {
     }
 }
 
-fn object(value: Json) -> Map<String, Json> {
+fn object(value: &Json) -> Map<String, Json> {
     value.as_object().unwrap().clone()
 }
 
@@ -167,7 +167,7 @@ async fn go_on(
 ) -> Result<Option<Over>, Ended> {
     let id = match process.find(workspace).await {
         Some(id) => id,
-        None => process.start(pinned(), workspace, object(json!({"ship": "Argo"}))).await?,
+        None => process.start(pinned(), workspace, object(&json!({"ship": "Argo"}))).await?,
     };
     while let Some(input) = said.first() {
         process.write(id, input.clone()).await?;

@@ -18,11 +18,11 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
     written_are_declared(workflow, reader);
     let uses = scope::uses(workflow);
     let mut names = Names { workflow, graph: Graph::of(workflow), declared: BTreeMap::new(), written: BTreeMap::new() };
-    let mut unknown: BTreeMap<&Reference, (Place, usize, Locals<'_>)> = BTreeMap::new();
+    let mut unknown: BTreeMap<&Reference, (Place, usize, &Use<'_>)> = BTreeMap::new();
     let mut unwritten = BTreeSet::new();
     for used in &uses {
         if !names.is_declared(used) {
-            let first = || (place(used, reader), 0, used.locals);
+            let first = || (place(used, reader), 0, used);
             unknown.entry(used.reference).or_insert_with(first).1 += 1;
         } else if let Some(step) = used.step.filter(|step| !names.is_written_before(*step, used))
             && unwritten.insert((used.reference, step))
@@ -32,10 +32,12 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
             reader.find(FindingCode::E09, place(used, reader), message, help);
         }
     }
-    for (reference, (place, times, locals)) in unknown {
+    for (reference, (place, times, first)) in unknown {
         let also = if times > 1 { format!(" (used {times} times)") } else { String::new() };
         let message = format!("`{reference}` is never declared{also}");
-        reader.find(FindingCode::E09, place, message, suggestion(workflow, reference, locals));
+        // What is read at a step was found out by one before it.
+        let before = &workflow.steps[..first.step.unwrap_or(workflow.steps.len())];
+        reader.find(FindingCode::E09, place, message, suggestion(workflow, reference, first.locals, before));
     }
 }
 
@@ -64,7 +66,7 @@ fn written_are_declared(workflow: &Workflow, reader: &mut Reader<'_>) {
     for step in &workflow.steps {
         let Work::Set(values) = &step.work else { continue };
         for (name, place, _) in values.iter().filter(|(name, ..)| workflow.variable(name).is_none()) {
-            let help = suggestion(workflow, &Reference::Named(name.clone(), None), Locals::None);
+            let help = suggestion(workflow, &Reference::Named(name.clone(), None), Locals::None, &workflow.steps);
             reader.find(FindingCode::E09, *place, format!("`{name}` is no variable"), help);
         }
     }
@@ -131,7 +133,7 @@ fn may_write(step: &Step, name: &Name) -> bool {
 }
 
 /// What the author probably meant, or how the name could come to be.
-fn suggestion(workflow: &Workflow, reference: &Reference, locals: Locals<'_>) -> String {
+fn suggestion(workflow: &Workflow, reference: &Reference, locals: Locals<'_>, before: &[Step]) -> String {
     if let Some(close) = closest(workflow, reference, locals) {
         return format!("did you mean `{close}`?");
     }
@@ -139,7 +141,7 @@ fn suggestion(workflow: &Workflow, reference: &Reference, locals: Locals<'_>) ->
         Reference::Param(name) => format!("declare it: `params: {{{name}: {{type: string}}}}`"),
         Reference::Result(step, field) => format!("declare `{field}` in the `result` of an agent step `{step}`"),
         Reference::Named(name, Some(field)) => format!("declare `{name}` as an object with a field `{field}`"),
-        Reference::Named(name, None) => match finder(workflow, name) {
+        Reference::Named(name, None) => match finder(before, name) {
             Some(step) => format!("add `store: {name}` to step `{}`, or declare it under `params`", step.id),
             None => {
                 format!("declare `{name}` under `params` or `variables`, or `store` it at the step that finds it out")
@@ -173,12 +175,12 @@ fn closest(workflow: &Workflow, reference: &Reference, locals: Locals<'_>) -> Op
 }
 
 /// The step that seems to find a value out without keeping it: its id shares a word with the name.
-fn finder<'w>(workflow: &'w Workflow, name: &Name) -> Option<&'w Step> {
+fn finder<'w>(steps: &'w [Step], name: &Name) -> Option<&'w Step> {
     let words = |text: &str| text.split(['-', '_']).map(str::to_owned).collect::<Vec<_>>();
     let wanted = words(name.as_str());
     let related =
         |step: &&Step| step.store.is_none() && words(step.id.as_str()).iter().any(|word| wanted.contains(word));
-    let mut asking = workflow.steps.iter().filter(related).filter(|step| matches!(step.work, Work::Question(_)));
-    let mut running = workflow.steps.iter().filter(related).filter(|step| matches!(step.work, Work::Command { .. }));
+    let mut asking = steps.iter().filter(related).filter(|step| matches!(step.work, Work::Question(_)));
+    let mut running = steps.iter().filter(related).filter(|step| matches!(step.work, Work::Command { .. }));
     asking.next().or_else(|| running.next())
 }

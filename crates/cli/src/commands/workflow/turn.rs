@@ -23,7 +23,11 @@ pub(super) fn tool(args: &FormArgs, world: &World) -> Result<Tool, CommandError>
     let env = |name: &str| std::env::var(name).ok();
     let tool = tools(world)?.detect(args.tool.as_deref(), &env).map_err(|error| {
         let path = world.short(&own_tools(world));
-        CommandError::invalid(error.to_string()).hint(format!("{path} may describe tools of your own"))
+        let meant = match &error.close {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => format!("one of {}", error.known.join(", ")),
+        };
+        CommandError::invalid(error.to_string()).hint(meant).hint(format!("{path} may describe tools of your own"))
     })?;
     match args.format.as_deref() {
         None => Ok(tool),

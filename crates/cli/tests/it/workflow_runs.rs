@@ -1,0 +1,339 @@
+//! `maestro workflow start|next|report|answer|runs|log|pause|resume|cancel|run`: a run as agents and people follow it.
+
+use insta::assert_snapshot;
+use serde_json::Value as Json;
+
+use crate::sandbox::{Output, Sandbox};
+
+pub(crate) const BREW: &str = "\
+name: brew
+description: Make tea for somebody. Use when somebody is thirsty.
+params:
+  who: {type: string, required: true, description: Who gets it}
+variables:
+  kind: {type: string, default: \"\"}
+steps:
+- {id: look, type: command, title: Look what there is, command: cat teas.txt, effect: read, store: teas, next: {fail: none}}
+- {id: choose, type: question, title: Choose, prompt: \"{teas}: which for {who}?\", options: [green, black], default: green, store: kind}
+- id: steep
+  type: agent
+  title: Steep the tea
+  description: Make {kind} tea.
+  actions: [Boil water., Pour it over the leaves.]
+  forbidden: [Use a microwave]
+  result: {minutes: {type: int, description: How long it steeped}}
+  outcome_from:
+    - {when: result.minutes > 10, outcome: bitter}
+    - {else: ok}
+  max_visits: 3
+  next: {ok: serve, bitter: steep, exhausted: spilt}
+- {id: serve, type: output, title: Serve, template: served, next: done}
+- {id: done, type: end, message: \"{who} has tea.\"}
+- {id: spilt, type: end, status: blocked, message: It was bitter three times.}
+- {id: none, type: end, status: failure, message: There is no tea.}
+templates:
+  served: \"Here is {kind} tea, {who}.\"
+outputs: {kind: \"{kind}\", minutes: \"{steps.steep.result.minutes}\"}
+";
+
+/// A project with tea, and a workflow that may look at it.
+pub(crate) fn kitchen() -> Sandbox {
+    let sandbox = Sandbox::new().with_variable("PATH", "/usr/bin:/bin");
+    sandbox.write(".claude/skills/brew/workflow.yaml", BREW);
+    sandbox.write("teas.txt", "green and black\n");
+    let trusted = sandbox.maestro("trust brew --yes");
+    assert_eq!(trusted.code, 0, "{trusted}");
+    sandbox
+}
+
+/// What a run waits for.
+pub(crate) fn directive(sandbox: &Sandbox, run: &str) -> Json {
+    serde_json::from_str(&sandbox.maestro_with(&["workflow", "next", run, "--format", "json"]).stdout()).unwrap()
+}
+
+pub(crate) fn ticket(sandbox: &Sandbox, run: &str) -> String {
+    directive(sandbox, run)["ticket"].as_str().expect("it waits for nobody").to_owned()
+}
+
+/// The run that was begun last.
+pub(crate) fn last_run(sandbox: &Sandbox) -> String {
+    let runs = sandbox.maestro("workflow runs --all --json").json();
+    runs.as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+/// A run that waits for the tea to be steeped.
+pub(crate) fn steeping(sandbox: &Sandbox) -> String {
+    sandbox.maestro("workflow start brew --param who=Ada");
+    let run = last_run(sandbox);
+    let answered = sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &ticket(sandbox, &run), "black"]);
+    assert_eq!(answered.code, 0, "{answered}");
+    run
+}
+
+/// Reports with a result on standard input.
+pub(crate) fn report(sandbox: &Sandbox, run: &str, ticket: &str, result: &str) -> Output {
+    sandbox.maestro_told(&[], &["workflow", "report", run, "--ticket", ticket, "--result-file", "-"], result)
+}
+
+#[test]
+fn a_run_is_started_answered_reported_and_complete() {
+    let sandbox = kitchen();
+    assert_snapshot!(sandbox.maestro("workflow start brew --param who=Ada"), @"
+    $ maestro workflow start brew --param who=Ada
+    STEP 2/7: Choose
+
+    ASK THE USER:
+      green and black: which for Ada?
+      1. green
+      2. black
+      (usually: green)
+
+    NEXT: run this, ANSWER being what the user said
+      maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] ANSWER
+    ");
+    let run = last_run(&sandbox);
+    let choice = ticket(&sandbox, &run);
+    assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &choice, "black"]), @"
+    $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] black
+    STEP 3/7: Steep the tea
+      Make black tea.
+
+    VISIT 1 of 3
+
+    DO:
+      Boil water.
+      Pour it over the leaves.
+
+    FORBIDDEN:
+      Use a microwave
+
+    RESULT (JSON on standard input of the command below):
+      minutes (int): How long it steeped
+
+    NEXT: run
+      maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
+    ");
+    let first = ticket(&sandbox, &run);
+    assert_snapshot!(report(&sandbox, &run, &first, "{\"minutes\": 30}"), @"
+    $ maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
+    STEP 3/7: Steep the tea
+      Make black tea.
+
+    VISIT 2 of 3
+
+    DO:
+      Boil water.
+      Pour it over the leaves.
+
+    FORBIDDEN:
+      Use a microwave
+
+    RESULT (JSON on standard input of the command below):
+      minutes (int): How long it steeped
+
+    NEXT: run
+      maestro workflow report [RUN-1] --ticket steep#2.[NONCE] --result-file -
+    ");
+    let second = ticket(&sandbox, &run);
+    assert_ne!(first, second);
+    assert_snapshot!(report(&sandbox, &run, &second, "{\"minutes\": 4}"), @"
+    $ maestro workflow report [RUN-1] --ticket steep#2.[NONCE] --result-file -
+    SHOW THE USER:
+      Here is black tea, Ada.
+
+    WORKFLOW COMPLETE: success
+      Ada has tea.
+
+    OUTPUTS:
+      kind: black
+      minutes: 4
+    ");
+    assert_snapshot!(sandbox.maestro_with(&["workflow", "next", &run]), @"
+    $ maestro workflow next [RUN-1]
+    WORKFLOW COMPLETE: success
+      Ada has tea.
+
+    OUTPUTS:
+      kind: black
+      minutes: 4
+    ");
+}
+
+#[test]
+fn runs_are_listed_paused_resumed_and_cancelled() {
+    let sandbox = kitchen();
+    assert_snapshot!(sandbox.maestro("workflow runs"), @"
+    $ maestro workflow runs
+    There are no runs here. `maestro workflow start NAME` begins one.
+    ");
+    let (first, second) = (steeping(&sandbox), steeping(&sandbox));
+    assert_snapshot!(sandbox.maestro_with(&["workflow", "pause", &first]), @"
+    $ maestro workflow pause [RUN-1]
+    PAUSED: run [RUN-1] does not go on until somebody says so
+
+    NEXT: nothing; when the user wants it to go on, run
+      maestro workflow resume [RUN-1]
+    ");
+    assert_eq!(sandbox.maestro_with(&["workflow", "pause", &first]).code, 0, "what is so already is fine");
+    let steep = ticket(&sandbox, &second);
+    assert_snapshot!(report(&sandbox, &first, "steep#1.000000", "{\"minutes\": 4}"), @"
+    $ maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
+    PAUSED: run [RUN-1] does not go on until somebody says so
+
+    NEXT: nothing; when the user wants it to go on, run
+      maestro workflow resume [RUN-1]
+    --- stderr
+    error: the run is paused; resume it first
+    hint: nothing was changed
+    --- exit 1
+    ");
+    assert_snapshot!(sandbox.maestro_with(&["workflow", "cancel", &second]), @"
+    $ maestro workflow cancel [RUN-2]
+    WORKFLOW COMPLETE: cancelled
+    ");
+    assert_snapshot!(report(&sandbox, &second, &steep, "{\"minutes\": 4}"), @"
+    $ maestro workflow report [RUN-2] --ticket steep#1.[NONCE] --result-file -
+    WORKFLOW COMPLETE: cancelled
+    --- stderr
+    error: the run is over
+    hint: nothing was changed
+    --- exit 1
+    ");
+    assert_snapshot!(sandbox.maestro("workflow runs"), @"
+    $ maestro workflow runs
+    [RUN-1]  paused               brew                 at steep
+    [RUN-2]  cancelled            brew                 at steep
+    2 runs
+    ");
+    assert_snapshot!(sandbox.maestro("workflow runs --status cancelled"), @"
+    $ maestro workflow runs --status cancelled
+    [RUN-2]  cancelled            brew                 at steep
+    1 run
+    ");
+    assert_snapshot!(sandbox.maestro("workflow runs --status asleep"), @"
+    $ maestro workflow runs --status asleep
+    --- stderr
+    error: status: must be one of running, paused, completed, failed, cancelled
+    --- exit 1
+    ");
+    assert_snapshot!(sandbox.maestro_with(&["workflow", "resume", &first]), @"
+    $ maestro workflow resume [RUN-1]
+    STEP 3/7: Steep the tea
+      Make black tea.
+
+    VISIT 1 of 3
+
+    DO:
+      Boil water.
+      Pour it over the leaves.
+
+    FORBIDDEN:
+      Use a microwave
+
+    RESULT (JSON on standard input of the command below):
+      minutes (int): How long it steeped
+
+    NEXT: run
+      maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
+    ");
+}
+
+#[test]
+fn everything_that_happened_is_in_the_log() {
+    let sandbox = kitchen();
+    let run = steeping(&sandbox);
+    let log = sandbox.maestro_with(&["workflow", "log", &run, "--json"]).json();
+    let kinds: Vec<&str> = log.as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_snapshot!(kinds.join("\n"), @"
+    run:began
+    run:entered
+    run:waiting
+    run:progressed
+    run:heard
+    run:set
+    run:resulted
+    run:executed
+    run:left
+    run:entered
+    run:waiting
+    run:heard
+    run:set
+    run:left
+    run:entered
+    run:waiting
+    ");
+    let printed = sandbox.maestro_with(&["workflow", "log", &run]).stdout();
+    assert_eq!(printed.lines().count(), kinds.len());
+    let answered = printed.lines().find(|line| line.contains(" set ") && line.contains("black")).unwrap();
+    let (time, _) = answered.split_once("  ").unwrap();
+    assert!(time.starts_with("20") && time.ends_with('Z'), "{answered}");
+}
+
+#[test]
+fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_needed() {
+    let sandbox = kitchen();
+    assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada --yes"), @"
+    $ maestro workflow run brew --param who=Ada --yes
+    # Step 3/7: Steep the tea
+
+    Make green tea.
+
+    ## Visit 1 of 3
+
+    ## Do
+
+    - Boil water.
+    - Pour it over the leaves.
+
+    ## Forbidden
+
+    - Use a microwave
+
+    ## Result (JSON on standard input of the command below)
+
+    | field | type | meaning |
+    |---|---|---|
+    | minutes | int | How long it steeped |
+
+    ## Next: run
+
+    ```sh
+    maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
+    ```
+    ");
+    assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada"), @"
+    $ maestro workflow run brew --param who=Ada
+    # Step 2/7: Choose
+
+    ## Ask the user
+
+    green and black: which for Ada?
+
+    1. green
+    2. black
+
+    (usually: green)
+
+    ## Next: run this, ANSWER being what the user said
+
+    ```sh
+    maestro workflow answer [RUN-2] --ticket choose#1.[NONCE] ANSWER
+    ```
+    ");
+    std::fs::remove_file(sandbox.path("teas.txt")).unwrap();
+    assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada --yes"), @"
+    $ maestro workflow run brew --param who=Ada --yes
+    [failed] look: it exited with 1: cat: teas.txt: No such file or directory
+    # Workflow complete: failure
+
+    There is no tea.
+
+    ## Outputs
+
+    | name | value |
+    |---|---|
+    | kind |  |
+    | minutes |  |
+    --- exit 1
+    ");
+}
