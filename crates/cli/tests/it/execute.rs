@@ -99,7 +99,7 @@ fn exited(code: i32, output: &str) -> Finish {
 }
 
 /// Waits until something is so; the machine may be slow.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(30), "it never came to be so: {what}");
@@ -115,7 +115,7 @@ fn number_in(path: &Path) -> u32 {
 }
 
 /// Whether a process is there, and not only waited for.
-fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
