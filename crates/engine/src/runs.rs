@@ -13,8 +13,8 @@ use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
 use maestro_core::workflow::run::{Definition, Input, Refusal, Run, Seen, Status, Ticket, deadline, decide, evolve};
 use maestro_core::workflow::told::{self, Handed, News, Now, Told};
 use maestro_store::{
-    AdvanceRun, Driver, Executing, Once, OverdueRuns, PinnedBy, RunAbout, RunById, RunRecord, StartRun, Store,
-    StoreError,
+    AdvanceRun, Driver, EndedParts, Executing, Once, OverdueRuns, PinnedBy, RunAbout, RunById, RunRecord, StartRun,
+    Store, StoreError, What,
 };
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
@@ -154,10 +154,15 @@ impl Runs {
         let (hash, definitions) = (hash(&pinned.definitions), pinned.definitions.clone());
         let change = StartRun { id, about, hash, definitions, events: events.clone(), run, deadline };
         let record = self.store.write_once(change, once).await?;
-        // The same request again is answered with the run it began the first time.
-        let news = if record.id == id { told::news(&definition, &record.run, &events) } else { Vec::new() };
-        let view = view(record, definition, news);
-        self.tell_parent(&view, now).await?;
+        let view = if record.id == id {
+            let news = told::news(&definition, &record.run, &events);
+            view(record, definition, news)
+        } else {
+            // The same request again is answered with the run it began the first time, whatever its files say by now.
+            let definition = self.definition(&record).await?;
+            view(record, definition, Vec::new())
+        };
+        self.tell_parent(&view.record, now).await?;
         Ok(view)
     }
 
@@ -166,21 +171,60 @@ impl Runs {
         let record = self.store.read(RunById(id)).await?;
         let definition = self.definition(&record).await?;
         match deadline(&definition, &record.run) {
-            Some(at) if at <= now => Box::pin(self.submit(id, Input::Elapsed { now }, Hand::Nobody)).await,
+            Some(at) if at <= now => {
+                match Box::pin(self.submit(id, Input::Elapsed { now }, Hand::Nobody)).await {
+                    // Somebody ended or paused it in between.
+                    Err(RunError::Refused { view, .. }) => Ok(*view),
+                    elapsed => elapsed,
+                }
+            }
             _ => {
-                let view = view(record, definition, Vec::new());
                 // Whoever wrote the end may have died before the parent heard of it.
-                self.tell_parent(&view, now).await?;
-                Ok(view)
+                self.tell_parent(&record, now).await?;
+                self.caught_up(view(record, definition, Vec::new()), now).await
             }
         }
     }
 
+    /// The run after it heard of all its sub-agents' runs that are over. It hears nothing while it is paused, and whoever
+    /// would have told it may have died.
+    async fn caught_up(&self, view: View, now: i64) -> Result<View, RunError> {
+        let Now::Directive { directive } = &view.told.now else { return Ok(view) };
+        if directive.dispatches.iter().all(|dispatch| dispatch.workflow.is_none()) {
+            return Ok(view);
+        }
+        let mut unheard = self.store.read(EndedParts { of: view.record.id }).await?;
+        unheard
+            .retain(|part| part.about.parent.as_ref().is_some_and(|(_, ticket)| child_of(directive, ticket).is_some()));
+        if unheard.is_empty() {
+            return Ok(view);
+        }
+        for part in &unheard {
+            self.tell_parent(part, now).await?;
+        }
+        let record = self.store.read(RunById(view.record.id)).await?;
+        Ok(self::view(record, view.definition, view.told.news))
+    }
+
     /// What follows from an input. Somebody else may come first: then it is looked at again.
     pub async fn submit(&self, id: RunId, input: Input, hand: Hand) -> Result<View, RunError> {
-        let now = time_of(&input);
+        self.submit_at(id, None, input, hand).await
+    }
+
+    /// The same, unless the run is not at the revision that whoever says this knows.
+    pub async fn submit_at(
+        &self,
+        id: RunId,
+        expected: Option<i64>,
+        input: Input,
+        hand: Hand,
+    ) -> Result<View, RunError> {
         for _ in 0..TRIES {
             let record = self.store.read(RunById(id)).await?;
+            if let Some(expected) = expected.filter(|expected| *expected != record.revision) {
+                let (id, current) = (id.to_string(), record.revision);
+                return Err(StoreError::Changed { what: What::Run, id, expected, current }.into());
+            }
             let definition = self.definition(&record).await?;
             if let Some(view) = hand.is_repeated(&record, &definition, &input) {
                 return Ok(view);
@@ -216,24 +260,26 @@ impl Runs {
             };
             let news = told::news(&definition, &advanced.run, &events);
             let mut view = view(advanced, definition, news);
-            if let Some(handed) = handed(&before, &view, &input) {
+            if let Some(handed) = handed(&view, &input) {
                 view.told.now = Now::Handed(handed);
             }
-            self.tell_parent(&view, now).await?;
-            return Ok(view);
+            let now = time_of(&input).unwrap_or(view.record.updated_at);
+            self.tell_parent(&view.record, now).await?;
+            return if input == Input::Resume { self.caught_up(view, now).await } else { Ok(view) };
         }
         Err(StoreError::Busy.into())
     }
 
-    /// Looks at every run whose time may have run out.
+    /// Looks at every run whose time may have run out. One that cannot be understood is in nobody else's way.
     pub async fn elapse(&self, now: i64) -> Result<(), RunError> {
+        let mut failed = Ok(());
         for id in self.store.read(OverdueRuns { now }).await? {
             match self.submit(id, Input::Elapsed { now }, Hand::Nobody).await {
                 Ok(_) | Err(RunError::Refused { .. }) => {}
-                Err(error) => return Err(error),
+                Err(error) => failed = Err(error),
             }
         }
-        Ok(())
+        failed
     }
 
     /// What a run was started with.
@@ -258,11 +304,11 @@ impl Runs {
     }
 
     /// Reports the end of a sub-agent's run to the run that it is a part of. Said twice, it is heard once.
-    async fn tell_parent(&self, view: &View, now: i64) -> Result<(), RunError> {
-        let (Some((parent, ticket)), true) = (&view.record.about.parent, view.record.run.is_over()) else {
+    async fn tell_parent(&self, record: &RunRecord, now: i64) -> Result<(), RunError> {
+        let (Some((parent, ticket)), true) = (&record.about.parent, record.run.is_over()) else {
             return Ok(());
         };
-        let (outcome, result) = match &view.record.run.status {
+        let (outcome, result) = match &record.run.status {
             Status::Ended(ending) if ending.status == EndStatus::Success => (Outcome::OK, ending.outputs.clone()),
             _ => (Outcome::FAIL, Map::new()),
         };
@@ -351,11 +397,11 @@ fn view(record: RunRecord, definition: Arc<Definition>, news: Vec<News>) -> View
 }
 
 /// What a sub-agent is told whose report was heard.
-fn handed(before: &Run, view: &View, input: &Input) -> Option<Handed> {
+fn handed(view: &View, input: &Input) -> Option<Handed> {
     let Input::Report { ticket, outcome, .. } = input else { return None };
     let outcome = outcome.clone().unwrap_or(Outcome::OK);
     let context = Context { run: &view.told.run, program: PROGRAM };
-    told::handed(before, &view.record.run, ticket, outcome, context)
+    told::handed(&view.record.run, ticket, outcome, context)
 }
 
 fn child_of<'d>(directive: &'d Directive, ticket: &Ticket) -> Option<&'d DispatchInfo> {
@@ -370,7 +416,8 @@ fn repeated(run: &Run, input: &Input) -> bool {
     )
 }
 
-fn time_of(input: &Input) -> i64 {
+/// When something happened, if it says so.
+fn time_of(input: &Input) -> Option<i64> {
     match input {
         Input::Start { now, .. }
         | Input::Report { now, .. }
@@ -379,8 +426,8 @@ fn time_of(input: &Input) -> i64 {
         | Input::Finished { now, .. }
         | Input::Lost { now, .. }
         | Input::Consent { now, .. }
-        | Input::Elapsed { now } => *now,
-        Input::Pause | Input::Resume | Input::Cancel => 0,
+        | Input::Elapsed { now } => Some(*now),
+        Input::Pause | Input::Resume | Input::Cancel => None,
     }
 }
 

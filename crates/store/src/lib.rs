@@ -48,8 +48,8 @@ pub use projects::{CreateProject, DeleteProject, ProjectById, Projects, UpdatePr
 pub use queues::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep, QueueStepped};
 pub use reports::{Report, Reported, Who};
 pub use runs::{
-    AdvanceRun, Driver, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState, Runs,
-    StartRun, UndrivenRuns,
+    AdvanceRun, Driver, EndedParts, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState,
+    Runs, StartRun, UndrivenRuns,
 };
 pub use sessions::{
     AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,

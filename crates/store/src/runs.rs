@@ -431,6 +431,27 @@ impl Read for UndrivenRuns {
     }
 }
 
+/// The runs of a run's sub-agents that are over.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedParts {
+    /// The run that they are parts of.
+    pub of: RunId,
+}
+
+impl Read for EndedParts {
+    type Output = Vec<RunRecord>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunRecord>, StoreError> {
+        let sql = format!("{SELECT} WHERE parent_run = $1 AND ended_at IS NOT NULL ORDER BY ord");
+        let mut rows = db.rows(&sql, &[(&self.of.to_string()).into()])?;
+        let read = |row: &mut Row| {
+            row.int()?;
+            record(row)
+        };
+        rows.iter_mut().map(read).collect()
+    }
+}
+
 /// What happened to a run, oldest first.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLog {

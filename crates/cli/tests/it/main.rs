@@ -31,6 +31,7 @@ mod rights;
 mod roles;
 mod seeds;
 mod served;
+mod served_runs;
 mod server;
 mod server_skills;
 mod server_token;

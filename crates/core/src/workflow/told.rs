@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::definition::Work;
 use super::directive::{Context, Directive, Finished, directive, finished};
 use super::name::{Name, Outcome, StepId};
-use super::run::{Child, Definition, Run, RunEvent, Status, Ticket, Wait};
+use super::run::{Definition, Run, RunEvent, Status, Ticket, Wait};
 
 /// What somebody is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,22 +151,15 @@ pub fn now(definition: &Definition, run: &Run, context: Context<'_>) -> Now {
     Now::Busy { title: step.map(|step| step.title.clone()).unwrap_or_default(), step: id }
 }
 
-/// What a sub-agent is told whose report was heard, if the ticket was a sub-agent's. `before` is the run it was heard in.
-pub fn handed(before: &Run, after: &Run, ticket: &Ticket, outcome: Outcome, context: Context<'_>) -> Option<Handed> {
-    let children = waited_for(before)?;
-    let own = children.iter().enumerate();
-    let (_, child) = own.clone().find(|(index, child)| before.child_ticket(*index, child).as_ref() == Some(ticket))?;
-    let same = before.position().map(|position| (&position.step, position.visit));
-    let still = after.position().map(|position| (&position.step, position.visit)) == same;
-    let open = if still { waited_for(after).unwrap_or_default() } else { &[] };
-    let open = open.iter().filter(|child| child.outcome.is_none()).map(|child| child.name.clone()).collect();
+/// What a sub-agent is told whose report was heard, now or before, if the ticket is a sub-agent's.
+pub fn handed(run: &Run, ticket: &Ticket, outcome: Outcome, context: Context<'_>) -> Option<Handed> {
+    let (child, visit) = ticket.sub_agent()?;
+    let position = run.position().filter(|position| format!("{}#{}", position.step, position.visit) == visit);
+    let children = match position.map(|position| &position.wait) {
+        Some(Wait::Children(children)) => children.as_slice(),
+        _ => &[],
+    };
+    let open = children.iter().filter(|child| child.outcome.is_none()).map(|child| child.name.clone()).collect();
     let parent = [context.program, "workflow", "next", context.run].map(str::to_owned).to_vec();
-    Some(Handed { child: child.name.clone(), outcome, open, parent })
-}
-
-fn waited_for(run: &Run) -> Option<&[Child]> {
-    match run.position().map(|position| &position.wait) {
-        Some(Wait::Children(children)) => Some(children),
-        _ => None,
-    }
+    Some(Handed { child: child.to_owned(), outcome, open, parent })
 }

@@ -159,6 +159,7 @@ async fn start(
     if let Some(parent) = &value.parent {
         let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
         let view = app.runs.start_child(run, &Ticket::quoted(parent.ticket.as_str()), now).await.map_err(refused)?;
+        let view = app.driven(view).await.map_err(refused)?;
         return Ok((StatusCode::CREATED, Json(RunJson::from(view))).into_response());
     }
     let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;

@@ -96,6 +96,12 @@ impl Watcher {
         }
     }
 
+    /// The next event, which must come without anybody doing anything.
+    pub(crate) async fn soon(&mut self) -> Json {
+        let event = tokio::time::timeout(std::time::Duration::from_secs(20), self.event());
+        event.await.unwrap_or_else(|_| panic!("nothing happened")).unwrap()
+    }
+
     /// The kinds of the next events.
     pub(crate) async fn kinds(&mut self, count: usize) -> Vec<String> {
         let mut kinds = Vec::new();

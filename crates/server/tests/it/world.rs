@@ -1,13 +1,17 @@
 //! A server of its own for each test: always over a SQLite file, and over a PostgreSQL schema where a server is given.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, header};
-use maestro_server::{Access, App, Options, router};
+use maestro_core::Settings;
+use maestro_core::settings::Places;
+use maestro_server::{Access, App, Options, Shelf, Shelves, router};
+use maestro_skills::{Catalogue, Root};
 use maestro_store::{Clock, Place, Store};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -34,7 +38,14 @@ impl Api {
 
     pub(crate) fn sqlite_for(access: Access) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        Self::at(Place::File(directory.path().join("maestro.db")), access, Some(directory))
+        Self::at(Place::File(directory.path().join("maestro.db")), access, Some(directory), nowhere())
+    }
+
+    /// One that finds its skills in a folder.
+    pub(crate) fn with_skills(folder: &Path) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::File(directory.path().join("maestro.db"));
+        Self::at(place, Access::Local, Some(directory), shelf_at(folder.to_owned()))
     }
 
     /// Nothing where no server is given; the test says so and passes.
@@ -50,12 +61,12 @@ impl Api {
             admin.batch_execute(&format!("CREATE SCHEMA {schema}")).unwrap();
             let mark = if server.contains('?') { '&' } else { '?' };
             let place = Place::Postgres(format!("{server}{mark}options=-c%20search_path%3D{schema}"));
-            Self::at(place, Access::Local, None)
+            Self::at(place, Access::Local, None, nowhere())
         });
         Some(made.await.unwrap())
     }
 
-    fn at(place: Place, access: Access, directory: Option<TempDir>) -> Self {
+    fn at(place: Place, access: Access, directory: Option<TempDir>, shelves: Shelves) -> Self {
         let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
         let ticking: Clock = {
             let clock = Arc::clone(&clock);
@@ -71,7 +82,7 @@ impl Api {
             hostname: "host".to_owned(),
             clock: ticking,
             retention: i64::MAX,
-            shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
+            shelves,
             workshop: None,
         });
         let router = router(app.clone());
@@ -152,6 +163,26 @@ impl Api {
     pub(crate) async fn session(&self, project: &str, tasks: &[&str]) -> String {
         self.post("/api/sessions", json!({ "projectId": project, "taskIds": tasks })).await.id()
     }
+}
+
+fn nowhere() -> Shelves {
+    Arc::new(|_, _| Err("there are no skills here".to_owned()))
+}
+
+/// The skills of one folder, read anew each time.
+fn shelf_at(folder: PathBuf) -> Shelves {
+    Arc::new(move |_, _| {
+        let places = Places {
+            home: folder.join("home"),
+            data: folder.join("data"),
+            project: folder.clone(),
+            working_dir: folder.clone(),
+        };
+        let settings = Settings::defaults(&places);
+        let roots = [Root::given(folder.clone(), &places)];
+        let catalogue = Catalogue::load(&roots, &places, settings.skills_validation.value, &AtomicUsize::new(0));
+        Ok(Shelf { catalogue: Arc::new(catalogue), settings: Arc::new(settings) })
+    })
 }
 
 /// What came back.

@@ -23,6 +23,12 @@ impl Ticket {
         &self.0
     }
 
+    /// The sub-agent whose it is, and how the tickets of all sub-agents of the same dispatch begin.
+    pub fn sub_agent(&self) -> Option<(&str, &str)> {
+        let (visit, child) = self.0.rsplit_once('.')?.0.split_once('/')?;
+        Some((child, visit))
+    }
+
     pub(super) fn step(step: &StepId, visit: u32, seed: u64, serial: u64) -> Self {
         Self(format!("{step}#{visit}.{}", nonce(seed, serial, 0)))
     }

@@ -7,7 +7,7 @@ use maestro_core::RunId;
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::run::{Answer, Finish, Input, Seen, Ticket};
 use maestro_engine::runs::Hand;
-use maestro_store::{Executing, RunById, StoreError, What};
+use maestro_store::{Executing, RunById};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use utoipa::{OpenApi, ToSchema};
@@ -42,20 +42,16 @@ pub(super) fn routes() -> Router<App> {
 #[openapi(paths(report, answer, started, finished, lost, pause, resume, cancel))]
 pub(super) struct Document;
 
-async fn give(app: &App, id: RunId, input: Input, hand: Hand) -> Result<Response, ApiError> {
-    let view = app.runs.submit(id, input, hand).await.map_err(refused)?;
+async fn give(
+    app: &App,
+    id: RunId,
+    Expected(expected): Expected,
+    input: Input,
+    hand: Hand,
+) -> Result<Response, ApiError> {
+    let view = app.runs.submit_at(id, expected, input, hand).await.map_err(refused)?;
     let view = app.driven(view).await.map_err(refused)?;
     Ok(tagged(view.record.revision, RunJson::from(view)))
-}
-
-/// Refuses when the run is not as the caller knows it.
-async fn unchanged(app: &App, id: RunId, Expected(expected): Expected) -> Result<(), ApiError> {
-    let Some(expected) = expected else { return Ok(()) };
-    let current = app.store.read(RunById(id)).await?.revision;
-    if current == expected {
-        return Ok(());
-    }
-    Err(StoreError::Changed { what: What::Run, id: id.to_string(), expected, current }.into())
 }
 
 fn ticket(text: Option<String>) -> Result<Ticket, ApiError> {
@@ -99,8 +95,7 @@ async fn report(
         seen: value.seen.unwrap_or_default(),
         now: (app.clock)(),
     };
-    unchanged(&app, id, expected).await?;
-    give(&app, id, input, Hand::Nobody).await
+    give(&app, id, expected, input, Hand::Nobody).await
 }
 
 /// What the user said.
@@ -141,8 +136,7 @@ async fn answer(
         _ => return Err(ApiError::invalid("value: an answer is required, or `instead` says why there is none")),
     };
     let input = Input::Answer { ticket: ticket(value.ticket)?, answer, now: (app.clock)() };
-    unchanged(&app, id, expected).await?;
-    give(&app, id, input, Hand::Nobody).await
+    give(&app, id, expected, input, Hand::Nobody).await
 }
 
 /// Who executes what a run orders.
@@ -171,7 +165,8 @@ async fn started(
     let by = required(value.by, "by: who executes it is required")?;
     let seconds = i64::from(value.seconds.unwrap_or(0).min(LONGEST));
     let executing = Executing { by, until: now + seconds * 1000 + GRACE };
-    give(&app, id, Input::Started { ticket: ticket(value.ticket)?, now }, Hand::Executes(executing)).await
+    let input = Input::Started { ticket: ticket(value.ticket)?, now };
+    give(&app, id, Expected(None), input, Hand::Executes(executing)).await
 }
 
 /// How something executed ended.
@@ -194,7 +189,7 @@ async fn finished(
     Sent { value, .. }: Sent<FinishedBody>,
 ) -> Result<Response, ApiError> {
     let input = Input::Finished { ticket: ticket(value.ticket)?, finish: value.finish, now: (app.clock)() };
-    give(&app, id, input, Hand::Nobody).await
+    give(&app, id, Expected(None), input, Hand::Nobody).await
 }
 
 /// Who is gone.
@@ -222,7 +217,8 @@ async fn lost(
         let message = "somebody else executes it by now";
         return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "WRONG_TICKET", message));
     }
-    give(&app, id, Input::Lost { ticket: ticket(value.ticket)?, now: (app.clock)() }, Hand::Nobody).await
+    let input = Input::Lost { ticket: ticket(value.ticket)?, now: (app.clock)() };
+    give(&app, id, Expected(None), input, Hand::Nobody).await
 }
 
 /// Refuses a worker that would stop another session's run.
@@ -248,8 +244,7 @@ macro_rules! steering {
             _: Sent<Nothing>,
         ) -> Result<Response, ApiError> {
             may_steer(&app, &caller, id).await?;
-            unchanged(&app, id, expected).await?;
-            give(&app, id, $input, Hand::Nobody).await
+            give(&app, id, expected, $input, Hand::Nobody).await
         }
     )*};
 }

@@ -1,0 +1,169 @@
+//! Does a server execute what runs order, nothing that nobody allowed, and never twice what must happen once?
+
+use std::fs;
+use std::thread;
+
+use serde_json::{Value as Json, json};
+
+use crate::execute::{is_alive, wait_until};
+use crate::sandbox::Sandbox;
+use crate::served::{Server, request};
+
+/// A project with a workflow of this text, and the programs of this machine.
+fn project(workflow: &str) -> Sandbox {
+    let sandbox = Sandbox::new().with_variable("PATH", &std::env::var("PATH").unwrap());
+    sandbox.skill(".claude/skills", "release", "Release what is here. Use when a version is ready.");
+    sandbox.write(".claude/skills/release/workflow.yaml", workflow);
+    sandbox
+}
+
+fn trust(sandbox: &Sandbox) {
+    let allowed = sandbox.maestro("trust release --yes");
+    assert_eq!(allowed.code, 0, "{allowed}");
+}
+
+fn begin(sandbox: &Sandbox) -> Json {
+    json!({ "workflow": "release", "workspace": sandbox.project() })
+}
+
+/// The lines that programs left in a file of the project; none where there is no file.
+fn lines(sandbox: &Sandbox, file: &str) -> Vec<String> {
+    let text = fs::read_to_string(sandbox.path(file)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+const QUICK: &str = r#"
+name: release
+steps:
+  - {id: make, type: command, shell: {script: "echo made >> made; echo hello"}, store: said}
+  - {id: tell, type: agent, description: "It said {said}.", next: {ok: again, fail: end}}
+  - {id: again, type: command, shell: {script: "echo more >> made; exit 3"}, next: {ok: end, fail: end}}
+"#;
+
+#[test]
+fn a_server_executes_what_was_allowed_and_answers_with_what_comes_next() {
+    let sandbox = project(QUICK);
+    trust(&sandbox);
+    let server = sandbox.serve();
+    let begun = server.make("/api/runs", &begin(&sandbox));
+    let directive = &begun["now"]["directive"];
+    assert_eq!(directive["step"]["brief"], json!("It said hello."), "{begun:#}");
+    assert_eq!(begun["driver"], json!("server"));
+    assert_eq!(lines(&sandbox, "made"), ["made"]);
+
+    let report = json!({ "ticket": directive["ticket"] });
+    let path = format!("/api/runs/{}/report", begun["id"].as_str().unwrap());
+    let ended = server.make(&path, &report);
+    assert_eq!((&ended["status"], &ended["now"]["kind"]), (&json!("completed"), &json!("finished")), "{ended:#}");
+    assert_eq!(ended["news"][0]["news"], json!("failed"), "what happened on the way is told: {ended:#}");
+    server.make(&path, &report);
+    assert_eq!(lines(&sandbox, "made"), ["made", "more"], "the same report again executes nothing");
+    assert_eq!(sandbox.maestro("db check").code, 0);
+}
+
+#[test]
+fn what_nobody_allowed_waits_and_goes_on_once_somebody_does() {
+    let sandbox = project(QUICK);
+    let server = sandbox.serve();
+    let begun = server.make("/api/runs", &begin(&sandbox));
+    assert_eq!((&begun["status"], &begun["now"]["kind"]), (&json!("running"), &json!("busy")), "{begun:#}");
+    let path = format!("/api/runs/{}", begun["id"].as_str().unwrap());
+    // The same texts, handed over by somebody who says where they are, are no more allowed than they were.
+    let state = server.get(&format!("{path}/state?pinned=true"));
+    let handed =
+        json!({ "pinned": { "main": "release", "definitions": state["definitions"] }, "workspace": sandbox.project() });
+    let handed = server.make("/api/runs", &handed);
+    assert_eq!(handed["now"]["kind"], json!("busy"), "{handed:#}");
+    assert_eq!(state["executor"], Json::Null);
+    assert!(lines(&sandbox, "made").is_empty(), "nothing was executed");
+    server.make(&format!("/api/runs/{}/cancel", handed["id"].as_str().unwrap()), &json!({}));
+
+    trust(&sandbox);
+    wait_until("the run goes on", || server.get(&path)["waiting"] == json!("agent"));
+    assert_eq!(lines(&sandbox, "made"), ["made"]);
+}
+
+/// A command that says its number, waits for a file, and says that it is done.
+fn slow(effect: &str) -> String {
+    format!(
+        r#"
+name: release
+steps:
+  - id: make
+    type: command
+    effect: {effect}
+    shell: {{script: "echo $$ >> begun; while [ ! -e go ]; do sleep 0.05; done; echo done >> ended"}}
+"#
+    )
+}
+
+/// Begins a run whose command waits, and kills the server in the middle. Returns the run's path and the command's number.
+fn killed_in_the_middle(sandbox: &Sandbox) -> (String, u32) {
+    trust(sandbox);
+    let mut server = sandbox.serve();
+    let (url, body) = (server.url().to_owned(), begin(sandbox));
+    let caller = thread::spawn(move || request(&url, "POST", "/api/runs", None, Some(&body)));
+    wait_until("the command has begun", || lines(sandbox, "begun").len() == 1);
+    let runs = server.get("/api/runs");
+    let path = format!("/api/runs/{}", runs[0]["id"].as_str().unwrap());
+    assert_ne!(server.get(&format!("{path}/state"))["executor"], Json::Null);
+    server.kill();
+    caller.join().unwrap();
+    let command = lines(sandbox, "begun")[0].parse().unwrap();
+    wait_until("the command is gone with the server", || !is_alive(command));
+    (path, command)
+}
+
+fn all_gone(sandbox: &Sandbox) {
+    for command in lines(sandbox, "begun") {
+        let command = command.parse().unwrap();
+        wait_until("nothing is left behind", || !is_alive(command));
+    }
+}
+
+fn completed(server: &Server, path: &str) {
+    wait_until("the run is over", || server.get(path)["status"] == json!("completed"));
+}
+
+#[test]
+fn what_only_reads_is_done_again_after_a_crash() {
+    let sandbox = project(&slow("read"));
+    let (path, _) = killed_in_the_middle(&sandbox);
+    let server = sandbox.serve();
+    wait_until("the command has begun again", || lines(&sandbox, "begun").len() == 2);
+    sandbox.write("go", "");
+    completed(&server, &path);
+    assert_eq!(lines(&sandbox, "ended"), ["done"]);
+    all_gone(&sandbox);
+    assert_eq!(sandbox.maestro("db check").code, 0);
+}
+
+#[test]
+fn what_writes_waits_for_a_persons_word_after_a_crash() {
+    let sandbox = project(&slow("write"));
+    let (path, _) = killed_in_the_middle(&sandbox);
+    sandbox.write("go", "");
+    let server = sandbox.serve();
+    wait_until("a person is asked", || server.get(&path)["waiting"] == json!("consent"));
+    assert_eq!((lines(&sandbox, "begun").len(), lines(&sandbox, "ended").len()), (1, 0), "nothing ran twice unasked");
+    let asked = server.get(&path);
+    let answer = json!({ "ticket": asked["now"]["directive"]["ticket"], "value": "again" });
+    server.make(&format!("{path}/answer"), &answer);
+    completed(&server, &path);
+    server.make(&format!("{path}/answer"), &answer);
+    assert_eq!((lines(&sandbox, "begun").len(), lines(&sandbox, "ended").len()), (2, 1));
+    all_gone(&sandbox);
+}
+
+#[test]
+fn a_command_that_takes_long_is_told_of_as_busy_and_found_done_later() {
+    let sandbox = project(&slow("write"));
+    trust(&sandbox);
+    let server = sandbox.serve();
+    let begun = server.make("/api/runs", &begin(&sandbox));
+    assert_eq!(begun["now"]["kind"], json!("busy"), "{begun:#}");
+    sandbox.write("go", "");
+    completed(&server, &format!("/api/runs/{}", begun["id"].as_str().unwrap()));
+    assert_eq!((lines(&sandbox, "begun").len(), lines(&sandbox, "ended").len()), (1, 1));
+    all_gone(&sandbox);
+}
