@@ -54,6 +54,7 @@ mod workflow_adr;
 mod workflow_builtin;
 mod workflow_crash;
 mod workflow_forms;
+mod workflow_refused;
 mod workflow_runs;
 mod workflow_sessions;
 mod workspace;
