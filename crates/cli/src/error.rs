@@ -87,7 +87,7 @@ pub(crate) struct CommandError {
     causes: Vec<String>,
     hints: Vec<String>,
     /// What the server added for programs.
-    told: Option<Json>,
+    told: Option<Box<Json>>,
 }
 
 impl CommandError {
@@ -186,7 +186,7 @@ impl CommandError {
 
     /// Adds what the server says for programs.
     pub(crate) fn with_details(mut self, details: &Json) -> Self {
-        self.told = Some(details.clone()).filter(|details| !details.is_null());
+        self.told = Some(details).filter(|details| !details.is_null()).cloned().map(Box::new);
         self
     }
 

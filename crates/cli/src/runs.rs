@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use maestro_core::RunId;
-use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::{Finish, Run, Seen, Ticket};
 use maestro_core::workflow::told::{News, Now, Told};
 use maestro_engine::changes;
@@ -88,6 +88,12 @@ pub(crate) fn path(id: &str, what: &str) -> Result<String, CommandError> {
     };
     let id: RunId = id.parse().map_err(wrong)?;
     Ok(if what.is_empty() { format!("/api/runs/{id}") } else { format!("/api/runs/{id}/{what}") })
+}
+
+/// A run with what it was started with.
+pub(crate) fn state(client: &Client, id: &str) -> Result<(Run, Pinned), CommandError> {
+    let state: StateReply = client.get(&format!("{}?pinned=true", path(id, "state")?))?;
+    Ok((state.run, Pinned { main: state.workflow, definitions: state.definitions.unwrap_or_default() }))
 }
 
 /// The run after everything was executed that is ordered now.

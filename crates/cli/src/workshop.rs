@@ -17,6 +17,23 @@ use crate::error::CommandError;
 use crate::world::World;
 use crate::{config, packs};
 
+/// What tools of the trade download once for all projects. Without them most checks cannot work; nothing in them is
+/// executed by anybody but those tools.
+const CACHES: [&str; 12] = [
+    ".cargo/registry",
+    ".cargo/git",
+    ".npm",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/yarn",
+    ".cache/pnpm",
+    ".cache/go-build",
+    ".local/share/pnpm",
+    ".gradle/caches",
+    ".m2/repository",
+    "go/pkg",
+];
+
 /// The workshop of this process, with the skills it knows of.
 pub(crate) fn of(world: &World, shelves: &Shelves) -> Result<Workshop, CommandError> {
     let maestro = std::env::current_exe().map_err(|error| {
@@ -28,7 +45,7 @@ pub(crate) fn of(world: &World, shelves: &Shelves) -> Result<Workshop, CommandEr
         own: vec![world.cache.clone(), world.places.data.clone()],
         workspace: PathBuf::new(),
         folders: Vec::new(),
-        extra: Vec::new(),
+        extra: CACHES.iter().map(|cache| world.places.home.join(cache)).filter(|path| path.is_dir()).collect(),
         run: String::new(),
         variables: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

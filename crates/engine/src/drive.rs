@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maestro_core::event::RunId;
+use maestro_core::workflow::definition::Builtin;
 use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
 use maestro_core::workflow::run::{Definition, Effect, Finish, Order, Run, Ticket, pending};
 use maestro_core::workflow::told::News;
@@ -141,7 +142,7 @@ pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<
             Some(Effect::Execute { ticket, order, timeout, delay, .. }) => {
                 known.allow(&standing, &order)?;
                 tokio::time::sleep(Duration::from_secs(delay.into())).await;
-                let limits = Limits::within(timeout);
+                let limits = Limits::within(timeout.or_else(|| usual_time(&order)));
                 let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
                 let claim = desk.started(id, &ticket, workshop.identity.as_str(), seconds).await;
                 if claim.map_err(DriveError::Desk)? == Claim::Denied {
@@ -164,6 +165,11 @@ pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<
             _ => return Ok(news),
         }
     }
+}
+
+/// How many seconds something may take, where that is not the usual time. A project's checks take as long as they take.
+fn usual_time(order: &Order) -> Option<u32> {
+    matches!(order, Order::Builtin { builtin: Builtin::Verify, .. }).then_some(30 * 60)
 }
 
 /// What does not change while a run is driven.

@@ -120,6 +120,8 @@ async fn follow(
         while let Ok(Some(word)) = words.next_line().await {
             said.extend(serde_json::from_str::<Said>(&word));
         }
+        // Whoever watched over it is gone without a word, perhaps by its doing: what stayed in its group ends.
+        kill_group(said);
     };
     tokio::join!(tell, hear, keep_head(stdout, limits.output, kept, cut), keep_tail(stderr, tail));
 }
@@ -132,11 +134,14 @@ async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &Heard
         return;
     }
     let _ = supervisor.kill().await;
-    for said in &heard.said {
-        let Said::Started { pid, .. } = said else { continue };
-        if let Some(group) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+    kill_group(&heard.said);
+}
+
+/// Kills the group of a program that began and of which nobody said how it ended.
+fn kill_group(said: &[Said]) {
+    let Some(Said::Started { pid, .. }) = said.last() else { return };
+    if let Some(group) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 

@@ -84,11 +84,14 @@ pub struct Start {
     pub driver: Driver,
 }
 
+/// Definitions at hand, by the hash of what they are from and their names.
+type Kept = BTreeMap<(String, String), Arc<Definition>>;
+
 /// The runs of a store.
 #[derive(Clone)]
 pub struct Runs {
     store: Store,
-    kept: Arc<Mutex<BTreeMap<(String, String), Arc<Definition>>>>,
+    kept: Arc<Mutex<Kept>>,
 }
 
 impl Runs {

@@ -221,13 +221,12 @@ pub fn config_hash(verify: &[String]) -> String {
 /// Whether anybody must consent before definitions are executed: they would execute something, and it did not come with
 /// the program, word for word.
 pub fn needs_consent(definitions: &BTreeMap<String, PinnedText>) -> bool {
-    let pack = Pack::builtin();
     let is_built_in = |name: &str, text: &str| {
         let files = match name.split_once('/') {
             Some((skill, other)) => vec![format!("{skill}/workflows/{other}.yaml")],
             None => vec![format!("{name}/workflow.yaml"), format!("{name}/skill.yaml")],
         };
-        files.iter().any(|file| pack.file(file) == Some(text.as_bytes()))
+        files.iter().any(|file| Pack::builtin_file(file).is_some_and(|built_in| *built_in == *text.as_bytes()))
     };
     let executes = |name: &str, kept: &PinnedText| own(name, kept).is_none_or(|main| !orders(&main).is_empty());
     let foreign = definitions.iter().any(|(name, kept)| !is_built_in(name, &kept.text) && executes(name, kept));
@@ -311,8 +310,8 @@ mod tests {
     #[test]
     fn what_came_with_the_program_or_executes_nothing_needs_no_consent() {
         let kept = |text: &str| PinnedText { text: text.into(), folder: "/s".into(), resources: BTreeMap::new() };
-        let pack = Pack::builtin();
-        let text = str::from_utf8(pack.file("session-start/workflow.yaml").unwrap()).unwrap();
+        let built_in = Pack::builtin_file("session-start/workflow.yaml").unwrap();
+        let text = str::from_utf8(&built_in).unwrap();
         let name = "session-start".to_owned();
         let changed = text.replacen("maestro", "rm", 1);
         assert!(!needs_consent(&BTreeMap::from([(name.clone(), kept(text))])));

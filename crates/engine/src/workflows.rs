@@ -8,7 +8,7 @@ use maestro_core::suggest;
 use maestro_core::workflow::definition::ResourceSource;
 use maestro_core::workflow::pinned::{MAX_PINNED, Pinned, PinnedText, sources};
 use maestro_core::workflow::{Callee, Definition, Finding, Name, Surroundings, Tool, Workflow, load};
-use maestro_skills::{Catalogue, Contents, Skill, instructions, read_bounded};
+use maestro_skills::{Catalogue, Contents, Entry, Skill, instructions, read_bounded};
 
 use crate::{conventions, instructed};
 
@@ -186,15 +186,16 @@ impl<'c> Workflows<'c> {
                 return Ok(loaded);
             }
         }
-        let skill = self.catalogue.skills.iter().map(|entry| entry.skill()).find(|skill| skill.id.as_str() == name);
-        match skill {
-            Some(skill) => self.load(&of_instructions(&skill)),
-            None => {
-                let known = self.sources.iter().map(|source| source.name.as_str());
-                let close = suggest::closest(name, known).map(str::to_owned);
-                Err(DefinitionError::NotFound { name: name.to_owned(), close })
-            }
+        if let Some(skill) = self.skill(name) {
+            return self.load(&of_instructions(skill));
         }
+        let known = self.sources.iter().map(|source| source.name.as_str());
+        let close = suggest::closest(name, known).map(str::to_owned);
+        Err(DefinitionError::NotFound { name: name.to_owned(), close })
+    }
+
+    fn skill(&self, id: &str) -> Option<&Skill> {
+        self.catalogue.skills.iter().map(Entry::skill).find(|skill| skill.id.as_str() == id)
     }
 
     /// A sound definition with everything it calls.
@@ -267,21 +268,14 @@ impl<'c> Workflows<'c> {
     fn text(&self, source: &Source) -> Result<String, DefinitionError> {
         match source.part {
             Part::Main | Part::Beside => text_at(&self.directory.join(&source.path)),
-            Part::Instructions => {
-                let skills = self.catalogue.skills.iter().map(|entry| entry.skill());
-                let skill = skills.into_iter().find(|skill| skill.id.as_str() == source.name);
-                Ok(skill.map(|skill| instructed::definition(&skill)).unwrap_or_default())
-            }
+            Part::Instructions => Ok(self.skill(&source.name).map(instructed::definition).unwrap_or_default()),
         }
     }
 
     fn instructions(&self, source: &Source) -> Result<String, DefinitionError> {
-        let skills = self.catalogue.skills.iter().map(|entry| entry.skill());
-        let Some(skill) = skills.into_iter().find(|skill| skill.id.as_str() == source.name) else {
-            return Ok(String::new());
-        };
+        let Some(skill) = self.skill(&source.name) else { return Ok(String::new()) };
         let unreadable = |source| DefinitionError::Unreadable { path: skill.path.clone(), source };
-        let Contents { bytes, .. } = instructions(&skill).map_err(unreadable)?;
+        let Contents { bytes, .. } = instructions(skill).map_err(unreadable)?;
         String::from_utf8(bytes).map_err(|_| DefinitionError::NotText(skill.path.clone()))
     }
 

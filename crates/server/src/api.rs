@@ -66,24 +66,25 @@ pub(crate) fn routes() -> Router<App> {
 /// and nobody asks them for it.
 fn derived() -> openapi::OpenApi {
     let mut document = Document::openapi();
-    for part in [
-        health::Document::openapi(),
-        projects::Document::openapi(),
-        tasks::Document::openapi(),
-        sessions::Document::openapi(),
-        steering::Document::openapi(),
-        reports::Document::openapi(),
-        messages::Document::openapi(),
-        queue::Document::openapi(),
-        handoffs::Document::openapi(),
-        events::Document::openapi(),
-        skills::Document::openapi(),
-        prompts::Document::openapi(),
-        workflows::Document::openapi(),
-        runs::Document::openapi(),
-        live::Document::openapi(),
-    ] {
-        document.merge(part);
+    let parts: [fn() -> openapi::OpenApi; 15] = [
+        health::Document::openapi,
+        projects::Document::openapi,
+        tasks::Document::openapi,
+        sessions::Document::openapi,
+        steering::Document::openapi,
+        reports::Document::openapi,
+        messages::Document::openapi,
+        queue::Document::openapi,
+        handoffs::Document::openapi,
+        events::Document::openapi,
+        skills::Document::openapi,
+        prompts::Document::openapi,
+        workflows::Document::openapi,
+        runs::Document::openapi,
+        live::Document::openapi,
+    ];
+    for part in parts {
+        document.merge(part());
     }
     document
 }

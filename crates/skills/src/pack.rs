@@ -4,6 +4,7 @@
 //! swapped onto it. So readers see the old pack or the new one, whole, and what left the pack is gone. This
 //! module only says what to write.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -159,9 +160,9 @@ impl Pack {
         self.files.iter().filter_map(of_skill).collect()
     }
 
-    /// What a file of it holds.
-    pub fn file(&self, path: &str) -> Option<&[u8]> {
-        self.files.iter().find(|file| file.path == Path::new(path)).map(|file| file.bytes.as_slice())
+    /// What a file of the pack that comes with Maestro holds, without taking all of it apart.
+    pub fn builtin_file(path: &str) -> Option<Cow<'static, [u8]>> {
+        Embedded::get(path).map(|file| file.data)
     }
 
     /// The directories of its skills, without looking at the disk.

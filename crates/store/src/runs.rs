@@ -16,7 +16,7 @@ use crate::events::EventRow;
 use crate::query::Query;
 use crate::tx::{Scope, Tx};
 use crate::value::{Param, Row, from_json, to_json};
-use crate::{Listed, Page, events, projects};
+use crate::{Listed, Page, events, projects, tasks};
 
 /// The version of what is kept of a run; a program that keeps it otherwise knows this one too.
 const STATE_VERSION: i64 = 1;
@@ -228,6 +228,10 @@ impl Change for StartRun {
         let about = &self.about;
         if let Some(project) = &about.project {
             projects::by_id(tx, project)?;
+        }
+        // What a run is a part of may have outlived its task; only what begins by itself needs one that is there.
+        if let (Some(task), None) = (&about.task, &about.parent) {
+            tasks::by_id(tx, task)?;
         }
         let parent = about.parent.as_ref().map(|(run, ticket)| (run.to_string(), ticket.as_str()));
         if let Some((run, ticket)) = &parent

@@ -94,7 +94,8 @@ pub(crate) enum WorkflowCommand {
     Step(StepArgs),
     /// Draw a workflow: mermaid, dot, svg
     Graph {
-        /// The workflow's name
+        /// The workflow's name, or the run whose current step is to be seen
+        #[arg(value_name = "NAME|RUN")]
         name: String,
         /// What it is written in: mermaid, dot, svg
         #[arg(long, value_name = "FORMAT", default_value = "mermaid")]

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::Settings;
-use maestro_core::workflow::pinned::Pinned;
 use maestro_engine::trust::{self, Consent, Kind, Trust, TrustError};
-use maestro_engine::workflows::{DefinitionError, Workflows};
+use maestro_engine::workflows::Workflows;
 use serde_json::json;
 
 use crate::args::TrustArgs;
@@ -56,20 +55,8 @@ pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError
     allow(asked, args, &mut trust, world)
 }
 
-/// What is kept of a workflow, with everything it reaches.
-fn pinned(name: &str, workflows: &Workflows<'_>) -> Result<Pinned, CommandError> {
-    workflows.pinned(name).map_err(|error| match &error {
-        DefinitionError::NotFound { .. } | DefinitionError::NoneAt(_) => {
-            CommandError::not_found(error.to_string()).hint("`maestro workflow list` shows every workflow")
-        }
-        DefinitionError::Unsound { path, .. } => CommandError::invalid(error.to_string())
-            .hint(format!("`maestro workflow check {}` shows them", path.display())),
-        _ => CommandError::io(error.to_string(), &error).hint("check the file"),
-    })
-}
-
 fn workflow(name: &str, workflows: &Workflows<'_>, world: &World) -> Result<Asked, CommandError> {
-    let pinned = pinned(name, workflows)?;
+    let pinned = workflows.pinned(name)?;
     let path = workflows.all().iter().find(|source| source.name == pinned.main).map(|source| source.path.clone());
     let path = path.unwrap_or_else(|| PathBuf::from(&pinned.definitions[&pinned.main].folder));
     let shown = shown::workflow(&pinned, &path, world);

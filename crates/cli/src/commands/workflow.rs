@@ -2,6 +2,7 @@
 
 mod check;
 mod convert;
+mod graph;
 mod report;
 mod run;
 mod runs;
@@ -10,16 +11,15 @@ mod start;
 mod step;
 mod turn;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use maestro_core::workflow::draw::{Notation, draw, svg};
+use maestro_core::RunId;
 use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
 use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::json;
 
-use crate::args::{FormArgs, GraphFormat, WorkflowArgs, WorkflowCommand};
+use crate::args::{FormArgs, WorkflowArgs, WorkflowCommand};
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::{clean, count, fit, pad};
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<Reply, CommandEr
         WorkflowCommand::Pause { run } => runs::steer(run, "pause", &FormArgs::default(), world),
         WorkflowCommand::Resume { run, form } => runs::steer(run, "resume", form, world),
         WorkflowCommand::Cancel { run } => runs::steer(run, "cancel", &FormArgs::default(), world),
+        WorkflowCommand::Graph { name, format } if name.parse::<RunId>().is_ok() => graph::of_run(name, *format, world),
         about_definitions => definitions(about_definitions, &args.dirs.dirs, world),
     }
 }
@@ -64,7 +65,7 @@ fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Re
         WorkflowCommand::Check { paths } => check::run(&workflows, paths, world),
         WorkflowCommand::Simulate { name } => simulated(&workflows, name, world),
         WorkflowCommand::Step(args) => step::run(&workflows, args, world),
-        WorkflowCommand::Graph { name, format } => graph(&workflows, name, *format, world),
+        WorkflowCommand::Graph { name, format } => graph::of_workflow(&workflows, name, *format, world),
         _ => list(&workflows, world),
     }
 }
@@ -103,16 +104,6 @@ fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError>
         let _ = writeln!(text, "{name}  {}", fit(&about, room));
     }
     Ok(Reply::text(text))
-}
-
-fn graph(workflows: &Workflows<'_>, name: &str, format: GraphFormat, world: &World) -> Result<Reply, CommandError> {
-    let definition = workflows.definition(name)?;
-    let text = match format {
-        GraphFormat::Mermaid => draw(&definition.main, Notation::Mermaid, None),
-        GraphFormat::Dot => draw(&definition.main, Notation::Dot, None),
-        GraphFormat::Svg => svg(&definition.main, None, &BTreeMap::new()),
-    };
-    if world.json { Reply::json(&json!({ "graph": text })) } else { Ok(Reply::text(text)) }
 }
 
 fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {

@@ -20,7 +20,7 @@ fn a_fresh_install_answers_exactly_as_the_seed_says() {
     let listed = server.get("/api/skills");
     let own = listed.as_array().unwrap().iter().filter(|skill| skill["id"].as_str().unwrap().starts_with("maestro-"));
     assert_eq!(
-        Json::from_iter(own.cloned()),
+        own.cloned().collect::<Json>(),
         json!([
             seed("maestro-cli", "Maestro CLI", cli, "system"),
             seed("maestro-orchestrator", "Maestro Orchestrator", orchestrator, "role"),

@@ -132,3 +132,23 @@ fn a_damaged_file_allows_nothing_and_says_so() {
     assert!(damaged.stderr().contains("is damaged"), "{damaged}");
     assert_eq!(fs::read_to_string(sandbox.path("~/.maestro/trust.json")).unwrap(), "{");
 }
+
+#[test]
+fn checks_are_run_after_both_consents_and_not_before() {
+    let sandbox = Sandbox::new();
+    let workflow = "name: green\ndescription: Run the checks. Use before work is handed over.\nsteps:\n  \
+                    - {id: check, type: command, command: {builtin: verify}}\n";
+    sandbox.write(".claude/skills/green/workflow.yaml", workflow);
+    sandbox.write(".maestro/config.toml", "verify = [\"touch checked\"]\n");
+    let run = || sandbox.maestro_as(&[("PATH", "/usr/bin:/bin")], &["workflow", "run", "green"]);
+    let refused = run();
+    assert_eq!(refused.code, 4, "{refused}");
+    assert_eq!(sandbox.maestro("trust green --yes").code, 0);
+    let red = run();
+    assert!(red.code == 1 && red.to_string().contains("`maestro trust --config` there shows them"), "{red}");
+    assert!(!sandbox.path("checked").exists());
+    assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
+    let green = run();
+    assert_eq!(green.code, 0, "{green}");
+    assert!(sandbox.path("checked").exists());
+}

@@ -170,6 +170,9 @@ pub struct QuestionInfo {
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
+    /// Whether nobody was told anything in this run before.
+    #[serde(default)]
+    pub first: bool,
     /// How many steps were visited at least once.
     pub visited: usize,
     /// How many there are.

@@ -24,7 +24,14 @@ const AGAIN: Duration = Duration::from_millis(20);
 pub(super) fn supervise() -> Result<(), ChildError> {
     let mut socket = socket()?;
     let mut words = BufReader::new(socket.try_clone()?);
-    let Some(spec) = hear::<Spec>(&mut words)? else { return Ok(()) };
+    let spec = match hear::<Spec>(&mut words) {
+        Ok(Some(spec)) => spec,
+        Ok(None) => return Ok(()),
+        Err(error) => {
+            let _ = say(&mut socket, &Said::NotStarted { reason: error.to_string() });
+            return Err(error);
+        }
+    };
     // Whoever was started as the leader of a group cannot lead a session, and need not.
     let _ = setsid();
     let (program, started) = match adopt().and_then(|()| start(&spec)) {

@@ -186,7 +186,40 @@ fn class(pattern: &[char], c: char) -> Option<(bool, usize)> {
 mod tests {
     use std::fs;
 
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// What a name matches by the book: every way a star can be read.
+    fn by_the_book(pattern: &[char], name: &[char]) -> bool {
+        match (pattern, name) {
+            ([], []) => true,
+            (['*', rest @ ..], _) => {
+                by_the_book(rest, name) || name.split_first().is_some_and(|(_, name)| by_the_book(pattern, name))
+            }
+            (['?', pattern @ ..], [_, name @ ..]) => by_the_book(pattern, name),
+            ([a, pattern @ ..], [b, name @ ..]) if a == b => by_the_book(pattern, name),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn stars_are_read_by_the_book(pattern in "[ab*?]{0,8}", name in "[ab]{0,8}") {
+            let chars = |text: &str| text.chars().collect::<Vec<_>>();
+            prop_assert_eq!(matches(&pattern, &name), by_the_book(&chars(&pattern), &chars(&name)));
+        }
+
+        /// As values are put into patterns.
+        #[test]
+        fn what_is_in_brackets_is_itself(name in "[^/\0]{1,12}") {
+            let in_brackets = |c: char| if "*?[".contains(c) { format!("[{c}]") } else { c.to_string() };
+            let pattern: String = name.chars().map(in_brackets).collect();
+            prop_assert!(matches(&pattern, &name));
+            let longer = name + "x";
+            prop_assert!(!matches(&pattern, &longer));
+        }
+    }
 
     #[test]
     fn a_name_matches_as_in_a_shell() {

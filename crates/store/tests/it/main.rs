@@ -19,6 +19,7 @@ mod queues;
 mod races;
 mod rights;
 mod rollup;
+mod runs;
 mod texts;
 mod upkeep;
 mod world;

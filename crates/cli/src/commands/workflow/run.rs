@@ -161,7 +161,7 @@ fn ask(question: &QuestionInfo) -> Result<Given, CommandError> {
         (Some(options), true) => {
             let shown: Vec<String> = options.iter().map(|option| clean_lines(option)).collect();
             let chosen = MultiSelect::new(&prompt, shown).raw_prompt();
-            chosen.map(|chosen| Json::from_iter(chosen.into_iter().map(|one| options[one.index].clone())))
+            chosen.map(|chosen| chosen.into_iter().map(|one| options[one.index].clone()).collect::<Json>())
         }
         (Some(options), false) => {
             let usual = question.default.as_ref().and_then(|usual| options.iter().position(|one| one == usual));

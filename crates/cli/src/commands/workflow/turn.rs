@@ -31,10 +31,10 @@ pub(super) fn tool(args: &FormArgs, world: &World) -> Result<Tool, CommandError>
     })?;
     match args.format.as_deref() {
         None => Ok(tool),
-        Some(word) => Form::parse(word).map(|form| tool.in_form(form)).ok_or_else(|| {
+        Some(named) => Form::parse(named).map(|form| tool.in_form(form)).ok_or_else(|| {
             let words = Form::ALL.map(Form::word);
-            let error = CommandError::invalid(format!("there is no form `{word}`"));
-            match suggest::closest(word, words) {
+            let error = CommandError::invalid(format!("there is no form `{named}`"));
+            match suggest::closest(named, words) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),
                 None => error.hint(format!("one of {}", words.join(", "))),
             }

@@ -9,7 +9,7 @@ use super::{
 use crate::workflow::definition::{
     self, Agent, Dispatch, EndStatus, Gate, Mode, Part, Placed, Step, Task, Work, Workflow,
 };
-use crate::workflow::name::{Name, Outcome};
+use crate::workflow::name::{Name, Outcome, StepId};
 use crate::workflow::run::{
     Asked, Child, Choice, Definition, Effect, Frame, Item, ItemStatus, Position, Run, Scope, Status, Ticket, Wait,
     pending,
@@ -30,7 +30,8 @@ pub struct Context<'c> {
 pub fn directive(definition: &Definition, run: &Run, context: Context<'_>) -> Option<Directive> {
     let effects = pending(definition, run);
     let (frame, position, workflow, step) = run.current(definition)?;
-    let builder = Builder { run, frame, position, workflow, step, context, scope: Scope::new(run, frame, workflow) };
+    let builder =
+        Builder { definition, run, frame, position, workflow, step, context, scope: Scope::new(run, frame, workflow) };
     match effects.first()? {
         Effect::Instruct { ticket, .. } => match &step.work {
             Work::Agent(agent) => Some(builder.agent(agent, ticket)),
@@ -62,6 +63,7 @@ pub fn finished(run: &Run, context: Context<'_>) -> Option<Finished> {
 }
 
 struct Builder<'b> {
+    definition: &'b Definition,
     run: &'b Run,
     frame: &'b Frame,
     position: &'b Position,
@@ -91,12 +93,28 @@ impl Builder<'_> {
             question: None,
             report: Vec::new(),
             progress: Progress {
+                first: self.is_first(),
                 visited: self.frame.visits.len(),
                 total: self.workflow.steps.len(),
                 transitions: self.frame.transitions,
                 limit: self.workflow.max_transitions,
             },
         }
+    }
+
+    /// Whether all steps before this one were the engine's own.
+    fn is_first(&self) -> bool {
+        let silent = |frame: &Frame, id: &StepId| {
+            let active = frame.position.as_ref().is_some_and(|position| position.step == *id);
+            let step = self.definition.workflow(&frame.workflow).and_then(|workflow| workflow.step(id));
+            step.is_some_and(|step| match step.work {
+                Work::Command { .. } | Work::Output { .. } | Work::Conditional { .. } | Work::Set(_) => true,
+                // What was called and has ended may have told somebody.
+                Work::Call(_) => active,
+                _ => active && frame.visits.get(id) == Some(&1),
+            })
+        };
+        self.run.frames.iter().all(|frame| frame.visits.keys().all(|id| silent(frame, id)))
     }
 
     fn info(&self) -> StepInfo {

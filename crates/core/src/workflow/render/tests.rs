@@ -161,3 +161,14 @@ fn a_verdict_of_pass_or_fail_has_a_command_for_each() {
     assert!(after.contains(&format!("<if_fail>{}</if_fail>", command("fail"))), "{page}");
     assert!(after.contains(&format!("<case outcome=\"skip\">{}</case>", command("skip"))), "{page}");
 }
+
+#[test]
+fn the_first_directive_has_the_mandate_whatever_the_engine_did_before() {
+    let text = "name: m\nvariables: {n: {type: int, default: 0}}\nsteps:\n- {id: count, type: set, values: {n: 1}}\n- {id: one, type: agent, next: {ok: two, fail: end, exhausted: end}, max_visits: 2}\n- {id: two, type: agent, next: {ok: one, fail: end}}\n";
+    let mut walk = Walk::through(text, "x");
+    assert!(walk.page(&claude()).contains("<xml_format_mandate>"));
+    walk.report("ok", json!({}));
+    assert!(!walk.page(&claude()).contains("<xml_format_mandate>"));
+    walk.report("ok", json!({}));
+    assert!(!walk.page(&claude()).contains("<xml_format_mandate>"));
+}

@@ -31,7 +31,7 @@ impl Page<'_> {
         ];
         attributes.extend(step.phase.as_deref().map(|phase| ("phase", phase)));
         self.open("step", &attributes);
-        if directive.progress.transitions == 0 && directive.progress.visited <= 1 {
+        if directive.progress.first {
             self.leaf("xml_format_mandate", &[], MANDATE);
         }
         self.news(news);

@@ -194,7 +194,9 @@ impl Page<'_> {
         self.open(name, &[("agent", &agent)]);
         self.leaf("mandatory", &[], &how);
         if let Mode::Roster(entries) = &dispatch.mode {
-            entries.iter().for_each(|entry| self.entry(entry));
+            for entry in entries {
+                self.entry(entry);
+            }
         }
         for (name, text) in &dispatch.with {
             self.leaf("var", &[("name", name.as_str())], &text.text);
