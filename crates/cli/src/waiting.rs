@@ -25,9 +25,9 @@ pub(crate) enum Glance {
 /// Something that waits for a person.
 #[derive(Debug, Serialize)]
 pub(crate) struct Waiting {
-    /// `question` or `blocker`.
+    /// `question`, `blocker` or `run`.
     pub(crate) kind: &'static str,
-    /// The session or task.
+    /// The session, task or run.
     pub(crate) id: String,
     /// What it is called.
     pub(crate) name: String,
@@ -45,12 +45,24 @@ impl Glance {
         let list = |path: &str| client.get::<Vec<Json>>(path).unwrap_or_default();
         let mut waiting: Vec<Waiting> = list("/api/sessions?active=alive").iter().filter_map(question).collect();
         waiting.extend(list("/api/tasks?status=blocked&fields=summary").iter().map(blocker));
+        waiting.extend(list("/api/runs?status=running").iter().filter_map(run));
         let url = match client.target() {
             Target::Server(url) => url.to_owned(),
             Target::Database(_) => return Self::Stored,
         };
         Self::Running { url, waiting }
     }
+}
+
+/// A run whose next word is the user's.
+fn run(run: &Json) -> Option<Waiting> {
+    let wants = match run["waiting"].as_str()? {
+        "user" => "asks",
+        "consent" => "wants to know what became of",
+        _ => return None,
+    };
+    let text = format!("{wants} `{}`", word(&run["step"]));
+    Some(Waiting { kind: "run", id: word(&run["id"]), name: word(&run["workflow"]), text })
 }
 
 fn question(session: &Json) -> Option<Waiting> {
