@@ -173,6 +173,8 @@ async fn start(
         (Some(directory), _) if std::path::Path::new(&directory).is_absolute() => directory,
         (Some(_), _) => return Err(ApiError::field("workspace", "must be an absolute path")),
         (None, Some(id)) => app.store.read(maestro_store::ProjectById(id.clone())).await?.working_dir,
+        // What a caller found itself it also knows where to execute.
+        (None, None) if value.pinned.is_some() || value.workflow.is_none() => String::new(),
         (None, None) => {
             return Err(ApiError::invalid("workspace: the directory to work in is required, or a projectId"));
         }
