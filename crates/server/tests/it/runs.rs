@@ -218,6 +218,7 @@ async fn a_run_goes_from_its_first_directive_to_its_end(api: &Api) {
             "-"
           ],
           "progress": {
+            "first": true,
             "visited": 1,
             "total": 7,
             "transitions": 0,
