@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use maestro_core::event::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::Outcome;
-use maestro_core::workflow::definition::{EndStatus, Work};
+use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::directive::{Context, Directive, DispatchInfo};
 use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
 use maestro_core::workflow::run::{
-    Definition, Input, Refusal, Run, RunEvent, Status, Ticket, deadline, decide, evolve,
+    Definition, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, deadline, decide, evolve,
 };
 use maestro_core::workflow::told::{self, Handed, News, Now, Told};
 use maestro_store::{
@@ -249,16 +249,16 @@ impl Runs {
         ticket: Option<&Ticket>,
     ) -> Result<Vec<News>, RunError> {
         let events = self.store.read(RunTail { id: record.id, limit: TAIL }).await?;
-        let words = |event: &RunEvent| matches!(event, RunEvent::Heard { ticket, .. } if is_said(definition, ticket));
+        let said = said(&events);
         let began = match ticket {
-            Some(own) => events
-                .iter()
-                .rposition(|event| matches!(event, RunEvent::Heard { ticket, .. } if ticket.as_str() == own.as_str())),
-            None => events.iter().rposition(words),
+            Some(own) => {
+                said.iter().rposition(|at| matches!(&events[*at], RunEvent::Heard { ticket, .. } if ticket == own))
+            }
+            None => said.len().checked_sub(1),
         };
-        let after = began.map_or(&events[..], |at| &events[at + 1..]);
-        let end = after.iter().position(words).unwrap_or(after.len());
-        Ok(told::news(definition, &record.run, &after[..end]))
+        let from = began.map_or(0, |index| said[index] + 1);
+        let to = began.and_then(|index| said.get(index + 1).copied()).unwrap_or(events.len());
+        Ok(told::news(definition, &record.run, &events[from..to]))
     }
 
     /// What follows from an input. Somebody else may come first: then it is looked at again.
@@ -476,12 +476,18 @@ fn ticket_of(input: &Input) -> Option<&Ticket> {
     }
 }
 
-/// Whether a ticket is one that an agent or the user answers, and not what is executed.
-fn is_said(definition: &Definition, ticket: &Ticket) -> bool {
-    let step = ticket.as_str().split('#').next().unwrap_or_default();
-    let workflows = std::iter::once(&definition.main).chain(definition.callees.values());
-    let mut steps = workflows.flat_map(|workflow| &workflow.steps);
-    !steps.any(|known| known.id.as_str() == step && matches!(known.work, Work::Command { .. }))
+/// Where an agent or the user was heard, and not the end of what is executed.
+fn said(events: &[RunEvent]) -> Vec<usize> {
+    let (mut found, mut executing) = (Vec::new(), false);
+    for (at, event) in events.iter().enumerate() {
+        match event {
+            RunEvent::Progressed { progress: Progress::Started } => executing = true,
+            RunEvent::Waiting { .. } => executing = false,
+            RunEvent::Heard { .. } if !executing => found.push(at),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether somebody asks for what is so already.
