@@ -126,7 +126,10 @@ fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
 
 fn usage(name: &str, workflow: &Workflow) -> String {
     let needed = workflow.params.iter().filter(|param| param.required && param.default.is_none());
-    let needed: String = needed.map(|param| format!(" --param {}=…", param.name)).collect();
+    let needed = needed.fold(String::new(), |mut text, param| {
+        let _ = write!(text, " --param {}=…", param.name);
+        text
+    });
     format!("`maestro workflow start {name}{needed}`; `maestro workflow show {name}` tells what each means")
 }
 

@@ -105,7 +105,8 @@ impl<'d> Walk<'d> {
         let derived = !agent.outcome_from.is_empty();
         // Where the outcome follows from the result it need not be said, and `ok` only says that there is one.
         let said = outcome.unwrap_or(Outcome::OK);
-        if !agent.outcomes.contains(&said) && !(derived && said == Outcome::OK) {
+        let possible = agent.outcomes.contains(&said) || (derived && said == Outcome::OK);
+        if !possible {
             return Err(Refusal::Outcome(agent.outcomes.clone()));
         }
         // Who did not do it need not say what came of it.

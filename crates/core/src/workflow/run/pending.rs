@@ -1,5 +1,7 @@
 //! What must somebody else do now, and who?
 
+use std::fmt::Write as _;
+
 use super::question::{ACCEPT, choices, meaning, validation};
 use super::{Asked, Child, Definition, Order, Progress, Run, Scope, Status, Ticket, Verdict, Wait, arguments, judge};
 use crate::workflow::definition::{Options, Session, Step, Work};
@@ -181,11 +183,11 @@ pub fn pending(definition: &Definition, run: &Run) -> Vec<Effect> {
 fn decision(step: &Step, verdict: &Verdict, reasons: Option<&Vec<String>>, options: &[&str]) -> String {
     let mut text = format!("`{}` has failed {} times, which is as often as it may:\n", step.title, verdict.round - 1);
     for reason in reasons.into_iter().flatten() {
-        text.push_str(&format!("- {reason}\n"));
+        let _ = writeln!(text, "- {reason}");
     }
     text.push_str("What now?");
     for option in options {
-        text.push_str(&format!("\n{option}: {}", meaning(option)));
+        let _ = write!(text, "\n{option}: {}", meaning(option));
     }
     if !options.contains(&ACCEPT) && !verdict.checks.is_empty() {
         text.push_str("\nA check that is red can be accepted by nobody.");
