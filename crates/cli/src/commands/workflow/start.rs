@@ -126,8 +126,11 @@ fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
 
 fn usage(name: &str, workflow: &Workflow) -> String {
     let needed = workflow.params.iter().filter(|param| param.required && param.default.is_none());
-    let needed: String = needed.map(|param| format!(" --param {}=…", param.name)).collect();
-    format!("`maestro workflow start {name}{needed}`; `maestro workflow show {name}` tells what each means")
+    let command = needed.fold(format!("maestro workflow start {name}"), |mut command, param| {
+        let _ = write!(command, " --param {}=…", param.name);
+        command
+    });
+    format!("`{command}`; `maestro workflow show {name}` tells what each means")
 }
 
 /// What was typed, as the types that are declared.
