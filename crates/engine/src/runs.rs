@@ -121,8 +121,8 @@ impl Runs {
             Now::Directive { directive } => child_of(directive, ticket),
             _ => None,
         };
+        let Some(dispatch) = dispatch else { return self.ended_child(parent, ticket, now).await };
         let no_child = || RunError::NotAChild(ticket.clone());
-        let dispatch = dispatch.ok_or_else(no_child)?;
         let name = dispatch.workflow.as_deref().ok_or_else(no_child)?;
         let kept = self.store.read(PinnedBy(view.record.hash.clone())).await?;
         let whole = Pinned { main: view.record.about.workflow.clone(), definitions: kept };
@@ -132,6 +132,16 @@ impl Runs {
         let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         let place = Place { workspace: text("workspace"), tool: text("tool") };
         self.begin(&pinned, about, dispatch.with.clone(), place, now, None).await
+    }
+
+    /// The run of a sub-agent that its parent has heard of, for one that begins again because it got no answer.
+    async fn ended_child(&self, parent: RunId, ticket: &Ticket, now: i64) -> Result<View, RunError> {
+        let parts = self.store.read(EndedParts { of: parent }).await?;
+        let is_own = |part: &RunRecord| part.about.parent.as_ref().is_some_and(|(_, own)| own == ticket);
+        match parts.into_iter().find(is_own) {
+            Some(own) => self.get(own.id, now).await,
+            None => Err(RunError::NotAChild(ticket.clone())),
+        }
     }
 
     async fn begin(
