@@ -7,8 +7,8 @@ use maestro_core::workflow::Outcome;
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::{Input, Seen, Ticket, decide, evolve};
 use maestro_core::workflow::told::Now;
-use maestro_engine::runs::{Runs, Start, View};
-use maestro_store::{AdvanceRun, Driver, Store};
+use maestro_engine::runs::{RunError, Runs, Start, View};
+use maestro_store::{AdvanceRun, Driver, RunById, Store};
 use serde_json::{Map, Value as Json, json};
 
 use super::mortal::{clock, now};
@@ -79,33 +79,40 @@ async fn end(store: &Store, child: &View) {
     store.write(change).await.unwrap();
 }
 
-impl Orphan {
-    /// What the parent handed back, once it is over.
-    async fn heard(&self) -> Option<Json> {
-        match self.runs.get(self.parent, now()).await.unwrap().told.now {
-            Now::Finished { message, .. } => Some(serde_json::from_str(&message.unwrap()).unwrap()),
-            _ => None,
-        }
+/// What a parent that is over handed back.
+fn heard(view: View) -> Json {
+    match view.told.now {
+        Now::Finished { message, .. } => serde_json::from_str(&message.unwrap()).unwrap(),
+        now => panic!("the parent has not heard of it: {now:?}"),
     }
 }
 
-#[test]
-fn a_parent_hears_of_its_child_when_anybody_looks_at_the_child_again() {
+/// Does something with an orphan's runs, and returns what its parent handed back as it is kept afterwards.
+fn after(look: impl AsyncFnOnce(&Orphan)) -> Json {
     let place = Place::new();
-    let file = |name: &str| maestro_store::Place::File(place.path(name));
     runtime().block_on(async {
-        let store = Store::open(file("looked-at.db"), &clock()).unwrap();
+        let store = Store::open(maestro_store::Place::File(place.path("maestro.db")), &clock()).unwrap();
         let orphan = orphan(&store).await;
-        assert_eq!(orphan.heard().await, None);
-        orphan.runs.get(orphan.child, now()).await.unwrap();
-        assert_eq!(orphan.heard().await, Some(json!([{"found": "land"}])));
+        assert!(!store.read(RunById(orphan.parent)).await.unwrap().run.is_over());
+        look(&orphan).await;
+        assert!(store.read(RunById(orphan.parent)).await.unwrap().run.is_over());
+        heard(orphan.runs.get(orphan.parent, now()).await.unwrap())
+    })
+}
+
+#[test]
+fn a_parent_hears_of_its_child_whoever_looks_at_which_of_them() {
+    let land = json!([{"found": "land"}]);
+    let child = after(async |orphan| drop(orphan.runs.get(orphan.child, now()).await.unwrap()));
+    assert_eq!(child, land);
+    let parent = after(async |orphan| drop(orphan.runs.get(orphan.parent, now()).await.unwrap()));
+    assert_eq!(parent, land);
+    // The sub-agent that got no answer begins again as it was told, and that is the same run.
+    let again = after(async |orphan| {
+        let again = orphan.runs.start_child(orphan.parent, &orphan.ticket, now()).await;
+        assert_eq!(again.unwrap().record.id, orphan.child);
+        let forged = orphan.runs.start_child(orphan.parent, &Ticket::quoted("hand-on#1/1.aaaaaa"), now()).await;
+        assert!(matches!(forged, Err(RunError::NotAChild(_))));
     });
-    runtime().block_on(async {
-        let store = Store::open(file("started.db"), &clock()).unwrap();
-        let orphan = orphan(&store).await;
-        // The parent is told again to start the child, which is the same run.
-        let again = orphan.runs.start_child(orphan.parent, &orphan.ticket, now()).await.unwrap();
-        assert_eq!(again.record.id, orphan.child);
-        assert_eq!(orphan.heard().await, Some(json!([{"found": "land"}])));
-    });
+    assert_eq!(again, land);
 }
