@@ -168,6 +168,12 @@ impl CommandError {
         self
     }
 
+    /// Adds reasons, one line each.
+    pub(crate) fn because_also(mut self, reasons: &[String]) -> Self {
+        self.causes.extend_from_slice(reasons);
+        self
+    }
+
     /// Adds what lies beneath, with everything beneath that.
     pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
         let mut next = Some(cause);

@@ -103,9 +103,9 @@ pub(crate) fn driven(client: &Client, reply: RunReply, world: &World) -> Result<
     }
     let id: RunId = reply.id.parse().map_err(|_| CommandError::server("the server names a run that cannot be one"))?;
     let workshop = workshop::of(world, &shelves::once(world))?;
-    let news = client.wait(drive(&Counter { client }, id, &workshop)).map_err(refused)?;
-    let after = get(client, &reply.id)?;
-    Ok(RunReply { news: reply.news.into_iter().chain(news).chain(after.news).collect(), ..after })
+    client.wait(drive(&Counter { client }, id, &workshop)).map_err(refused)?;
+    // What happened since somebody last said something is told with it, all of it.
+    get(client, &reply.id)
 }
 
 fn refused(error: DriveError<CommandError>) -> CommandError {

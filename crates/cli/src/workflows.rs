@@ -17,8 +17,9 @@ impl From<DefinitionError> for CommandError {
             DefinitionError::NoneAt(_) => {
                 Self::not_found(message).hint("name a YAML file, or a skill folder with `workflow.yaml`")
             }
-            DefinitionError::Unsound { path, .. } => {
-                Self::invalid(message).hint(format!("`maestro workflow check {}` shows them", path.display()))
+            DefinitionError::Unsound { path, findings, .. } => {
+                let check = format!("`maestro workflow check {}` shows them in place", path.display());
+                Self::invalid(message).because_also(findings).hint(check)
             }
             DefinitionError::Unreadable { source, .. } => Self::io(message, source).hint("check the file"),
             DefinitionError::NotText(_) => Self::invalid(message).hint("save it as UTF-8"),

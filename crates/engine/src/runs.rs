@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use maestro_core::event::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::Outcome;
-use maestro_core::workflow::definition::EndStatus;
+use maestro_core::workflow::definition::{EndStatus, Work};
 use maestro_core::workflow::directive::{Context, Directive, DispatchInfo};
 use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
-use maestro_core::workflow::run::{Definition, Input, Refusal, Run, Seen, Status, Ticket, deadline, decide, evolve};
+use maestro_core::workflow::run::{
+    Definition, Input, Refusal, Run, RunEvent, Status, Ticket, deadline, decide, evolve,
+};
 use maestro_core::workflow::told::{self, Handed, News, Now, Told};
 use maestro_store::{
-    AdvanceRun, Driver, EndedParts, Executing, Once, OverdueRuns, PinnedBy, RunAbout, RunById, RunRecord, StartRun,
-    Store, StoreError, What,
+    AdvanceRun, Driver, EndedParts, Executing, Once, OverdueRuns, PinnedBy, RunAbout, RunById, RunRecord, RunTail,
+    StartRun, Store, StoreError, What,
 };
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
@@ -22,6 +24,8 @@ use uuid::Uuid;
 
 /// How often somebody else may come first before it is given up.
 const TRIES: usize = 200;
+/// How far back is looked for what somebody missed.
+const TAIL: i64 = 1000;
 /// How many definitions are kept at hand.
 const KEPT: usize = 64;
 /// The program in the commands that agents are told.
@@ -41,6 +45,16 @@ pub enum RunError {
     /// The run cannot begin like that.
     #[error("{0}")]
     CannotStart(Refusal),
+    /// What a sub-agent was given does not fit the workflow it walks through; it counts as failed.
+    #[error("{refusal}: what sub-agent {ticket} was given does not fit, so it counts as failed; its parent goes on")]
+    Unfit {
+        /// The sub-agent's.
+        ticket: Ticket,
+        /// The run it is a part of.
+        parent: RunId,
+        /// Why.
+        refusal: Refusal,
+    },
     /// The ticket is no sub-agent's that walks through a workflow.
     #[error("`{0}` is not the ticket of a sub-agent that walks through a workflow")]
     NotAChild(Ticket),
@@ -131,7 +145,15 @@ impl Runs {
             RunAbout { workflow: name.to_owned(), parent: Some((parent, ticket.clone())), ..view.record.about.clone() };
         let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         let place = Place { workspace: text("workspace"), tool: text("tool") };
-        self.begin(&pinned, about, dispatch.with.clone(), place, now, None).await
+        match self.begin(&pinned, about, dispatch.with.clone(), place, now, None).await {
+            // Nobody could ever begin it, so its parent must not wait for it.
+            Err(RunError::CannotStart(refusal)) => {
+                let failed = Input::Walked { ticket: ticket.clone(), outcome: Outcome::FAIL, result: Map::new(), now };
+                self.submit(parent, failed, Hand::Nobody).await?;
+                Err(RunError::Unfit { ticket: ticket.clone(), parent, refusal })
+            }
+            begun => begun,
+        }
     }
 
     /// The run of a sub-agent that its parent has heard of, for one that begins again because it got no answer.
@@ -216,6 +238,35 @@ impl Runs {
         Ok(self::view(record, view.definition, view.told.news))
     }
 
+    /// Where a run stands, with what happened since somebody last said something: whoever asks may have missed it.
+    pub async fn recall(&self, id: RunId, now: i64) -> Result<View, RunError> {
+        let mut view = self.get(id, now).await?;
+        let mut news = self.since(&view.record, &view.definition, None).await?;
+        news.append(&mut view.told.news);
+        view.told.news = news;
+        Ok(view)
+    }
+
+    /// What happened after a ticket's words were heard, until the next words; without one, after the last words.
+    async fn since(
+        &self,
+        record: &RunRecord,
+        definition: &Definition,
+        ticket: Option<&Ticket>,
+    ) -> Result<Vec<News>, RunError> {
+        let events = self.store.read(RunTail { id: record.id, limit: TAIL }).await?;
+        let words = |event: &RunEvent| matches!(event, RunEvent::Heard { ticket, .. } if is_said(definition, ticket));
+        let began = match ticket {
+            Some(own) => events
+                .iter()
+                .rposition(|event| matches!(event, RunEvent::Heard { ticket, .. } if ticket.as_str() == own.as_str())),
+            None => events.iter().rposition(words),
+        };
+        let after = began.map_or(&events[..], |at| &events[at + 1..]);
+        let end = after.iter().position(words).unwrap_or(after.len());
+        Ok(told::news(definition, &record.run, &after[..end]))
+    }
+
     /// What follows from an input. Somebody else may come first: then it is looked at again.
     pub async fn submit(&self, id: RunId, input: Input, hand: Hand) -> Result<View, RunError> {
         self.submit_at(id, None, input, hand).await
@@ -268,7 +319,11 @@ impl Runs {
                     Err(error) => return Err(error.into()),
                 }
             };
-            let news = told::news(&definition, &advanced.run, &events);
+            let news = match (ticket_of(&input), events.is_empty()) {
+                // The same words again are answered as they were the first time.
+                (Some(ticket), true) => self.since(&advanced, &definition, Some(ticket)).await?,
+                _ => told::news(&definition, &advanced.run, &events),
+            };
             let mut view = view(advanced, definition, news);
             if let Some(handed) = handed(&view, &input) {
                 view.told.now = Now::Handed(handed);
@@ -322,14 +377,7 @@ impl Runs {
             Status::Ended(ending) if ending.status == EndStatus::Success => (Outcome::OK, ending.outputs.clone()),
             _ => (Outcome::FAIL, Map::new()),
         };
-        let report = |outcome: Outcome, result| Input::Report {
-            ticket: ticket.clone(),
-            outcome: Some(outcome),
-            set: Map::new(),
-            result,
-            seen: Seen::default(),
-            now,
-        };
+        let report = |outcome: Outcome, result| Input::Walked { ticket: ticket.clone(), outcome, result, now };
         let told = Box::pin(self.submit(*parent, report(outcome.clone(), result), Hand::Nobody)).await;
         match told {
             // What it hands back does not fit: its parent must not wait for ever.
@@ -418,6 +466,22 @@ fn child_of<'d>(directive: &'d Directive, ticket: &Ticket) -> Option<&'d Dispatc
     directive.dispatches.iter().find(|dispatch| dispatch.ticket == *ticket)
 }
 
+/// The ticket of what an agent or the user says.
+fn ticket_of(input: &Input) -> Option<&Ticket> {
+    match input {
+        Input::Report { ticket, .. } | Input::Answer { ticket, .. } => Some(ticket),
+        _ => None,
+    }
+}
+
+/// Whether a ticket is one that an agent or the user answers, and not what is executed.
+fn is_said(definition: &Definition, ticket: &Ticket) -> bool {
+    let step = ticket.as_str().split('#').next().unwrap_or_default();
+    let workflows = std::iter::once(&definition.main).chain(definition.callees.values());
+    let mut steps = workflows.flat_map(|workflow| &workflow.steps);
+    !steps.any(|known| known.id.as_str() == step && matches!(known.work, Work::Command { .. }))
+}
+
 /// Whether somebody asks for what is so already.
 fn repeated(run: &Run, input: &Input) -> bool {
     matches!(
@@ -431,6 +495,7 @@ fn time_of(input: &Input) -> Option<i64> {
     match input {
         Input::Start { now, .. }
         | Input::Report { now, .. }
+        | Input::Walked { now, .. }
         | Input::Answer { now, .. }
         | Input::Started { now, .. }
         | Input::Finished { now, .. }

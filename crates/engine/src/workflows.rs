@@ -41,6 +41,8 @@ pub enum DefinitionError {
         name: String,
         /// Its file.
         path: PathBuf,
+        /// What was found, one line each.
+        findings: Vec<String>,
     },
     /// A file of it cannot be read.
     #[error("`{}` cannot be read", path.display())]
@@ -205,6 +207,7 @@ impl<'c> Workflows<'c> {
         pinned.definition().map_err(|unsound| DefinitionError::Unsound {
             path: path().unwrap_or_else(|| PathBuf::from(&unsound.0)),
             name: unsound.0,
+            findings: Vec::new(),
         })
     }
 
@@ -219,7 +222,9 @@ impl<'c> Workflows<'c> {
             }
             let loaded = self.find(&name)?;
             let Some(workflow) = &loaded.workflow else {
-                return Err(DefinitionError::Unsound { name, path: loaded.source.path });
+                let errors = loaded.findings.iter().filter(|finding| finding.is_error());
+                let findings = errors.map(|finding| format!("{finding}; {}", finding.help)).collect();
+                return Err(DefinitionError::Unsound { name, path: loaded.source.path, findings });
             };
             open.extend(Callee::of(workflow).calls);
             let folder = self.directory.join(&loaded.source.folder).to_string_lossy().into_owned();

@@ -49,7 +49,7 @@ pub use queues::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep, QueueStepp
 pub use reports::{Report, Reported, Who};
 pub use runs::{
     AdvanceRun, Driver, EndedParts, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState,
-    Runs, StartRun, UndrivenRuns,
+    RunTail, Runs, StartRun, UndrivenRuns,
 };
 pub use sessions::{
     AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,

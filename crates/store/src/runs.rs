@@ -452,6 +452,32 @@ impl Read for EndedParts {
     }
 }
 
+/// The last things that happened to a run, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct RunTail {
+    /// Which run.
+    pub id: RunId,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Read for RunTail {
+    type Output = Vec<RunEvent>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunEvent>, StoreError> {
+        let sql = "SELECT type, payload FROM events WHERE run = $1 ORDER BY seq DESC LIMIT $2";
+        let mut rows = db.rows(sql, &[(&self.id.to_string()).into(), self.limit.into()])?;
+        rows.reverse();
+        rows.iter_mut().map(happened).collect()
+    }
+}
+
+fn happened(row: &mut Row) -> Result<RunEvent, StoreError> {
+    let (kind, payload): (String, serde_json::Value) = (row.text()?, row.json()?);
+    let whole = serde_json::json!({ "type": kind, "payload": payload });
+    serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
+}
+
 /// What happened to a run, oldest first.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLog {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::Settings;
+use maestro_core::workflow::tool::Tools;
 use maestro_engine::trust::{self, Consent, Kind, Trust, TrustError};
 use maestro_engine::workflows::Workflows;
 use serde_json::json;
@@ -94,7 +95,7 @@ fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) 
         }
     }
     if !open.is_empty() && !args.yes && (!world.terminals.stdin || !world.terminals.stderr) {
-        let hint = "a person allows it with `maestro trust NAME` in a terminal, or with `--yes`";
+        let hint = "a person allows it with `maestro trust NAME` in a terminal";
         let notes = format!("{} nobody is there to agree; {hint}\n", world.note_paint.error("error:"));
         return Ok(Reply::text(text).with_notes(notes).ending(Exit::Failed));
     }
@@ -116,10 +117,18 @@ fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) 
 /// Agents and what they start can allow nothing.
 fn is_a_person(world: &World) -> Result<(), CommandError> {
     let is_agent = ["MAESTRO_RUN_ID", "MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN", "MAESTRO_TASK_ID"];
-    match is_agent.iter().find(|name| world.variable(name).is_some()) {
-        None => Ok(()),
-        Some(name) => Err(CommandError::forbidden(format!("only a person can allow this, and {name} is set"))
-            .hint("ask the user to type it in a terminal of their own")),
+    let refused = |why: String| {
+        Err(CommandError::forbidden(format!("only a person can allow this, and {why}"))
+            .hint("ask the user to type it in a terminal of their own"))
+    };
+    if let Some(name) = is_agent.iter().find(|name| world.variable(name).is_some()) {
+        return refused(format!("{name} is set"));
+    }
+    // In an agent's shell there is no terminal; a person may have started one from there.
+    let env = |name: &str| std::env::var(name).ok();
+    match Tools::builtin().detect(None, &env) {
+        Ok(tool) if tool.is_known() && !world.terminals.stdin => refused(format!("this is a shell of {}", tool.name)),
+        _ => Ok(()),
     }
 }
 

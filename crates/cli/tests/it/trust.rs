@@ -42,7 +42,7 @@ fn what_would_be_executed_is_shown_in_full_and_allowed_once() {
         step own  {skill_dir}/ship.sh
         executes the file .claude/skills/release/ship.sh, 13 bytes; a change of it needs a new consent
     --- stderr
-    error: nobody is there to agree; a person allows it with `maestro trust NAME` in a terminal, or with `--yes`
+    error: nobody is there to agree; a person allows it with `maestro trust NAME` in a terminal
     --- exit 1
     ");
     assert!(!sandbox.path("~/.maestro/trust.json").exists());

@@ -28,7 +28,7 @@ pub use event::RunEvent;
 pub use evolve::evolve;
 pub(super) use execute::ERROR;
 pub use gate::{Verdict, judge};
-pub use input::{Answer, Choice, Finish, Input, Refusal, Seen};
+pub use input::{Answer, Choice, Finish, Input, Refusal, Seen, Wanted};
 pub(super) use lookup::Scope;
 pub use pending::{Effect, Waiting, pending, waiting};
 pub(super) use question::CONTINUE;
@@ -129,6 +129,9 @@ pub struct Frame {
     pub trees: BTreeMap<Name, String>,
     /// The rounds of each gate.
     pub rounds: BTreeMap<StepId, Rounds>,
+    /// Why each gate last failed; nothing once it let the run through.
+    #[serde(default)]
+    pub refusals: BTreeMap<StepId, Vec<String>>,
     /// Where it is.
     pub position: Option<Position>,
 }

@@ -50,6 +50,11 @@ impl Capability {
         }
     }
 
+    /// Whether a tool without it is told something else that leads to the same.
+    pub fn has_fallback(self) -> bool {
+        matches!(self, Self::Subagents | Self::Parallel | Self::AskUser | Self::Shell)
+    }
+
     /// The one with this word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|capability| capability.word() == word)

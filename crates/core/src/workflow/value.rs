@@ -141,19 +141,18 @@ pub fn admit_fields(fields: &[Field], mut map: Map<String, Json>) -> Result<Map<
     if fields.is_empty() {
         return Ok(map);
     }
-    let mut admitted = Map::new();
+    let (mut admitted, mut faults) = (Map::new(), Vec::new());
     for field in fields {
-        let Some(value) = map.remove(field.name.as_str()) else {
-            return Err(Unfit(format!("`{}` is missing", field.name)));
-        };
-        let value = field.kind.admit(value, field.max_length);
-        let value = value.map_err(|unfit| Unfit(format!("`{}`: {unfit}", field.name)))?;
-        admitted.insert(field.name.to_string(), value);
+        match map.remove(field.name.as_str()).map(|value| field.kind.admit(value, field.max_length)) {
+            Some(Ok(value)) => {
+                admitted.insert(field.name.to_string(), value);
+            }
+            Some(Err(unfit)) => faults.push(format!("`{}`: {unfit}", field.name)),
+            None => faults.push(format!("`{}` is missing", field.name)),
+        }
     }
-    match map.keys().next() {
-        Some(unknown) => Err(Unfit(format!("`{unknown}` is not declared"))),
-        None => Ok(admitted),
-    }
+    faults.extend(map.keys().map(|unknown| format!("`{unknown}` is not declared")));
+    if faults.is_empty() { Ok(admitted) } else { Err(Unfit(faults.join("; "))) }
 }
 
 /// A path that cannot leave the workspace by its spelling; where links lead is for whoever opens it.

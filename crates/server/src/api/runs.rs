@@ -3,6 +3,8 @@
 mod inputs;
 mod wire;
 
+use std::path::PathBuf;
+
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -171,14 +173,16 @@ async fn start(
         (Some(directory), _) if std::path::Path::new(&directory).is_absolute() => directory,
         (Some(_), _) => return Err(ApiError::field("workspace", "must be an absolute path")),
         (None, Some(id)) => app.store.read(maestro_store::ProjectById(id.clone())).await?.working_dir,
-        (None, None) => String::new(),
+        (None, None) => {
+            return Err(ApiError::invalid("workspace: the directory to work in is required, or a projectId"));
+        }
     };
     let pinned = match (value.pinned, value.workflow) {
         (Some(pinned), _) if pinned.size() > MAX_PINNED => {
             return Err(ApiError::field("pinned", format!("has more than {MAX_PINNED} bytes")));
         }
         (Some(pinned), _) => pinned,
-        (None, Some(name)) => found(&app, value.project_id.as_deref(), name).await?,
+        (None, Some(name)) => found(&app, PathBuf::from(&workspace), name).await?,
         (None, None) => return Err(ApiError::invalid("workflow: the name of a workflow is required")),
     };
     let session: Option<SessionId> = actor.session().cloned();
@@ -197,10 +201,9 @@ async fn start(
     Ok((StatusCode::CREATED, Json(RunJson::from(view))).into_response())
 }
 
-/// The workflow of a name, as the server finds it.
-async fn found(app: &App, project: Option<&str>, name: String) -> Result<Pinned, ApiError> {
-    let shelf = skills::shelf(app, project, Freshness::Kept).await?;
-    let directory = skills::directory(app, project).await?.unwrap_or_default();
+/// The workflow of a name, as the server finds it in the directory that the run works in.
+async fn found(app: &App, directory: PathBuf, name: String) -> Result<Pinned, ApiError> {
+    let shelf = skills::look(app, Some(directory.clone()), Freshness::Kept).await?;
     let looked = tokio::task::spawn_blocking(move || Workflows::of(&shelf.catalogue, &directory).pinned(&name));
     let looked = looked.await.map_err(|error| ApiError::internal(error.to_string()))?;
     looked.map_err(|error| unfound(&error))
@@ -229,12 +232,12 @@ pub(super) fn refused(error: RunError) -> ApiError {
     match error {
         RunError::Refused { refusal, view } => {
             let (status, code) = match refusal {
-                Refusal::Ticket(_) | Refusal::NotAwaited(_) => (StatusCode::CONFLICT, "WRONG_TICKET"),
+                Refusal::Ticket(_) | Refusal::NotAwaited(..) => (StatusCode::CONFLICT, "WRONG_TICKET"),
                 Refusal::Over => (StatusCode::CONFLICT, "RUN_OVER"),
                 Refusal::Paused | Refusal::NotPaused | Refusal::NotStarted | Refusal::AlreadyStarted => {
                     (StatusCode::CONFLICT, "RUN_STATE")
                 }
-                Refusal::Outcome(_) | Refusal::Value { .. } | Refusal::Result(_) => {
+                Refusal::Outcome(_) | Refusal::Value { .. } | Refusal::Result(_) | Refusal::Walks(_) => {
                     (StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT")
                 }
                 Refusal::OtherDefinition => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
@@ -243,6 +246,10 @@ pub(super) fn refused(error: RunError) -> ApiError {
             ApiError::new(status, code, message).with(json!({ "run": run }))
         }
         RunError::CannotStart(_) => ApiError::invalid(message),
+        RunError::Unfit { parent, .. } => {
+            let next = format!("{message} with `maestro workflow next {parent}`");
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "UNFIT_REPORT", next)
+        }
         RunError::NotAChild(_) => ApiError::new(StatusCode::CONFLICT, "WRONG_TICKET", message),
         RunError::Unsound(_) => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "BUSINESS_RULE_ERROR", message),
         RunError::Store(error) => error.into(),
@@ -253,7 +260,7 @@ pub(super) fn refused(error: RunError) -> ApiError {
 #[utoipa::path(get, path = "/api/runs/{id}", tag = "runs", params(("id" = RunUuid, Path)),
     responses((status = 200, body = RunJson), Failures))]
 async fn get(State(app): State<App>, OneRun(id): OneRun) -> Result<Response, ApiError> {
-    let view = app.runs.get(id, (app.clock)()).await.map_err(refused)?;
+    let view = app.runs.recall(id, (app.clock)()).await.map_err(refused)?;
     Ok(tagged(view.record.revision, RunJson::from(view)))
 }
 

@@ -108,7 +108,7 @@ pub(super) async fn directory(app: &App, project: Option<&str>) -> Result<Option
     })
 }
 
-async fn look(app: &App, directory: Option<PathBuf>, freshness: Freshness) -> Result<Shelf, ApiError> {
+pub(super) async fn look(app: &App, directory: Option<PathBuf>, freshness: Freshness) -> Result<Shelf, ApiError> {
     let shelves = app.shelves.clone();
     let found = tokio::task::spawn_blocking(move || shelves(directory.as_deref(), freshness)).await;
     found.map_err(|error| ApiError::internal(error.to_string()))?.map_err(ApiError::internal)

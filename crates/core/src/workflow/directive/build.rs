@@ -7,12 +7,12 @@ use super::{
     RoundMode, StepInfo,
 };
 use crate::workflow::definition::{
-    self, Agent, Dispatch, EndStatus, Gate, Mode, Part, Placed, Step, Task, Work, Workflow,
+    self, Agent, Dispatch, EndStatus, Gate, Mode, Part, Placed, Step, Target, Task, Work, Workflow,
 };
 use crate::workflow::name::{Name, Outcome, StepId};
 use crate::workflow::run::{
-    Asked, Child, Choice, Definition, Effect, Frame, Item, ItemStatus, Position, Run, Scope, Status, Ticket, Wait,
-    pending,
+    Asked, Child, Choice, Definition, ERROR, Effect, Frame, Item, ItemStatus, Position, Run, Scope, Status, Ticket,
+    Wait, pending,
 };
 use crate::workflow::template::Template;
 use crate::workflow::value::{Field, MAX_OUTPUT, Type, in_text};
@@ -172,6 +172,7 @@ impl Builder<'_> {
         let data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template)));
         directive.data = data.filter(|(_, value)| written(value)).collect();
         directive.data.extend(self.review_items());
+        directive.data.extend(self.refusal());
         let text = |name: &Name| self.workflow.resources.get(name).map(|known| known.text.clone()).unwrap_or_default();
         let resource = |name: &Name| ResourceText { name: name.clone(), content: text(name) };
         directive.resources = agent.resources.iter().map(|(name, _)| resource(name)).collect();
@@ -209,6 +210,35 @@ impl Builder<'_> {
         (!shown.is_empty()).then(|| ("items".to_owned(), Json::Array(shown)))
     }
 
+    /// Why the gate failed that sent the run here: its reasons, and what the red checks said. It stays as long as it is so,
+    /// whoever asks and however often.
+    fn refusal(&self) -> Option<(String, Json)> {
+        let here = Target::Step(self.step.id.clone());
+        let mends = |gate: &Gate| {
+            let review = gate.review.as_ref().map(|(name, _)| name);
+            self.step.work.review().is_some_and(|part| part.part == Part::Fix && Some(&part.review) == review)
+        };
+        let mut gates = self.workflow.steps.iter().filter_map(|step| match &step.work {
+            Work::Gate(gate) => Some((step, gate)),
+            _ => None,
+        });
+        let (step, gate) = gates.find(|(step, gate)| {
+            let sent = step.route(&Outcome::FAIL) == Some(&here) || mends(gate);
+            sent && self.frame.refusals.contains_key(&step.id)
+        })?;
+        let reasons = self.frame.refusals.get(&step.id)?;
+        let said = gate.checks.iter().filter_map(|check| {
+            let error = self.frame.results.get(&check.step)?.get(ERROR)?.as_str().filter(|error| !error.is_empty())?;
+            Some((check.step.to_string(), json!(error)))
+        });
+        let checks: Map<String, Json> = said.collect();
+        let mut told = Map::from_iter([("reasons".to_owned(), json!(reasons))]);
+        if !checks.is_empty() {
+            told.insert("checks".to_owned(), Json::Object(checks));
+        }
+        Some(("gate".to_owned(), Json::Object(told)))
+    }
+
     /// The fields of a result as they are declared, with those a review asks for.
     fn schema(&self, fields: &[Field]) -> Map<String, Json> {
         let mut schema: Map<String, Json> =
@@ -244,6 +274,7 @@ impl Builder<'_> {
         let own = self.run.ticket()?;
         let mut directive = self.plain(&own);
         directive.outcomes = vec![Outcome::OK, Outcome::FAIL];
+        directive.data.extend(self.refusal());
         directive.result = self.schema(&[]);
         let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
         directive.dispatches = open.filter_map(|(index, child)| self.child(dispatch, index, child)).collect();
@@ -316,8 +347,15 @@ impl Builder<'_> {
 
     fn consent(&self, ticket: &Ticket) -> Directive {
         let options = Choice::ALL.map(|choice| choice.word().to_owned()).to_vec();
+        let what = match &self.step.work {
+            Work::Command { action, .. } => action.written(),
+            _ => self.step.title.clone(),
+        };
         let prompt = format!(
-            "Nobody knows whether `{}` was executed. Shall it be done again, is it done, or is this the end?",
+            "Whoever executed `{what}` at `{}` is gone, and nobody knows whether it was done. Look, then answer:\n\
+             again: it was not done, execute it (again)\n\
+             done: it was done, go on\n\
+             abort: end the run",
             self.step.title
         );
         self.question(ticket, prompt, &Asked { options: Some(options), refused: None, tries: 0 })

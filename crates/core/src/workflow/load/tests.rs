@@ -129,7 +129,7 @@ const CASES: &[(&str, &str)] = &[
         "E18",
         "name: w\nlimits: {max_transitions: 100001}\nsteps:\n- {id: a, type: command, command: ls, max_visits: 0}\n",
     ),
-    ("E19", "name: w\nrequires: {capabilities: [ask_user, asks_user]}\nsteps:\n- {id: a, type: end}\n"),
+    ("E19", "name: w\nrequires: {capabilities: [ask_user, elicitation, asks_user]}\nsteps:\n- {id: a, type: end}\n"),
     ("E20 twice", "name: w\nname: v\nsteps:\n- {id: a, type: end, id: b}\n"),
     ("E20 an alias", "name: &n w\nversion: *n\nsteps: []\n"),
     ("E20 no YAML", "name: w\nsteps: [a: b: c\n"),

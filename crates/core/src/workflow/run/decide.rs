@@ -1,12 +1,12 @@
 //! What follows from an input? Events, or a refusal that changes nothing.
 
-use serde_json::Value as Json;
-
+use super::question::option;
 use super::ticket::fingerprint;
 use super::walk::{Move, Walk, defaults, params};
-use super::{Answer, Choice, Definition, Frame, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, Wait};
+use super::{Answer, Choice, Definition, Frame, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, Wait, Wanted};
 use crate::workflow::definition::{EndStatus, Work};
 use crate::workflow::name::Outcome;
+use crate::workflow::value::in_text;
 
 /// What follows from an input.
 pub fn decide(definition: &Definition, run: &Run, input: Input) -> Result<Vec<RunEvent>, Refusal> {
@@ -43,6 +43,7 @@ pub(super) fn words(input: &Input) -> Option<(Ticket, u64)> {
             let result = serde_json::to_string(result).unwrap_or_default();
             (ticket, format!("report {outcome:?} {set} {result}"))
         }
+        Input::Walked { ticket, outcome, .. } => (ticket, format!("walked {outcome}")),
         Input::Answer { ticket, answer, .. } => (ticket, format!("answer {answer:?}")),
         Input::Finished { ticket, finish, .. } => (ticket, format!("finished {finish:?}")),
         Input::Consent { ticket, choice, .. } => (ticket, format!("consent {choice:?}")),
@@ -70,6 +71,10 @@ impl Walk<'_> {
                 self.now = now;
                 self.report(&ticket, outcome, set, result, &seen)?
             }
+            Input::Walked { ticket, outcome, result, now } => {
+                self.now = now;
+                self.walked(&ticket, outcome, result)?
+            }
             Input::Answer { ticket, answer, now } => {
                 self.now = now;
                 self.answer(&ticket, answer)?
@@ -79,7 +84,7 @@ impl Walk<'_> {
                 self.expects(&ticket)?;
                 // Of two who would execute it, one is told that it is not theirs.
                 if self.progress() != Some(Progress::Ready) {
-                    return Err(Refusal::NotAwaited(ticket));
+                    return Err(self.not_awaited(ticket));
                 }
                 self.emit(RunEvent::Progressed { progress: Progress::Started });
                 Move::Wait
@@ -87,7 +92,7 @@ impl Walk<'_> {
             Input::Finished { ticket, finish, now } => {
                 self.now = now;
                 if self.progress() != Some(Progress::Started) {
-                    return Err(Refusal::NotAwaited(ticket));
+                    return Err(self.not_awaited(ticket));
                 }
                 self.finished(finish)?
             }
@@ -95,14 +100,14 @@ impl Walk<'_> {
                 self.now = now;
                 self.expects(&ticket)?;
                 if self.progress() != Some(Progress::Started) {
-                    return Err(Refusal::NotAwaited(ticket));
+                    return Err(self.not_awaited(ticket));
                 }
                 self.lost()?
             }
             Input::Consent { ticket, choice, now } => {
                 self.now = now;
                 if self.progress() != Some(Progress::Unsure) {
-                    return Err(Refusal::NotAwaited(ticket));
+                    return Err(self.not_awaited(ticket));
                 }
                 self.consent(choice)?
             }
@@ -130,6 +135,16 @@ impl Walk<'_> {
     pub(super) fn expects(&self, ticket: &Ticket) -> Result<(), Refusal> {
         let current = super::pending::tickets(&self.run);
         if current.contains(ticket) { Ok(()) } else { Err(Refusal::Ticket(current)) }
+    }
+
+    /// That a ticket waits for something else than it was given.
+    pub(super) fn not_awaited(&self, ticket: Ticket) -> Refusal {
+        let wanted = match self.run.position().map(|position| &position.wait) {
+            Some(Wait::Agent | Wait::Children(_)) => Wanted::Report,
+            Some(Wait::Answer(_) | Wait::Decision | Wait::Command { progress: Progress::Unsure, .. }) => Wanted::Answer,
+            _ => Wanted::Execution,
+        };
+        Refusal::NotAwaited(ticket, wanted)
     }
 
     fn progress(&self) -> Option<Progress> {
@@ -211,12 +226,15 @@ impl Walk<'_> {
             (Wait::Command { progress: Progress::Unsure, .. }, _) => {
                 let possible = Choice::ALL.map(|choice| Outcome::new(choice.word())).to_vec();
                 let said = match &answer {
-                    Answer::Value(Json::String(word)) => Choice::ALL.into_iter().find(|choice| choice.word() == word),
-                    Answer::Value(_) | Answer::Declined | Answer::Cancelled => None,
+                    Answer::Value(value) => {
+                        let word = option(&Choice::ALL.map(Choice::word), &in_text(value)).map(str::to_owned);
+                        Choice::ALL.into_iter().find(|choice| Some(choice.word()) == word.as_deref())
+                    }
+                    Answer::Declined | Answer::Cancelled => None,
                 };
                 self.consent(said.ok_or(Refusal::Outcome(possible))?)
             }
-            _ => Err(Refusal::NotAwaited(ticket.clone())),
+            _ => Err(self.not_awaited(ticket.clone())),
         }
     }
 }

@@ -77,6 +77,7 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
         results: BTreeMap::new(),
         reviews: BTreeMap::new(),
         trees: BTreeMap::new(),
+        refusals: BTreeMap::new(),
         rounds: BTreeMap::new(),
         position: None,
     }
@@ -125,9 +126,15 @@ fn in_frame(frame: &mut Frame, event: &RunEvent) {
                 }
             }
         }
-        RunEvent::Judged { gate, round, outcome, .. } => {
+        RunEvent::Judged { gate, round, outcome, reasons } => {
             let rounds = frame.rounds.entry(gate.clone()).or_default();
-            if *outcome == Outcome::PASS { *rounds = Rounds::default() } else { rounds.done = *round }
+            if *outcome == Outcome::PASS {
+                *rounds = Rounds::default();
+                frame.refusals.remove(gate);
+            } else {
+                rounds.done = *round;
+                frame.refusals.insert(gate.clone(), reasons.clone());
+            }
         }
         RunEvent::RoundsGranted { gate, rounds } => frame.rounds.entry(gate.clone()).or_default().granted += rounds,
         RunEvent::Left { .. } => {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::walk::{Move, Walk};
 use super::{Child, Refusal, RunEvent, Seen, Ticket, Wait, review};
-use crate::workflow::definition::{Agent, Part, Step, Work};
+use crate::workflow::definition::{Agent, Part, Step, Task, Work};
 use crate::workflow::name::Outcome;
 use crate::workflow::value::{Unfit, admit_fields};
 
@@ -39,10 +39,11 @@ impl<'d> Walk<'d> {
                 self.set_variables(set)?;
                 self.agent(step, agent, outcome, result, seen)
             }
-            (Wait::Children(children), Work::Dispatch(_)) => {
-                let own =
-                    |(index, child): (usize, &Child)| self.run.child_ticket(index, child).as_ref() == Some(ticket);
-                let index = children.iter().enumerate().position(own).ok_or(Refusal::NotAwaited(ticket.clone()))?;
+            (Wait::Children(children), Work::Dispatch(dispatch)) => {
+                let index = self.index(&children, ticket)?;
+                if let (Task::Call(workflow, _), false) = (&dispatch.task, outcome == Some(Outcome::FAIL)) {
+                    return Err(Refusal::Walks(workflow.clone()));
+                }
                 if !set.is_empty() {
                     // Children run beside each other: what one sets another would undo.
                     let reason = Unfit("a sub-agent sets no variables; put it into the result".into());
@@ -50,8 +51,30 @@ impl<'d> Walk<'d> {
                 }
                 self.child(step, &children, index, outcome, result, seen)
             }
-            _ => Err(Refusal::NotAwaited(ticket.clone())),
+            _ => Err(self.not_awaited(ticket.clone())),
         }
+    }
+
+    /// The walk of a sub-agent came to its end.
+    pub(super) fn walked(
+        &mut self,
+        ticket: &Ticket,
+        outcome: Outcome,
+        result: Map<String, Json>,
+    ) -> Result<Move, Refusal> {
+        let Some((_, position, _, step)) = self.run.current(self.definition) else {
+            return Err(Refusal::OtherDefinition);
+        };
+        bounded(&result)?;
+        let Wait::Children(children) = position.wait.clone() else { return Err(self.not_awaited(ticket.clone())) };
+        let index = self.index(&children, ticket)?;
+        self.child(step, &children, index, Some(outcome), result, &Seen::default())
+    }
+
+    /// The place of the sub-agent whose ticket this is.
+    fn index(&self, children: &[Child], ticket: &Ticket) -> Result<usize, Refusal> {
+        let own = |(index, child): (usize, &Child)| self.run.child_ticket(index, child).as_ref() == Some(ticket);
+        children.iter().enumerate().position(own).ok_or_else(|| self.not_awaited(ticket.clone()))
     }
 
     fn set_variables(&mut self, set: Map<String, Json>) -> Result<(), Refusal> {
@@ -80,10 +103,15 @@ impl<'d> Walk<'d> {
         seen: &Seen,
     ) -> Result<Move, Refusal> {
         let derived = !agent.outcome_from.is_empty();
-        let said = outcome.unwrap_or(Outcome::OK);
-        if !derived && !agent.outcomes.contains(&said) {
+        // What follows from the result need not be said; what is said must be possible all the same.
+        let possible = match &outcome {
+            Some(said) => agent.outcomes.contains(said),
+            None => derived || agent.outcomes.contains(&Outcome::OK),
+        };
+        if !possible {
             return Err(Refusal::Outcome(agent.outcomes.clone()));
         }
+        let said = outcome.unwrap_or(Outcome::OK);
         // Who did not do it need not say what came of it.
         let nothing_said = !derived && said != Outcome::OK && result.is_empty();
         let mends = step.work.review().is_some_and(|part| part.part == Part::Fix) && said != Outcome::FAIL;

@@ -38,6 +38,17 @@ pub enum Input {
         /// When.
         now: i64,
     },
+    /// The walk of a sub-agent came to its end.
+    Walked {
+        /// The sub-agent's.
+        ticket: Ticket,
+        /// How.
+        outcome: Outcome,
+        /// What it hands back.
+        result: Map<String, Json>,
+        /// When.
+        now: i64,
+    },
     /// The user answers.
     Answer {
         /// Which question.
@@ -156,6 +167,27 @@ impl Choice {
     }
 }
 
+/// What something waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// What came of it, from an agent.
+    Report,
+    /// What the user says.
+    Answer,
+    /// The end of what is executed.
+    Execution,
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Report => "a report (`maestro workflow report`)",
+            Self::Answer => "an answer (`maestro workflow answer`)",
+            Self::Execution => "the end of what is executed (`maestro workflow next`)",
+        })
+    }
+}
+
 /// Why an input changes nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
@@ -172,7 +204,9 @@ pub enum Refusal {
     /// The ticket is not one that is waited for; these are.
     Ticket(Vec<Ticket>),
     /// What the ticket names waits for something else.
-    NotAwaited(Ticket),
+    NotAwaited(Ticket, Wanted),
+    /// The sub-agent walks through a workflow, and what came of it is what that walk says.
+    Walks(String),
     /// The step cannot end with that; it can end with these.
     Outcome(Vec<Outcome>),
     /// A value does not fit its name.
@@ -201,7 +235,12 @@ impl fmt::Display for Refusal {
                 let current: Vec<&str> = current.iter().map(Ticket::as_str).collect();
                 write!(f, "that ticket is not the current one; the run waits for {}", current.join(", "))
             }
-            Self::NotAwaited(ticket) => write!(f, "{ticket} waits for something else"),
+            Self::NotAwaited(ticket, wanted) => write!(f, "{ticket} waits for {wanted}"),
+            Self::Walks(workflow) => write!(
+                f,
+                "this sub-agent walks through `{workflow}`, and that walk says what came of it; begin it with the \
+                 command it was told, or report `fail`"
+            ),
             Self::Outcome(possible) => {
                 let possible: Vec<&str> = possible.iter().map(Outcome::as_str).collect();
                 write!(f, "the step can end with {}", possible.join(", "))

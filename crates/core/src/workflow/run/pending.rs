@@ -1,8 +1,8 @@
 //! What must somebody else do now, and who?
 
-use super::question::{choices, validation};
-use super::{Asked, Child, Definition, Order, Progress, Run, Scope, Status, Ticket, Wait, arguments, judge};
-use crate::workflow::definition::{Options, Session, Work};
+use super::question::{ACCEPT, choices, meaning, validation};
+use super::{Asked, Child, Definition, Order, Progress, Run, Scope, Status, Ticket, Verdict, Wait, arguments, judge};
+use crate::workflow::definition::{Options, Session, Step, Work};
 use crate::workflow::name::StepId;
 
 /// Something that somebody else must do before the run can go on.
@@ -168,11 +168,27 @@ pub fn pending(definition: &Definition, run: &Run) -> Vec<Effect> {
         (Wait::Decision, Work::Gate(gate)) => {
             let verdict = judge(run, frame, &step.id, gate);
             let options = choices(gate, &verdict);
-            let prompt = format!("`{}` has failed {} times. What now?", step.title, verdict.round - 1);
+            let prompt = decision(step, &verdict, frame.refusals.get(&step.id), &options);
             let options = Some(options.into_iter().map(str::to_owned).collect());
             let asked = Asked { options, refused: None, tries: 0 };
             vec![Effect::Ask { ticket, step: id, prompt, asked }]
         }
         _ => Vec::new(),
     }
+}
+
+/// What the user must know to decide what happens at a gate whose rounds are used up.
+fn decision(step: &Step, verdict: &Verdict, reasons: Option<&Vec<String>>, options: &[&str]) -> String {
+    let mut text = format!("`{}` has failed {} times, which is as often as it may:\n", step.title, verdict.round - 1);
+    for reason in reasons.into_iter().flatten() {
+        text.push_str(&format!("- {reason}\n"));
+    }
+    text.push_str("What now?");
+    for option in options {
+        text.push_str(&format!("\n{option}: {}", meaning(option)));
+    }
+    if !options.contains(&ACCEPT) && !verdict.checks.is_empty() {
+        text.push_str("\nA check that is red can be accepted by nobody.");
+    }
+    text
 }

@@ -65,7 +65,7 @@ impl<'d> Walk<'d> {
         let value = match answer {
             Answer::Declined => return Ok(Move::Leave(step.id.clone(), Outcome::DECLINED)),
             Answer::Cancelled => return Ok(Move::Leave(step.id.clone(), Outcome::CANCELLED)),
-            Answer::Value(value) => value,
+            Answer::Value(value) => meant(question, &asked, value),
         };
         if let Err(reason) = fits(question, &asked, &value).and_then(|()| self.storable(step, &value)) {
             return Ok(self.ask_again(step, asked, reason));
@@ -140,8 +140,7 @@ impl<'d> Walk<'d> {
         verdict.items = items.iter().filter(open).cloned().collect();
         let possible = choices(gate, &verdict);
         let word = match answer {
-            Answer::Value(Json::String(word)) => word.as_str(),
-            Answer::Value(_) => "",
+            Answer::Value(value) => option(&possible, &in_text(value)).unwrap_or_default(),
             Answer::Declined | Answer::Cancelled => ABORT,
         };
         match (word, &gate.review) {
@@ -164,13 +163,22 @@ impl<'d> Walk<'d> {
 
 /// What a user says who wants more rounds.
 pub(in crate::workflow) const CONTINUE: &str = "continue";
-const ACCEPT: &str = "accept";
+pub(super) const ACCEPT: &str = "accept";
 const ABORT: &str = "abort";
 
 /// What a user may decide at a gate.
 pub(super) fn choices(gate: &Gate, verdict: &Verdict) -> Vec<&'static str> {
     let acceptable = gate.review.is_some() && verdict.acceptable();
     if acceptable { vec![CONTINUE, ACCEPT, ABORT] } else { vec![CONTINUE, ABORT] }
+}
+
+/// What a decision at a gate means.
+pub(super) fn meaning(choice: &str) -> String {
+    match choice {
+        CONTINUE => format!("{GRANTED} more rounds"),
+        ACCEPT => "go on with what is open; it is recorded as an accepted risk".to_owned(),
+        _ => "give up at this gate".to_owned(),
+    }
 }
 
 /// The command that checks the answer to a question.
@@ -193,6 +201,37 @@ pub(super) fn answer_locals(answer: &Json) -> Map<String, Json> {
 pub(super) fn validation(workflow: &Workflow, question: &Question, scope: Scope<'_>, answer: &Json) -> Option<Order> {
     let locals = answer_locals(answer);
     arguments::order(validator(workflow, question)?, &scope.with(&locals), workflow).ok()
+}
+
+/// The option that an answer means: by its words in any case, or by its number in the list.
+pub(super) fn option<'o, T: AsRef<str>>(options: &'o [T], answer: &str) -> Option<&'o str> {
+    let words = || options.iter().map(AsRef::as_ref);
+    let answer = answer.trim();
+    let exact = words().find(|option| *option == answer);
+    let loose = || {
+        let mut found = words().filter(|option| option.eq_ignore_ascii_case(answer));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let numbered = || words().nth(answer.trim_end_matches('.').parse::<usize>().ok()?.checked_sub(1)?);
+    exact.or_else(loose).or_else(numbered)
+}
+
+/// The answer with each option as it is written; what is no option stays as it was said.
+fn meant(question: &Question, asked: &Asked, value: Json) -> Json {
+    let Some(options) = &asked.options else { return value };
+    let one = |said: &str| option(options, said).map(str::to_owned);
+    match value {
+        Json::Array(items) if question.multiple => {
+            items.iter().map(|item| one(&in_text(item)).map_or_else(|| item.clone(), Json::String)).collect()
+        }
+        Json::String(said) if question.multiple && one(&said).is_none() => {
+            // Several in one breath, as people say it.
+            let several: Option<Vec<Json>> = said.split(',').map(|part| one(part).map(Json::String)).collect();
+            several.map_or(Json::String(said), Json::Array)
+        }
+        Json::String(_) | Json::Number(_) => one(&in_text(&value)).map_or(value, Json::String),
+        other => other,
+    }
 }
 
 /// Whether an answer is one of those that can be given.

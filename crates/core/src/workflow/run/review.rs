@@ -33,7 +33,12 @@ impl Item {
 
     /// What somebody is told who mends it.
     pub fn to_mend(&self) -> Json {
-        json!({"id": self.id, "scope": self.scope, "check": self.check, "severity": self.severity, "finding": self.finding})
+        let mut told = json!({"id": self.id, "scope": self.scope, "check": self.check, "severity": self.severity});
+        told["finding"] = json!(self.finding);
+        if let Some(evidence) = &self.evidence {
+            told["evidence"] = json!(evidence);
+        }
+        told
     }
 }
 
@@ -58,6 +63,9 @@ pub struct Judgement {
     pub pass: bool,
     /// What shows it, or what is wrong.
     pub text: String,
+    /// Where what is wrong can be seen.
+    #[serde(default)]
+    pub seen: Option<String>,
 }
 
 /// The items in a report: `items` of the result, each with `check` and `severity`, and perhaps `id` and `scope`.
@@ -117,7 +125,8 @@ pub(super) fn judgements(result: &mut Map<String, Json>, given: &[&str]) -> Resu
         if judged.iter().any(|judgement| judgement.id == id) {
             return Err(Unfit(format!("item {id} is judged twice")));
         }
-        judged.push(Judgement { id: id.to_owned(), pass, text: said.to_owned() });
+        let seen = text("evidence").filter(|_| !pass).map(str::to_owned);
+        judged.push(Judgement { id: id.to_owned(), pass, text: said.to_owned(), seen });
     }
     match given.iter().find(|id| judged.iter().all(|judgement| judgement.id != **id)) {
         Some(missing) => Err(Unfit(format!("item {missing} is not judged"))),
@@ -130,8 +139,11 @@ pub(super) fn record(items: &mut [Item], judgements: &[Judgement]) {
     for judgement in judgements {
         let Some(item) = items.iter_mut().find(|item| item.id == judgement.id) else { continue };
         let said = Some(judgement.text.clone());
-        let (status, evidence, finding) =
-            if judgement.pass { (ItemStatus::Pass, said, None) } else { (ItemStatus::Fail, None, said) };
+        let (status, evidence, finding) = if judgement.pass {
+            (ItemStatus::Pass, said, None)
+        } else {
+            (ItemStatus::Fail, judgement.seen.clone(), said)
+        };
         (item.status, item.evidence, item.finding) = (status, evidence, finding);
     }
 }

@@ -6,7 +6,7 @@ use super::asked::Root;
 use super::known::{Known, KnownWorkflow};
 use super::values::{Tried, any, combined, values};
 use crate::workflow::definition::{
-    Agent, ForEach, Mode, Parse, Part, Question, Step, Validate, Variable, Work, Workflow,
+    Agent, ForEach, Mode, Parse, Part, Question, Step, Task, Validate, Variable, Work, Workflow,
 };
 use crate::workflow::name::{Name, Outcome};
 use crate::workflow::run::{
@@ -63,8 +63,18 @@ impl Responder<'_, '_> {
                 let given: Vec<&Json> = child.items.iter().map(|item| &item["id"]).collect();
                 let said = self.review_items(&given);
                 let outcomes = [Outcome::OK, Outcome::FAIL];
+                let walks =
+                    matches!(&self.step.work, Work::Dispatch(dispatch) if matches!(dispatch.task, Task::Call(..)));
                 let reports = outcomes.iter().flat_map(|outcome| {
-                    said.iter().map(|result| report(ticket, outcome, Map::new(), result.clone())).collect::<Vec<_>>()
+                    let report = |result: &Map<String, Json>| {
+                        let result = result.clone();
+                        if walks {
+                            walked(ticket, outcome, result)
+                        } else {
+                            report(ticket, outcome, Map::new(), result)
+                        }
+                    };
+                    said.iter().map(report).collect::<Vec<_>>()
                 });
                 Tried::all(reports.collect())
             }
@@ -248,6 +258,10 @@ impl Responder<'_, '_> {
         all.extend(printed.all.into_iter().map(|output| exited(0, output)));
         Tried { all, complete: printed.complete }
     }
+}
+
+fn walked(ticket: &Ticket, outcome: &Outcome, result: Map<String, Json>) -> Vec<Input> {
+    vec![Input::Walked { ticket: ticket.clone(), outcome: outcome.clone(), result, now: 0 }]
 }
 
 fn report(ticket: &Ticket, outcome: &Outcome, set: Map<String, Json>, result: Map<String, Json>) -> Vec<Input> {
