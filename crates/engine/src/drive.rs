@@ -20,6 +20,9 @@ use crate::runs::hash;
 /// How long to wait before looking again at something that another one executes.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How often it is looked whether what is executed is still wanted.
+const GLANCE: Duration = Duration::from_secs(1);
+
 /// Where runs are kept, to whoever drives them.
 pub trait Desk {
     /// Why it cannot be reached.
@@ -149,7 +152,11 @@ pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }
-                let executed = known.executor.execute(&order, &ticket, limits).await;
+                let executed = tokio::select! {
+                    executed = known.executor.execute(&order, &ticket, limits) => executed,
+                    // What is executed for a run that somebody cancelled ends with it.
+                    () = cancelled(desk, id) => return Ok(news),
+                };
                 let finish = without_nul(executed.finish);
                 news.extend(desk.finished(id, &ticket, finish).await.map_err(DriveError::Desk)?);
             }
@@ -163,6 +170,16 @@ pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<
                 }
             }
             _ => return Ok(news),
+        }
+    }
+}
+
+/// Waits until somebody has cancelled the run; one that cannot be asked about goes on.
+async fn cancelled<D: Desk>(desk: &D, id: RunId) {
+    loop {
+        tokio::time::sleep(GLANCE).await;
+        if desk.standing(id).await.is_ok_and(|standing| standing.run.is_over()) {
+            return;
         }
     }
 }

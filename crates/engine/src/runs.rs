@@ -22,6 +22,8 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+/// How many runs can be changed beside each other without any two that share a turn.
+const TURNS: usize = 64;
 /// How often somebody else may come first before it is given up.
 const TRIES: usize = 200;
 /// How far back is looked for what somebody missed.
@@ -106,12 +108,14 @@ type Kept = BTreeMap<(String, String), Arc<Definition>>;
 pub struct Runs {
     store: Store,
     kept: Arc<Mutex<Kept>>,
+    turns: Arc<[tokio::sync::Mutex<()>; TURNS]>,
 }
 
 impl Runs {
     /// Those of this store.
     pub fn of(store: Store) -> Self {
-        Self { store, kept: Arc::default() }
+        let turns = Arc::new(std::array::from_fn(|_| tokio::sync::Mutex::default()));
+        Self { store, kept: Arc::default(), turns }
     }
 
     /// Begins a run.
@@ -281,6 +285,7 @@ impl Runs {
         hand: Hand,
     ) -> Result<View, RunError> {
         for _ in 0..TRIES {
+            let turn = self.turn(id).lock().await;
             let record = self.store.read(RunById(id)).await?;
             if let Some(expected) = expected.filter(|expected| *expected != record.revision) {
                 let (id, current) = (id.to_string(), record.revision);
@@ -319,6 +324,7 @@ impl Runs {
                     Err(error) => return Err(error.into()),
                 }
             };
+            drop(turn);
             let news = match (ticket_of(&input), events.is_empty()) {
                 // The same words again are answered as they were the first time.
                 (Some(ticket), true) => self.since(&advanced, &definition, Some(ticket)).await?,
@@ -333,6 +339,12 @@ impl Runs {
             return if input == Input::Resume { self.caught_up(view, now).await } else { Ok(view) };
         }
         Err(StoreError::Busy.into())
+    }
+
+    /// Those of this process who change the same run take turns: of many at once each would come second again and again.
+    fn turn(&self, id: RunId) -> &tokio::sync::Mutex<()> {
+        let place = Uuid::from(id).as_u128() % TURNS as u128;
+        &self.turns[usize::try_from(place).unwrap_or_default()]
     }
 
     /// Looks at every run whose time may have run out. One that cannot be understood is in nobody else's way.

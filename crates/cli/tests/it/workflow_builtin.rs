@@ -124,7 +124,7 @@ fn decision_critic_reaches_its_verdict_and_prints_it() {
       reasons: C1 failed: the table takes 900 writes a second.
       next: Measure before choosing.
       broken: C1
-      unsettled:
+      unsettled: (none)
       unanswered: O1
     ");
 }
@@ -161,7 +161,7 @@ fn problem_analysis_investigates_five_times_and_then_claims_nothing() {
     assert_eq!(walked.finished["outputs"]["confidence"], "medium");
     assert!(walked.finished["outputs"]["root_cause"].as_str().unwrap_or_default().is_empty());
     assert_eq!(walked.finished["outputs"]["findings"].as_array().unwrap().len(), 5);
-    insta::assert_snapshot!(walked.last, @r#"
+    insta::assert_snapshot!(walked.last, @"
     SHOW THE USER:
       The cause was not established.
 
@@ -177,15 +177,22 @@ fn problem_analysis_investigates_five_times_and_then_claims_nothing() {
     OUTPUTS:
       root_cause:
       chain:
-      candidates: {"id":"X1","text":"something"}
+      candidates:
+        - id: X1
+          text: something
       findings:
-        {"id":"F1","place":"cache.rs:7"}
-        {"id":"F2","place":"cache.rs:7"}
-        {"id":"F3","place":"cache.rs:7"}
-        {"id":"F4","place":"cache.rs:7"}
-        {"id":"F5","place":"cache.rs:7"}
+        - id: F1
+          place: cache.rs:7
+        - id: F2
+          place: cache.rs:7
+        - id: F3
+          place: cache.rs:7
+        - id: F4
+          place: cache.rs:7
+        - id: F5
+          place: cache.rs:7
       confidence: medium
-    "#);
+    ");
 }
 
 #[test]

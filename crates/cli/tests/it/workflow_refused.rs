@@ -168,7 +168,7 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
         let ticket = ticket(&sandbox, &run);
         sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &ticket, value])
     };
-    assert_snapshot!(answer("coffee"), @"
+    assert_snapshot!(answer("coffee"), @r#"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] coffee
     STEP 2/7: Choose
 
@@ -180,8 +180,11 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
       (usually: green)
 
     NEXT: run this, ANSWER being what the user said
-      maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] ANSWER
-    ");
+      maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] 'ANSWER'
+      ANSWER is what the user said, as one argument: put it between the quotes, and write ' in it as '"'"'. An option can be given by its number or by its words.
+      If the user does not want to answer, run instead: maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] --declined
+      If the user wants to stop here, run instead: maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] --cancelled
+    "#);
     let first = ticket(&sandbox, &run);
     assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &first]), @"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE]
@@ -190,7 +193,7 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
     hint: add what the user said, or --declined, or --cancelled
     --- exit 1
     ");
-    assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &first, "green", "black"]), @"
+    assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &first, "green", "black"]), @r#"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] green black
     STEP 2/7: Choose
 
@@ -202,8 +205,11 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
       (usually: green)
 
     NEXT: run this, ANSWER being what the user said
-      maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] ANSWER
-    ");
+      maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] 'ANSWER'
+      ANSWER is what the user said, as one argument: put it between the quotes, and write ' in it as '"'"'. An option can be given by its number or by its words.
+      If the user does not want to answer, run instead: maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] --declined
+      If the user wants to stop here, run instead: maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] --cancelled
+    "#);
     assert_snapshot!(answer(""), @"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE]
     WORKFLOW COMPLETE: failure

@@ -78,7 +78,7 @@ pub(crate) fn report(sandbox: &Sandbox, run: &str, ticket: &str, result: &str) -
 #[test]
 fn a_run_is_started_answered_reported_and_complete() {
     let sandbox = kitchen();
-    assert_snapshot!(sandbox.maestro("workflow start brew --param who=Ada"), @"
+    assert_snapshot!(sandbox.maestro("workflow start brew --param who=Ada"), @r#"
     $ maestro workflow start brew --param who=Ada
     STEP 2/7: Choose
 
@@ -89,8 +89,11 @@ fn a_run_is_started_answered_reported_and_complete() {
       (usually: green)
 
     NEXT: run this, ANSWER being what the user said
-      maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] ANSWER
-    ");
+      maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] 'ANSWER'
+      ANSWER is what the user said, as one argument: put it between the quotes, and write ' in it as '"'"'. An option can be given by its number or by its words.
+      If the user does not want to answer, run instead: maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] --declined
+      If the user wants to stop here, run instead: maestro workflow answer [RUN-1] --ticket choose#1.[NONCE] --cancelled
+    "#);
     let run = last_run(&sandbox);
     let choice = ticket(&sandbox, &run);
     assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &choice, "black"]), @"
@@ -301,7 +304,7 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
     ```
     ");
-    assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada"), @"
+    assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada"), @r#"
     $ maestro workflow run brew --param who=Ada
     # Step 2/7: Choose
 
@@ -317,9 +320,23 @@ fn a_run_in_the_terminal_takes_the_usual_answers_and_stops_where_an_agent_is_nee
     ## Next: run this, ANSWER being what the user said
 
     ```sh
-    maestro workflow answer [RUN-2] --ticket choose#1.[NONCE] ANSWER
+    maestro workflow answer [RUN-2] --ticket choose#1.[NONCE] 'ANSWER'
     ```
-    ");
+
+    ANSWER is what the user said, as one argument: put it between the quotes, and write ' in it as '"'"'. An option can be given by its number or by its words.
+
+    If the user does not want to answer, run instead:
+
+    ```sh
+    maestro workflow answer [RUN-2] --ticket choose#1.[NONCE] --declined
+    ```
+
+    If the user wants to stop here, run instead:
+
+    ```sh
+    maestro workflow answer [RUN-2] --ticket choose#1.[NONCE] --cancelled
+    ```
+    "#);
     std::fs::remove_file(sandbox.path("teas.txt")).unwrap();
     assert_snapshot!(sandbox.maestro("workflow run brew --param who=Ada --yes"), @"
     $ maestro workflow run brew --param who=Ada --yes

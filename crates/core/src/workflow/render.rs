@@ -8,6 +8,7 @@ mod outline;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tree;
 mod words;
 mod xml;
 

@@ -8,7 +8,7 @@ mod tests;
 
 use std::fmt;
 
-use super::definition::{EndStatus, Gate, Part, Step, Target, Work, Workflow};
+use super::definition::{EndStatus, Gate, Options, Part, Step, Target, Work, Workflow};
 use super::directive::{Round, RoundMode};
 use super::load::outcomes;
 use super::name::Outcome;
@@ -110,6 +110,8 @@ pub(super) struct Sheet<'w> {
 pub(super) struct Way {
     /// When it is taken.
     pub(super) when: When,
+    /// Whether nobody routed it, and it goes where `ok` goes.
+    pub(super) as_ok: bool,
     /// Where it leads.
     pub(super) to: To,
 }
@@ -132,6 +134,12 @@ pub(super) enum To {
     Command(Vec<String>),
     /// Nowhere: it ends so.
     End(EndStatus),
+}
+
+impl Way {
+    fn new(when: When, to: To) -> Self {
+        Self { when, as_ok: false, to }
+    }
 }
 
 impl Sheet<'_> {
@@ -237,46 +245,61 @@ impl Routes<'_> {
     fn ways(&self, verdict: Option<Verdict>, limit: Option<u32>) -> Vec<Way> {
         match &self.step.work {
             Work::End { .. } => Vec::new(),
-            Work::Conditional { .. } => {
-                let ways = self.step.ways().into_iter();
-                ways.map(|(when, route)| Way { when: When::Holds(when), to: self.on(&route.target) }).collect()
+            Work::Conditional { cases, otherwise } => {
+                let cases = cases.iter().map(|case| (case.when.text.clone(), &case.next));
+                let cases = cases.chain(otherwise.iter().map(|route| ("else".to_owned(), route)));
+                let held = cases.map(|(when, route)| Way::new(When::Holds(when), self.on(&route.target)));
+                held.chain(outcomes(self.step).iter().map(|outcome| self.after(outcome))).collect()
             }
-            Work::Gate(_) => self.judged(verdict, limit),
-            _ => {
-                let all = outcomes(self.step).into_iter();
-                all.map(|outcome| Way { to: self.after(&outcome), when: When::Outcome(outcome.to_string()) }).collect()
-            }
+            Work::Gate(gate) => self.judged(gate, verdict, limit),
+            _ => outcomes(self.step).iter().map(|outcome| self.after(outcome)).collect(),
         }
     }
 
     /// The ways on from a gate. One that failed for the last time leaves it to the user.
-    fn judged(&self, verdict: Option<Verdict>, limit: Option<u32>) -> Vec<Way> {
+    fn judged(&self, gate: &Gate, verdict: Option<Verdict>, limit: Option<u32>) -> Vec<Way> {
         let last = limit.is_some_and(|limit| self.iteration >= limit);
         let pass = || self.routed(&Outcome::PASS, 1, None);
         let fail = || self.routed(&Outcome::FAIL, self.iteration + 1, Some("--qr-fail"));
         let used_up = || self.routed(&Outcome::EXHAUSTED, 1, None);
-        let way = |outcome: Outcome, to: To| Way { when: When::Outcome(outcome.to_string()), to };
+        let way = |outcome: Outcome, to: To| Way::new(When::Outcome(outcome.to_string()), to);
+        let skip = || self.step.when.as_ref().map(|_| self.after(&Outcome::SKIP));
         match verdict {
             Some(Verdict::Pass) => vec![way(Outcome::PASS, pass())],
             Some(Verdict::Fail) if !last => vec![way(Outcome::FAIL, fail())],
-            Some(Verdict::Fail) => vec![
-                Way { when: When::Answer("accept the risk"), to: pass() },
-                Way { when: When::Answer("abort"), to: used_up() },
-            ],
+            Some(Verdict::Fail) => {
+                // What was executed is never let pass, only what people judged.
+                let risk = match (&gate.review, gate.checks.as_slice()) {
+                    (None, _) => None,
+                    (Some(_), []) => Some("accept the risk"),
+                    (Some(_), _) => Some("accept the risk, if every check is ok"),
+                };
+                let accepted = risk.map(|risk| Way::new(When::Answer(risk), pass()));
+                accepted.into_iter().chain([Way::new(When::Answer("abort"), used_up())]).collect()
+            }
             None if last => {
                 let judged =
                     self.command(self.workflow.number(&self.step.id).unwrap_or_default(), self.iteration, None);
                 let judged = judged.into_iter().chain(["--qr-status".to_owned(), "fail".to_owned()]).collect();
-                vec![way(Outcome::PASS, pass()), way(Outcome::FAIL, To::Command(judged))]
+                let ways = [way(Outcome::PASS, pass()), way(Outcome::FAIL, To::Command(judged))];
+                ways.into_iter().chain(skip()).collect()
             }
-            None => vec![way(Outcome::PASS, pass()), way(Outcome::FAIL, fail())],
+            None => [way(Outcome::PASS, pass()), way(Outcome::FAIL, fail())].into_iter().chain(skip()).collect(),
         }
     }
 
-    /// Where an outcome leads. What nobody routed ends the run, unless the step is optional.
-    fn after(&self, outcome: &Outcome) -> To {
-        let good = self.step.route(&Outcome::OK).filter(|_| self.step.optional || *outcome == Outcome::SKIP);
-        self.step.route(outcome).or(good).map_or(To::End(EndStatus::Failure), |target| self.on(target))
+    /// Where an outcome leads, as in a run. What nobody routed ends it, unless the step is optional or the outcome is
+    /// an answer: an option without a way of its own is just `ok`.
+    fn after(&self, outcome: &Outcome) -> Way {
+        let own = self.step.route(outcome);
+        let good = self.step.route(&Outcome::OK).filter(|_| self.step.optional || self.is_option(outcome));
+        let to = own.or(good).map_or(To::End(EndStatus::Failure), |target| self.on(target));
+        Way { when: When::Outcome(outcome.to_string()), as_ok: own.is_none() && good.is_some(), to }
+    }
+
+    fn is_option(&self, outcome: &Outcome) -> bool {
+        let Work::Question(question) = &self.step.work else { return false };
+        matches!(&question.options, Options::Listed(options) if options.iter().any(|option| option == outcome.as_str()))
     }
 
     /// The round of a review goes on until its gate lets it through.

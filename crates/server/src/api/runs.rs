@@ -3,6 +3,7 @@
 mod inputs;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, State};
@@ -27,7 +28,7 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{Asked, Paging, Retry, Sent, word};
 use crate::shelves::Freshness;
-use crate::wire::words::{DriverWord, Id, RunStateWord, RunUuid, Text};
+use crate::wire::words::{Directory, DriverWord, Id, RunStateWord, RunUuid, Text};
 
 use self::wire::{RunJson, RunSummary, StateJson};
 
@@ -121,7 +122,7 @@ struct NewRun {
     #[schema(value_type = Option<Text>)]
     workflow: Option<String>,
     /// A definition and all it reaches, from a caller that found it itself.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<PinnedBody>)]
     pinned: Option<Pinned>,
     /// The run and the ticket of a sub-agent that walks through a workflow.
     parent: Option<ParentTicket>,
@@ -129,6 +130,7 @@ struct NewRun {
     #[schema(value_type = Option<Object>)]
     params: Option<Map<String, Json_>>,
     /// The directory it works in; without it the project's.
+    #[schema(value_type = Option<Directory>)]
     workspace: Option<String>,
     /// The directory of the tool that asks, such as `.claude`.
     tool: Option<String>,
@@ -139,6 +141,29 @@ struct NewRun {
     /// Who executes the commands of its steps: the server, or whoever asks what to do next.
     #[schema(value_type = Option<DriverWord>)]
     driver: Option<String>,
+}
+
+/// A definition and all it reaches, as [`Pinned`] reads it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only describes what is read")]
+struct PinnedBody {
+    /// The name of what is walked through.
+    main: String,
+    /// Its definition and those it may call, by the names they are called by.
+    definitions: BTreeMap<String, DefinitionBody>,
+}
+
+/// One definition with the texts it hands out.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only describes what is read")]
+struct DefinitionBody {
+    /// The definition.
+    text: String,
+    /// The folder of the skill it belongs to.
+    folder: String,
+    /// What its resources say, by their names.
+    #[schema(value_type = Object)]
+    resources: BTreeMap<String, String>,
 }
 
 /// A sub-agent's ticket.
@@ -173,6 +198,8 @@ async fn start(
         (Some(directory), _) if std::path::Path::new(&directory).is_absolute() => directory,
         (Some(_), _) => return Err(ApiError::field("workspace", "must be an absolute path")),
         (None, Some(id)) => app.store.read(maestro_store::ProjectById(id.clone())).await?.working_dir,
+        // What a caller found itself it also knows where to execute.
+        (None, None) if value.pinned.is_some() || value.workflow.is_none() => String::new(),
         (None, None) => {
             return Err(ApiError::invalid("workspace: the directory to work in is required, or a projectId"));
         }

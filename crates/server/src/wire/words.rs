@@ -60,6 +60,8 @@ texts! {
     RetryKey = "^[!-~]{1,255}$";
     /// A task's id, or `null`.
     IdOrNull = ID;
+    /// The absolute path of a directory.
+    Directory = "^/";
     /// The name of a run.
     RunUuid = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 }

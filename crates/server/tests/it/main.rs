@@ -4,6 +4,7 @@
     clippy::missing_panics_doc,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test may fail by panicking"
 )]

@@ -82,7 +82,7 @@ async fn a_part_reports_to_its_whole_when_it_ends(api: &Api) {
     let state = assert_folds(api, &whole.path).await;
     let results = &state.frames[0].results[&maestro_core::workflow::StepId::parse("spread").unwrap()];
     assert_eq!(results["results"], json!([{ "answer": "forty-two" }, { "answer": "seven" }]));
-    let ended = api.get(&format!("/api/runs?workflow=part")).await;
+    let ended = api.get("/api/runs?workflow=part").await;
     assert!(ended.body.as_array().unwrap().iter().all(|run| run["status"] == json!("completed")));
 }
 

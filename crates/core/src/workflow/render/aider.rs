@@ -2,7 +2,7 @@
 
 use super::outline::{AIDER_RESULT, Block};
 use super::text::Page;
-use super::words::{command, lines};
+use super::words::{command, lines, visible};
 
 /// A page for Aider.
 pub(super) fn page(blocks: &[Block]) -> String {
@@ -10,10 +10,12 @@ pub(super) fn page(blocks: &[Block]) -> String {
     for block in blocks {
         match block {
             Block::Command(argv) => page.line(&format!("/run {}", lines(&command(&from_file(argv))).join(" "))),
+            // Only what is to be done stands at the margin: a file of these lines does one thing.
+            Block::Instead(when, argv) => page.indented(&format!("{when}: /run {}", command(argv))),
             other => page.block(other),
         }
     }
-    page.text
+    visible(&page.text)
 }
 
 /// The command with a result that is read from a file: nothing can be written to what `/run` starts.

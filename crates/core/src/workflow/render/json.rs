@@ -1,15 +1,16 @@
-//! How is somebody told in JSON? A directive and a finished run exactly as they are, anything else as a small object.
+//! How is somebody told in JSON? A directive and a finished run as they are, anything else as a small object.
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, json};
 
+use crate::workflow::directive::Directive;
 use crate::workflow::told::{Now, Told};
 
 /// What is to be done now; news are no part of it.
 pub(super) fn page(told: &Told) -> String {
     let run = &told.run;
     match &told.now {
-        Now::Directive { directive } => pretty(directive),
+        Now::Directive { directive } => pretty(&unspoilt(directive)),
         Now::Finished { finished, .. } => pretty(finished),
         Now::Busy { step, title } => pretty(&json!({"run": run, "status": "running", "step": step, "title": title})),
         Now::Paused => pretty(&json!({"run": run, "status": "paused"})),
@@ -22,6 +23,15 @@ pub(super) fn page(told: &Told) -> String {
             "parent": handed.parent,
         })),
     }
+}
+
+/// The directive without what a sub-agent's own run is given: whoever begins it is to hear that when it is time.
+fn unspoilt(directive: &Directive) -> Directive {
+    let mut directive = directive.clone();
+    for child in directive.dispatches.iter_mut().filter(|child| child.workflow.is_some()) {
+        (child.with, child.items, child.prompt) = (Map::new(), Vec::new(), None);
+    }
+    directive
 }
 
 fn pretty(value: &impl Serialize) -> String {

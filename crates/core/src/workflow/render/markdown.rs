@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value as Json};
 
 use super::outline::{Block, Head};
-use super::words::{command, lines, one_line};
+use super::tree::{is_nested, item, tree};
+use super::words::{command, lines, one_line, visible};
 use crate::workflow::value::in_text;
 
 /// A page of Markdown.
@@ -15,7 +16,7 @@ pub(super) fn page(blocks: &[Block]) -> String {
     for block in blocks {
         page.block(block);
     }
-    page.text
+    visible(&page.text)
 }
 
 #[derive(Default)]
@@ -46,6 +47,10 @@ impl Page {
             Block::Fields(fields) => self.fields(fields),
             Block::Items(items) => self.items(items),
             Block::Command(argv) => self.apart(&fenced("sh", &command(argv))),
+            Block::Instead(when, argv) => {
+                self.apart(&format!("{when}:"));
+                self.apart(&fenced("sh", &command(argv)));
+            }
         }
     }
 
@@ -64,14 +69,15 @@ impl Page {
     fn values(&mut self, values: &Map<String, Json>) {
         let mut short = Vec::new();
         for (name, value) in values {
-            if let Json::Array(items) = value
-                && items.iter().any(Json::is_object)
-            {
+            if is_nested(value) {
                 self.apart(&format!("{}:", inline(&one_line(name))));
-                self.items(items);
+                match value {
+                    Json::Array(items) => self.items(items),
+                    other => self.apart(&fenced("", &tree(other).join("\n"))),
+                }
                 continue;
             }
-            let text = in_text(value);
+            let text = tree(value).join("\n");
             if let [one] = lines(&text).as_slice() {
                 short.push(vec![name.clone(), one.clone()]);
             } else {
@@ -96,7 +102,7 @@ impl Page {
         self.table(&head, &fields.iter().map(row).collect::<Vec<_>>());
     }
 
-    /// Objects as a table with a column for each key, anything else as a list.
+    /// Objects of plain values as a table with a column for each key, plain values as a list, anything else as it is.
     fn items(&mut self, items: &[Json]) {
         let mut columns: Vec<String> = Vec::new();
         for key in items.iter().filter_map(Json::as_object).flat_map(Map::keys) {
@@ -104,8 +110,13 @@ impl Page {
                 columns.push(key.clone());
             }
         }
-        if columns.is_empty() || !items.iter().all(Json::is_object) {
-            return self.list(items.iter().map(|item| inline(&one_line(&item.to_string()))), |_| "- ".to_owned());
+        if items.iter().all(|item| !item.is_object() && !item.is_array()) {
+            return self.list(items.iter().map(|item| prose(&in_text(item))), |_| "- ".to_owned());
+        }
+        let plain = |item: &Json| item.as_object().is_some_and(|fields| !fields.values().any(is_nested));
+        if columns.is_empty() || !items.iter().all(plain) {
+            let lines: Vec<String> = items.iter().flat_map(item).collect();
+            return self.apart(&fenced("", &lines.join("\n")));
         }
         let cell = |item: &Json, column: &String| item.get(column).map(in_text).unwrap_or_default();
         let row = |item: &Json| columns.iter().map(|column| cell(item, column)).collect();

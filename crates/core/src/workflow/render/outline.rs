@@ -32,6 +32,8 @@ pub(super) enum Block {
     Items(Vec<Json>),
     /// Something to be typed.
     Command(Vec<String>),
+    /// When something else is to be typed, and what.
+    Instead(&'static str, Vec<String>),
 }
 
 /// A heading: our own word, and what follows it on the same line.
@@ -68,7 +70,8 @@ pub(super) fn outline(told: &Told, tool: &Tool) -> Vec<Block> {
         }
         Now::Handed(handed) => outline.handed(handed),
     }
-    if let (Some(Block::Command(_)), Some(instead)) = (outline.blocks.last(), instead_of_running(tool)) {
+    let typed = outline.blocks.iter().any(|block| matches!(block, Block::Command(_)));
+    if let Some(instead) = instead_of_running(tool).filter(|_| typed) {
         outline.text(instead);
     }
     outline.blocks

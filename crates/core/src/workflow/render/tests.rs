@@ -100,6 +100,74 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
+/// A dispatch whose sub-agents begin runs of their own, after a gate has failed.
+fn beginning() -> Told {
+    let mut walk = Walk::new("it");
+    walk.report("ok", json!({"files": ["a.rs"], "size": "small"}));
+    walk.report("ok", serde_json::from_str(ITEMS).unwrap());
+    let mut told = walk.told();
+    let Now::Directive { directive } = &mut told.now else { panic!() };
+    let checks = json!([{"step": "tests", "outcome": "fail", "printed": "1 failed\n\u{1b}[31mred"}]);
+    let gate = json!({"reasons": ["check `tests` is not ok", "MUST 1: unclear"], "checks": checks});
+    directive.data.insert("gate".into(), gate);
+    for child in &mut directive.dispatches {
+        child.workflow = Some("critic/verify".into());
+        child.with.insert("statement".into(), json!("SECRET"));
+        child.items.push(json!({"id": "9", "check": "SECRET"}));
+        child.prompt = Some("SECRET".into());
+        let ticket = child.ticket.to_string();
+        let words = ["maestro", "workflow", "start", "critic/verify", "--parent", "r1", "--ticket", &ticket];
+        child.report = words.map(str::to_owned).to_vec();
+    }
+    told
+}
+
+#[test]
+fn who_begins_a_run_of_its_own_is_told_only_how() {
+    let dispatched = beginning();
+    let mut all = Vec::new();
+    for form in [Form::Text, Form::Markdown, Form::Xml, Form::Aider] {
+        all.push(format!("== {}\n{}", form.word(), told(&dispatched, &claude().in_form(form))));
+    }
+    let json = told(&dispatched, &claude().in_form(Form::Json));
+    for page in all.iter().chain([&json]) {
+        assert!(!page.contains("SECRET"), "{page}");
+        assert!(page.contains("check `tests` is not ok"), "{page}");
+        assert!(page.contains("maestro workflow start critic/verify") || *page == json, "{page}");
+    }
+    for page in &all {
+        assert!(!page.contains("OUTCOME"), "{page}");
+        assert!(page.contains("maestro workflow report r1 --ticket look#1/1.r9ppv3 --outcome fail"), "{page}");
+    }
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn several_answers_and_a_choice_that_must_be_made_have_their_own_words() {
+    let text =
+        "name: q\nsteps:\n- {id: ask, type: question, prompt: Which?, options: [\"it's\", two], multiple: true}\n";
+    let mut asked = Walk::through(text, "x").told();
+    let mut all: Vec<String> = Form::ALL[..4].iter().map(|form| told(&asked, &claude().in_form(*form))).collect();
+    assert!(all.iter().all(|page| page.contains("Several answers are several arguments")), "{all:?}");
+    let Now::Directive { directive } = &mut asked.now else { panic!() };
+    let question = directive.question.as_mut().unwrap();
+    (question.multiple, question.options) = (false, Some(["again", "done", "abort"].map(str::to_owned).to_vec()));
+    all.push(told(&asked, &claude()));
+    assert!(!all[4].contains("--declined"), "nobody can decline to say whether something was done: {}", all[4]);
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn nothing_that_hides_is_printed_as_it_is() {
+    let walk = Walk::new("a\u{1b}[31mred\u{202e}x\tb\u{7f}\u{9b}\u{e0041}");
+    for form in [Form::Text, Form::Markdown, Form::Xml, Form::Aider] {
+        let page = walk.page(&claude().in_form(form));
+        let shown = "a\u{fffd}[31mred\u{fffd}x\tb\u{fffd}\u{fffd}\u{fffd}";
+        assert!(page.contains(shown), "{page:?}");
+        assert!(!page.contains(['\u{1b}', '\u{202e}', '\u{7f}', '\u{9b}', '\u{e0041}']), "{page:?}");
+    }
+}
+
 #[test]
 fn json_has_exactly_the_keys_of_a_directive() {
     let walk = Walk::new("the parser");

@@ -4,7 +4,8 @@
 use serde_json::Value as Json;
 
 use super::outline::Block;
-use super::words::{command, lines, one_line};
+use super::tree::{item, named};
+use super::words::{command, lines, one_line, visible};
 use crate::workflow::value::in_text;
 
 /// A page of plain text.
@@ -16,7 +17,7 @@ pub(super) fn page(blocks: &[Block]) -> String {
             other => page.block(other),
         }
     }
-    page.text
+    visible(&page.text)
 }
 
 #[derive(Default)]
@@ -53,27 +54,17 @@ impl Page {
                     self.indented(&format!("{}. {}", index + 1, one_line(option)));
                 }
             }
-            Block::Values(values) => values.iter().for_each(|(name, value)| self.value(name, value)),
+            Block::Values(values) => values.iter().for_each(|(name, value)| self.nested(named(name, value))),
             Block::Fields(fields) => fields.iter().for_each(|(name, declared)| self.field(name, declared)),
-            Block::Items(items) => items.iter().for_each(|item| self.indented(&item.to_string())),
+            Block::Items(items) => items.iter().for_each(|value| self.nested(item(value))),
+            Block::Instead(when, argv) => self.indented(&format!("{when}: {}", command(argv))),
             Block::Command(argv) => self.indented(&command(argv)),
         }
     }
 
-    fn value(&mut self, name: &str, value: &Json) {
-        let value = match value {
-            Json::Array(items) if items.iter().any(Json::is_object) => {
-                items.iter().map(Json::to_string).collect::<Vec<_>>().join("\n")
-            }
-            other => in_text(other),
-        };
-        match lines(&value).as_slice() {
-            [] => self.indented(&format!("{name}:")),
-            [one] => self.indented(&format!("{name}: {one}")),
-            many => {
-                self.indented(&format!("{name}:"));
-                self.indented(&many.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"));
-            }
+    fn nested(&mut self, lines: Vec<String>) {
+        for line in lines {
+            self.indented(&line);
         }
     }
 

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::workflow::definition::Part;
-use crate::workflow::directive::{Round, RoundMode};
+use crate::workflow::directive::{Directive, DispatchInfo, QuestionInfo, Round, RoundMode};
 use crate::workflow::name::{Name, Outcome};
+use crate::workflow::run::Choice;
 use crate::workflow::told::News;
 use crate::workflow::tool::{Capability, Tool};
 
@@ -25,13 +26,19 @@ pub fn banner(round: &Round) -> Option<String> {
     })
 }
 
+/// What stands in a command for the outcome.
+const OUTCOME: &str = "OUTCOME";
+/// What stands in a command for what the user said.
+const ANSWER: &str = "ANSWER";
+
 /// A command as it can be typed.
 pub(super) fn command(argv: &[String]) -> String {
     let mut text = String::new();
     for word in argv {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./#:=".contains(c);
-        // A word that begins with `#` would be a comment.
-        let quoted = if !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
+        // A word that begins with `#` would be a comment, and nobody knows what will stand in the place of an answer.
+        let safe = !word.starts_with('#') && word != ANSWER;
+        let quoted = if !word.is_empty() && word.chars().all(plain) && safe {
             word.clone()
         } else {
             format!("'{}'", word.replace('\'', "'\\''"))
@@ -39,6 +46,80 @@ pub(super) fn command(argv: &[String]) -> String {
         let _ = write!(text, "{}{quoted}", if text.is_empty() { "" } else { " " });
     }
     text
+}
+
+/// The command that reports this outcome.
+pub(super) fn with_outcome(report: &[String], outcome: &str) -> Vec<String> {
+    report.iter().map(|word| if word == OUTCOME { outcome } else { word }.to_owned()).collect()
+}
+
+/// Whether its sub-agents begin runs of their own, which tell them what to do and report by themselves.
+pub(super) fn begins_runs(directive: &Directive) -> bool {
+    directive.dispatches.iter().any(|child| child.workflow.is_some())
+}
+
+/// What the outcomes of a directive mean, where that is not for its step to say.
+pub(super) fn explained(directive: &Directive) -> Option<[(&'static str, &'static str); 2]> {
+    let part = directive.part();
+    let judges = part == Some(Part::Verify) && directive.outcomes == [Outcome::OK, Outcome::FAIL];
+    let unsaid = if directive.dispatches.is_empty() { judges } else { !begins_runs(directive) };
+    unsaid.then(|| outcomes(part))
+}
+
+/// What a task can end with that somebody is given, and what that means.
+pub(super) fn outcomes(part: Option<Part>) -> [(&'static str, &'static str); 2] {
+    let done = match part {
+        Some(Part::Verify) => {
+            "the task is done as told, and the report says what was found, faults too; an item that does not hold is \
+             reported with the status fail, and the outcome is still ok"
+        }
+        _ => "the task is done as told, and the report says what was found, faults too",
+    };
+    [("ok", done), ("fail", "the task could not be done")]
+}
+
+/// The command that reports a sub-agent which cannot begin its own run.
+pub(super) fn never_begun(run: &str, child: &DispatchInfo) -> Vec<String> {
+    let program = child.report.first().map_or("maestro", String::as_str);
+    let words = [program, "workflow", "report", run, "--ticket", child.ticket.as_str(), "--outcome", "fail"];
+    words.map(str::to_owned).to_vec()
+}
+
+/// What is run where the user does not answer.
+pub(super) struct Unanswered {
+    pub(super) outcome: &'static str,
+    pub(super) when: &'static str,
+    pub(super) argv: Vec<String>,
+}
+
+/// What can be run where the user does not answer. Where nobody knows whether something was executed, only an answer
+/// helps.
+pub(super) fn unanswered(report: &[String], question: &QuestionInfo) -> Vec<Unanswered> {
+    let options = question.options.iter().flatten().map(String::as_str);
+    if options.eq(Choice::ALL.map(Choice::word)) {
+        return Vec::new();
+    }
+    let with = |flag: &str| report.iter().filter(|word| *word != ANSWER).cloned().chain([flag.to_owned()]).collect();
+    let declined = "If the user does not want to answer, run instead";
+    let cancelled = "If the user wants to stop here, run instead";
+    vec![
+        Unanswered { outcome: "declined", when: declined, argv: with("--declined") },
+        Unanswered { outcome: "cancelled", when: cancelled, argv: with("--cancelled") },
+    ]
+}
+
+/// How an answer is put into its command.
+pub(super) fn answering(question: &QuestionInfo) -> String {
+    let quoted =
+        "ANSWER is what the user said, as one argument: put it between the quotes, and write ' in it as '\"'\"'.";
+    let mut told = quoted.to_owned();
+    if question.options.as_ref().is_some_and(|options| !options.is_empty()) {
+        told.push_str(" An option can be given by its number or by its words.");
+    }
+    if question.multiple {
+        told.push_str(" Several answers are several arguments, each in quotes of its own.");
+    }
+    told
 }
 
 /// The command that tells again what is to be done.
@@ -57,6 +138,14 @@ pub(super) fn one_line(text: &str) -> String {
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// A text in which nothing hides: what would steer a terminal or turn the order of reading becomes visible.
+pub(super) fn visible(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_nothing = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}');
+    let hides = |c: char| (c.is_control() && c != '\n' && c != '\t') || turns(c) || is_nothing(c);
+    text.chars().map(|c| if hides(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// The lines of a text, whatever ends them, without the empty ones at its end.

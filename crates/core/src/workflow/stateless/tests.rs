@@ -60,6 +60,32 @@ fn a_review_goes_round_by_its_command_line() {
 }
 
 #[test]
+fn every_outcome_leads_where_it_leads_in_a_run() {
+    let text = "name: ways
+variables: {n: {type: int, default: 0}, l: {type: list, default: [a]}}
+steps:
+- {id: ask, type: question, prompt: Go on?, options: [yes, no, later], next: {ok: do, no: stop}}
+- {id: any, type: question, prompt: Which?, options: {type: variable, source: l}}
+- {id: do, type: command, command: ls, max_visits: 2, next: {ok: opt}}
+- {id: opt, type: command, command: ls, optional: true, timeout: 5}
+- {id: maybe, type: agent, when: n > 1, next: {ok: which, fail: stop}}
+- {id: which, type: conditional, when: n > 2, max_visits: 3, cases: [{when: n > 3, next: ask}], else: checked}
+- {id: checked, type: gate, when: n > 4, checks: [do], max_rounds: 1, next: {pass: any, fail: do, exhausted: stop}}
+- {id: stop, type: end, status: blocked}
+";
+    let ways = |step, verdict| -> Vec<String> {
+        let page = printed(text, Request { step, verdict, ..Request::default() }).unwrap();
+        let after = page.split("<INVOKE_AFTER>").nth(1).unwrap().split("</INVOKE_AFTER>").next().unwrap();
+        let on = |line: &str| line.replace("maestro workflow step ways --step", "to").replace(" --total-steps 8", "");
+        let over = |line: String| line.replace(": present the results to the user, and run nothing.", "");
+        after.trim().lines().map(|line| over(on(line.trim()))).collect()
+    };
+    let mut all: Vec<String> = (1..=7).flat_map(|step| ways(step, None)).collect();
+    all.extend(ways(7, Some(Verdict::Fail)));
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
 fn what_cannot_be_is_refused_by_its_range_and_another_total_is_told() {
     let request = Request { step: 1, ..Request::default() };
     let refusals = [

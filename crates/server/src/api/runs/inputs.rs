@@ -9,7 +9,7 @@ use maestro_core::workflow::run::{Answer, Finish, Input, Seen, Ticket};
 use maestro_engine::runs::Hand;
 use maestro_store::{Executing, RunById};
 use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use utoipa::{OpenApi, ToSchema};
 
 use super::wire::RunJson;
@@ -19,11 +19,11 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::drive::GRACE;
 use crate::error::ApiError;
-use crate::extract::{Expected, Nothing, Sent, required};
+use crate::extract::{Expected, Nothing, Sent, required, whole_number};
 use crate::wire::words::{Revision, RunUuid, Text};
 
 /// The longest time somebody may ask for, in seconds.
-const LONGEST: u32 = 24 * 60 * 60;
+const LONGEST: i64 = 24 * 60 * 60;
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -104,8 +104,8 @@ struct AnswerBody {
     /// The ticket of the question.
     #[schema(value_type = Text)]
     ticket: Option<String>,
-    /// The answer.
-    #[schema(value_type = Option<Object>)]
+    /// The answer: a text, or several in a list where several may be chosen.
+    #[schema(value_type = Option<serde_json::Value>)]
     value: Option<Json>,
     /// `declined` or `cancelled`, where there is no answer.
     instead: Option<Instead>,
@@ -149,8 +149,9 @@ struct StartedBody {
     #[schema(value_type = Text)]
     by: Option<String>,
     /// How many seconds it may take.
+    #[serde(default, deserialize_with = "whole_number")]
     #[schema(minimum = 0, maximum = 86_400)]
-    seconds: Option<u32>,
+    seconds: Option<i64>,
 }
 
 /// Say that something is executed from now on; only one can
@@ -163,7 +164,10 @@ async fn started(
 ) -> Result<Response, ApiError> {
     let now = (app.clock)();
     let by = required(value.by, "by: who executes it is required")?;
-    let seconds = i64::from(value.seconds.unwrap_or(0).min(LONGEST));
+    let seconds = value.seconds.unwrap_or(0).min(LONGEST);
+    if seconds < 0 {
+        return Err(ApiError::field("seconds", "must not be less than nothing"));
+    }
     let executing = Executing { by, until: now + seconds * 1000 + GRACE };
     let input = Input::Started { ticket: ticket(value.ticket)?, now };
     give(&app, id, Expected(None), input, Hand::Executes(executing)).await
@@ -175,9 +179,45 @@ struct FinishedBody {
     /// The ticket of what was executed.
     #[schema(value_type = Text)]
     ticket: Option<String>,
-    /// `{"exited": {"code", "output"}}`, `"timed_out"` or `{"failed": reason}`.
-    #[schema(value_type = Object)]
-    finish: Finish,
+    #[schema(value_type = FinishBody)]
+    finish: Option<Json>,
+}
+
+/// How: `{"exited": {"code", "output"}}`, `"timed_out"` or `{"failed": reason}`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum FinishBody {
+    Exited {
+        #[serde(deserialize_with = "whole_number")]
+        #[schema(value_type = i32, minimum = 0, maximum = 255)]
+        code: Option<i64>,
+        output: String,
+    },
+    TimedOut,
+    Failed(String),
+}
+
+impl FinishBody {
+    fn read(value: Option<Json>) -> Result<Finish, ApiError> {
+        let value = value.unwrap_or_default();
+        // Of an object only what is known counts, as everywhere.
+        let known = ["exited", "failed"].into_iter().filter_map(|name| Some(json!({ name: value.get(name)? })));
+        let known: Vec<Json> = known.collect();
+        let reads = if known.is_empty() { vec![value] } else { known };
+        let mut reads: Vec<Result<Self, _>> = reads.into_iter().map(serde_json::from_value).collect();
+        let read = reads.swap_remove(reads.iter().position(Result::is_ok).unwrap_or(0));
+        let read = read.map_err(|error| ApiError::field("finish", error))?;
+        Ok(match read {
+            Self::Exited { code, output } => {
+                let code = code.and_then(|code| i32::try_from(code).ok());
+                let code =
+                    code.ok_or_else(|| ApiError::field("finish.exited.code", "must be what a program exits with"))?;
+                Finish::Exited { code, output }
+            }
+            Self::TimedOut => Finish::TimedOut,
+            Self::Failed(reason) => Finish::Failed(reason),
+        })
+    }
 }
 
 /// Say how something executed ended; the same again is heard once
@@ -188,7 +228,8 @@ async fn finished(
     OneRun(id): OneRun,
     Sent { value, .. }: Sent<FinishedBody>,
 ) -> Result<Response, ApiError> {
-    let input = Input::Finished { ticket: ticket(value.ticket)?, finish: value.finish, now: (app.clock)() };
+    let finish = FinishBody::read(value.finish)?;
+    let input = Input::Finished { ticket: ticket(value.ticket)?, finish, now: (app.clock)() };
     give(&app, id, Expected(None), input, Hand::Nobody).await
 }
 

@@ -4,7 +4,7 @@ use super::{Block, Outline};
 use crate::workflow::directive::{Directive, DispatchInfo, Expected, QuestionInfo};
 use crate::workflow::name::Outcome;
 use crate::workflow::render::Form;
-use crate::workflow::render::words::{self, Crew, banner, crew, one_line};
+use crate::workflow::render::words::{self, Crew, Unanswered, banner, begins_runs, crew, explained, one_line};
 use crate::workflow::tool::Capability;
 
 /// The file into which Aider, whose commands read nothing, writes a result.
@@ -27,7 +27,7 @@ impl Outline<'_> {
         self.list("FORBIDDEN", &directive.forbidden);
         self.expected(&directive.expected);
         let alone = crew(self.tool) == Crew::Alone;
-        if let Some(part) = directive.part() {
+        if let Some(part) = directive.part().filter(|_| !begins_runs(directive)) {
             let delegated = !alone && !directive.dispatches.is_empty();
             self.list(if delegated { "TELL EACH SUB-AGENT" } else { "HOW TO LOOK" }, &words::principles(part));
         }
@@ -35,12 +35,13 @@ impl Outline<'_> {
             return self.alone(directive);
         }
         for dispatch in &directive.dispatches {
-            self.dispatch(dispatch);
+            self.dispatch(directive, dispatch);
         }
         if let Some(question) = &directive.question {
             self.question(question);
         }
         self.result(directive);
+        self.outcomes(directive);
         self.next(directive);
     }
 
@@ -71,7 +72,7 @@ impl Outline<'_> {
         }
     }
 
-    fn dispatch(&mut self, dispatch: &DispatchInfo) {
+    fn dispatch(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
         let role = dispatch.role.as_ref().map_or_else(String::new, |role| format!(" ({role})"));
         self.heading("SUB-AGENT", format!(" {}{role}:", one_line(&dispatch.child)));
         if let Some(agent) = dispatch.role.as_ref().and_then(|role| self.tool.agent_for(role)) {
@@ -80,21 +81,22 @@ impl Outline<'_> {
         if let Some(model) = self.tool.model_for(dispatch.role.as_ref(), dispatch.model.as_deref()) {
             self.text(format!("Use the model {model}."));
         }
-        self.task(dispatch);
-        self.text(match dispatch.workflow {
-            Some(_) => "It begins by running, and does what it is told then:",
-            None => "When it is done, it runs:",
-        });
-        self.add(Block::Command(dispatch.report.clone()));
+        if dispatch.workflow.is_some() {
+            self.text("Tell it to run this, to do what it is told then, and nothing else:");
+            self.add(Block::Command(dispatch.report.clone()));
+            let never_begun = words::never_begun(&directive.run, dispatch);
+            self.add(Block::Instead("If it cannot begin, run yourself", never_begun));
+        } else {
+            self.task(dispatch);
+            self.text("When it is done, it runs this, OUTCOME being ok or fail:");
+            self.add(Block::Command(dispatch.report.clone()));
+        }
     }
 
-    /// What a sub-agent has to do.
+    /// What a sub-agent has to do, unless its own run says so.
     fn task(&mut self, dispatch: &DispatchInfo) {
         if let Some(prompt) = &dispatch.prompt {
             self.text(prompt);
-        }
-        if let Some(workflow) = &dispatch.workflow {
-            self.text(format!("Walk through the workflow {workflow}."));
         }
         if !dispatch.with.is_empty() {
             self.add(Block::Values(dispatch.with.clone()));
@@ -109,17 +111,23 @@ impl Outline<'_> {
         let Some((first, others)) = directive.dispatches.split_first() else { return };
         let role = first.role.as_ref().map_or_else(String::new, |role| format!(" in the role {role}"));
         self.heading("TASK", format!(" {}{role}:", one_line(&first.child)));
-        self.task(first);
+        if first.workflow.is_none() {
+            self.task(first);
+        }
         if !others.is_empty() {
             self.text(format!("Do these one after the other: {}.", words::more(others.len())));
         }
         if first.workflow.is_some() {
             self.heading("NEXT", ": run this, and do what you are told then");
+            self.add(Block::Command(first.report.clone()));
+            let never_begun = words::never_begun(&directive.run, first);
+            self.add(Block::Instead("If that cannot begin, run instead", never_begun));
         } else {
             self.result(directive);
+            self.outcomes(directive);
             self.heading("NEXT", ": do this task yourself; then run this, OUTCOME being ok or fail");
+            self.add(Block::Command(first.report.clone()));
         }
-        self.add(Block::Command(first.report.clone()));
     }
 
     fn question(&mut self, question: &QuestionInfo) {
@@ -144,7 +152,7 @@ impl Outline<'_> {
     }
 
     fn result(&mut self, directive: &Directive) {
-        if directive.result.is_empty() {
+        if directive.result.is_empty() || begins_runs(directive) {
             return;
         }
         if self.tool.form == Form::Aider {
@@ -157,9 +165,18 @@ impl Outline<'_> {
         self.add(Block::Fields(directive.result.clone()));
     }
 
+    /// What the outcomes mean, where that is not for the step to say.
+    fn outcomes(&mut self, directive: &Directive) {
+        let delegated = !directive.dispatches.is_empty() && crew(self.tool) != Crew::Alone;
+        if let Some(outcomes) = explained(directive) {
+            self.heading("OUTCOME", if delegated { " of each sub-agent:" } else { ":" });
+            self.add(Block::List(outcomes.map(|(word, meaning)| format!("{word}: {meaning}")).to_vec()));
+        }
+    }
+
     fn next(&mut self, directive: &Directive) {
         if !directive.dispatches.is_empty() {
-            self.heading("NEXT", format!(": {} (OUTCOME is ok or fail for each); then run", words::started(self.tool)));
+            self.heading("NEXT", format!(": {}; then run", words::started(self.tool)));
         } else if directive.question.is_some() && self.tool.can(Capability::AskUser) {
             self.heading("NEXT", ": run this, ANSWER being what the user said");
         } else if directive.question.is_some() {
@@ -171,5 +188,11 @@ impl Outline<'_> {
             self.heading("NEXT", ": run");
         }
         self.add(Block::Command(directive.report.clone()));
+        if let Some(question) = &directive.question {
+            self.text(words::answering(question));
+            for Unanswered { when, argv, .. } in words::unanswered(&directive.report, question) {
+                self.add(Block::Instead(when, argv));
+            }
+        }
     }
 }

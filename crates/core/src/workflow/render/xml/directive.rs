@@ -6,13 +6,17 @@ use super::page::Page;
 use crate::workflow::definition::Part;
 use crate::workflow::directive::{Directive, Expected, QuestionInfo, Round, RoundMode};
 use crate::workflow::name::Outcome;
-use crate::workflow::render::words::{Crew, banner, command, crew, instead_of_running, principles};
+use crate::workflow::render::words::{
+    Crew, Unanswered, answering, banner, command, crew, explained, instead_of_running, principles, unanswered,
+    with_outcome,
+};
 use crate::workflow::told::News;
 use crate::workflow::tool::Capability;
 use crate::workflow::value::in_text;
 
-pub(super) const MANDATE: &str = "Do exactly this step: everything in DO, nothing else. Then run exactly the command that NEXT names. \
-                       Change no command, skip no step, add no step.";
+pub(super) const MANDATE: &str = "Do exactly this step: everything in DO, nothing else. Then run exactly one command: the one that NEXT names \
+                       or, where NEXT leaves you the choice, the case of INVOKE_AFTER that fits. Change nothing in it but ANSWER, \
+                       skip no step, add no step.";
 
 /// How a result reaches a report.
 pub(super) const STDIN: &str = "JSON on standard input";
@@ -76,9 +80,10 @@ impl Page<'_> {
                 self.guidance(part);
             }
             if let Some(question) = &directive.question {
-                self.question(question);
+                self.question(question, Some(&answering(question)));
             }
             self.result(STDIN, &directive.result);
+            self.outcomes(directive);
         } else {
             self.dispatches(directive);
         }
@@ -123,20 +128,33 @@ impl Page<'_> {
         self.close("verification_checklist");
     }
 
-    /// The question, as a sub-agent would hand it on and as its parent asks it.
-    pub(super) fn question(&mut self, question: &QuestionInfo) {
+    /// The question, as a sub-agent would hand it on and as its parent asks it; and how it is answered, if by a command
+    /// that takes the answer.
+    pub(super) fn question(&mut self, question: &QuestionInfo, answering: Option<&str>) {
         let how = if self.tool.can(Capability::AskUser) { "now" } else { "in your final message, and stop" };
         self.open("needs_user_input", &[("ask", how)]);
         let multiple = if question.multiple { "true" } else { "false" };
         self.open("question", &[("multi_select", multiple)]);
         self.leaves("refused", question.refused.as_slice());
         self.leaf("text", &[], &question.prompt);
-        for option in question.options.iter().flatten() {
-            self.empty("option", &[("label", option)]);
+        for (index, option) in question.options.iter().flatten().enumerate() {
+            let number = (index + 1).to_string();
+            let attributes = [("number", number.as_str()), ("label", option.as_str())];
+            self.empty("option", if answering.is_some() { &attributes } else { &attributes[1..] });
         }
         self.leaves("default", question.default.as_slice());
         self.close("question");
+        if let Some(answering) = answering {
+            self.leaf("answer_format", &[], answering);
+        }
         self.close("needs_user_input");
+    }
+
+    /// What the outcomes mean, where that is not for the step to say.
+    pub(super) fn outcomes(&mut self, directive: &Directive) {
+        for (word, meaning) in explained(directive).into_iter().flatten() {
+            self.leaf("outcome", &[("name", word)], meaning);
+        }
     }
 
     pub(super) fn result(&mut self, way: &str, fields: &Map<String, Json>) {
@@ -158,10 +176,17 @@ impl Page<'_> {
     fn invoke_after(&mut self, directive: &Directive) {
         let (report, outcomes) = self.reporting(directive);
         self.open("INVOKE_AFTER", &[]);
+        let unanswered = instead_of_answering(directive);
+        if !unanswered.is_empty() {
+            self.leaf("case", &[("outcome", "answered")], &command(report));
+            for Unanswered { outcome, argv, .. } in &unanswered {
+                self.leaf("case", &[("outcome", outcome)], &command(argv));
+            }
+            return self.close("INVOKE_AFTER");
+        }
         let judged = outcomes.contains(&Outcome::PASS) && outcomes.contains(&Outcome::FAIL);
         for outcome in outcomes {
-            let word = |word: &String| if word == "OUTCOME" { outcome.to_string() } else { word.clone() };
-            let argv = command(&report.iter().map(word).collect::<Vec<_>>());
+            let argv = command(&with_outcome(report, outcome.as_str()));
             match outcome.as_str() {
                 "pass" if judged => self.leaf("if_pass", &[], &argv),
                 "fail" if judged => self.leaf("if_fail", &[], &argv),
@@ -176,11 +201,11 @@ impl Page<'_> {
 
     fn next(&mut self, directive: &Directive) {
         let (report, outcomes) = self.reporting(directive);
-        let text = command(report);
-        let told = if outcomes.is_empty() {
-            format!("After DO is complete, run: {text}")
+        let told = if outcomes.is_empty() && instead_of_answering(directive).is_empty() {
+            format!("After DO is complete, run: {}", command(report))
         } else {
-            format!("After DO is complete, run the case of INVOKE_AFTER that fits. Re-read now: {text}")
+            "After DO is complete, run exactly one of the commands in INVOKE_AFTER: the case whose outcome fits."
+                .to_owned()
         };
         let instead = instead_of_running(self.tool).map(|instead| format!(" {instead}")).unwrap_or_default();
         self.leaf("NEXT", &[("required", "true")], &format!("{told}{instead}"));
@@ -197,4 +222,9 @@ impl Page<'_> {
             Some(_) => (&directive.report, &[]),
         }
     }
+}
+
+/// What is run where the user does not answer, if anything was asked.
+fn instead_of_answering(directive: &Directive) -> Vec<Unanswered> {
+    directive.question.as_ref().map(|question| unanswered(&directive.report, question)).unwrap_or_default()
 }

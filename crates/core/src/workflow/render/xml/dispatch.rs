@@ -6,7 +6,7 @@ use super::directive::STDIN;
 use super::page::Page;
 use crate::workflow::definition::Part;
 use crate::workflow::directive::{Directive, DispatchInfo};
-use crate::workflow::render::words::{Crew, command, crew, more};
+use crate::workflow::render::words::{Crew, begins_runs, command, crew, more, never_begun, outcomes, with_outcome};
 use crate::workflow::value::in_text;
 
 impl Page<'_> {
@@ -15,7 +15,6 @@ impl Page<'_> {
     pub(super) fn dispatches(&mut self, directive: &Directive) {
         let dispatches = directive.dispatches.as_slice();
         let Some((first, others)) = dispatches.split_first() else { return };
-        let part = directive.part();
         let count = dispatches.len().to_string();
         match crew(self.tool) {
             Crew::Alone => {
@@ -26,13 +25,13 @@ impl Page<'_> {
                 };
                 self.leaf("mandatory", &[], &told);
                 self.shared(directive);
-                self.dispatch(first, part);
+                self.dispatch(directive, first);
                 self.close("sequential_dispatch");
             }
             _ if others.is_empty() => {
                 self.constraint();
                 self.shared(directive);
-                self.dispatch(first, part);
+                self.dispatch(directive, first);
             }
             crew => {
                 self.constraint();
@@ -48,7 +47,7 @@ impl Page<'_> {
                 self.leaf("mandatory", &[], &told);
                 self.shared(directive);
                 for dispatch in dispatches {
-                    self.dispatch(dispatch, part);
+                    self.dispatch(directive, dispatch);
                 }
                 self.close(name);
             }
@@ -61,9 +60,9 @@ impl Page<'_> {
         self.leaf("orchestrator_constraint", &[], told);
     }
 
-    /// What every sub-agent is told: how to look, and what its report holds.
+    /// What every sub-agent is told, unless its own run does: how to look, what its report holds, and how it ends.
     fn shared(&mut self, directive: &Directive) {
-        if directive.result.is_empty() {
+        if begins_runs(directive) {
             return;
         }
         self.open("shared_context", &[]);
@@ -71,10 +70,11 @@ impl Page<'_> {
             self.guidance(part);
         }
         self.result(STDIN, &directive.result);
+        self.outcomes(directive);
         self.close("shared_context");
     }
 
-    fn dispatch(&mut self, dispatch: &DispatchInfo, part: Option<Part>) {
+    fn dispatch(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
         let own = dispatch.role.as_ref().and_then(|role| self.tool.agent_for(role)).map(str::to_owned);
         let role = dispatch.role.as_ref().map_or("general-purpose", |role| role.as_str());
         let mode = if dispatch.free_form { "free-form" } else { "script" };
@@ -86,6 +86,16 @@ impl Page<'_> {
         if let Some(model) = self.tool.model_for(dispatch.role.as_ref(), dispatch.model.as_deref()) {
             self.leaf("model_selection", &[("model", model)], &format!("Use {model}."));
         }
+        if dispatch.workflow.is_some() {
+            self.begin(directive, dispatch);
+        } else {
+            self.task(directive, dispatch);
+        }
+        self.close("subagent_dispatch");
+    }
+
+    /// What the sub-agent does and what it runs then.
+    fn task(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
         if !dispatch.with.is_empty() {
             self.open("context", &[]);
             for (name, value) in &dispatch.with {
@@ -94,30 +104,35 @@ impl Page<'_> {
             self.close("context");
         }
         self.leaves("prompt", dispatch.prompt.as_slice());
-        self.leaves("workflow", dispatch.workflow.as_slice());
-        if part == Some(Part::Verify) && !dispatch.items.is_empty() {
+        if directive.part() == Some(Part::Verify) && !dispatch.items.is_empty() {
             self.checklist(&dispatch.items);
         } else {
             self.leaves("item", &dispatch.items.iter().map(Json::to_string).collect::<Vec<_>>());
         }
-        self.hand_off(dispatch);
-        self.close("subagent_dispatch");
-    }
-
-    /// What the sub-agent runs, and that it is told so.
-    fn hand_off(&mut self, dispatch: &DispatchInfo) {
-        let argv = command(&dispatch.report);
-        if dispatch.workflow.is_some() {
-            self.leaf("invoke", &[], &argv);
-            let told = format!(
-                "The sub-agent's prompt MUST begin with: \"Start by invoking: {argv}\". It does what it is told then."
-            );
-            self.leaf("handoff_instruction", &[], &told);
-        } else {
-            self.leaf("report", &[], &argv);
-        }
         if dispatch.free_form {
             self.leaf("free_form_instruction", &[], "It may go about it as it likes; the report is the same.");
         }
+        // Who has no sub-agents reports by itself, as INVOKE_AFTER says.
+        if crew(self.tool) != Crew::Alone {
+            self.open("report", &[]);
+            for (outcome, _) in outcomes(None) {
+                self.leaf("case", &[("outcome", outcome)], &command(&with_outcome(&dispatch.report, outcome)));
+            }
+            self.close("report");
+        }
+    }
+
+    /// What the sub-agent runs to begin a run of its own. That run is given everything else: who starts the sub-agent is
+    /// not to tell it beforehand.
+    fn begin(&mut self, directive: &Directive, dispatch: &DispatchInfo) {
+        let argv = command(&dispatch.report);
+        self.leaf("invoke", &[], &argv);
+        if crew(self.tool) != Crew::Alone {
+            let told = format!(
+                "The sub-agent's prompt MUST be exactly this: \"Do what each command tells you. Start by invoking: {argv}\""
+            );
+            self.leaf("handoff_instruction", &[], &told);
+        }
+        self.leaf("if_it_cannot_begin", &[], &command(&never_begun(&directive.run, dispatch)));
     }
 }

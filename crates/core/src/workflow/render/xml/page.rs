@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::workflow::render::words::visible;
 use crate::workflow::tool::Tool;
 
 pub(super) struct Page<'t> {
@@ -70,17 +71,14 @@ fn attribute(text: &str) -> String {
     escape(text).replace('"', "&quot;").replace('\n', "&#10;").replace('\t', "&#9;")
 }
 
-/// A text that can stand between tags. Characters that XML cannot hold become visible as replacements.
+/// A text that can stand between tags. Characters that XML cannot hold, or that hide, become visible as replacements.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
+    for c in visible(&text.replace("\r\n", "\n")).chars() {
         match c {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
-            '\n' | '\t' => safe.push(c),
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            c if c.is_control() => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }

@@ -209,7 +209,12 @@ impl Page<'_> {
             }
         }
         self.review(dispatch.review.as_ref(), &[]);
+        for (outcome, meaning) in words::outcomes(dispatch.review.as_ref().map(|part| part.part)) {
+            self.leaf("outcome", &[("name", outcome)], meaning);
+        }
         self.close(name);
+        let told = "The outcome is ok if every sub-agent ended with ok, fail if none did, else partial.";
+        self.leaf("action", &[], told);
     }
 
     fn entry(&mut self, entry: &Entry) {
@@ -224,13 +229,14 @@ impl Page<'_> {
             Options::Command(action) => Some(vec![format!("what `{}` prints, line by line", action.written())]),
             Options::Variable(list, _) => Some(vec![format!("the items of {list}")]),
         };
-        self.question(&QuestionInfo {
+        let info = QuestionInfo {
             prompt: question.prompt.text.clone(),
             options,
             default: question.default.as_ref().map(|text| text.text.clone()),
             multiple: question.multiple,
             refused: None,
-        });
+        };
+        self.question(&info, None);
     }
 
     fn gate(&mut self, gate: &Gate, sheet: &Sheet<'_>) {
@@ -239,13 +245,14 @@ impl Page<'_> {
                 When::Answer(answer) => Some(answer.to_owned()),
                 _ => None,
             });
-            return self.question(&QuestionInfo {
+            let info = QuestionInfo {
                 prompt: format!("{} has failed {} times. What now?", sheet.step.title, sheet.round.number),
                 options: Some(options.collect()),
                 default: None,
                 multiple: false,
                 refused: None,
-            });
+            };
+            return self.question(&info, None);
         }
         if sheet.verdict.is_some() {
             return self.leaf("action", &[], "The gate has judged. Do nothing but what NEXT says.");
@@ -267,6 +274,9 @@ impl Page<'_> {
                 _ if sheet.only_way().is_some() => self.leaf("command", &[], &text),
                 When::Outcome(outcome) if judged && outcome == "pass" => self.leaf("if_pass", &[], &text),
                 When::Outcome(outcome) if judged && outcome == "fail" => self.leaf("if_fail", &[], &text),
+                When::Outcome(outcome) if way.as_ok => {
+                    self.leaf("case", &[("outcome", outcome), ("goes_on_as", "ok")], &text);
+                }
                 When::Outcome(outcome) => self.leaf("case", &[("outcome", outcome)], &text),
                 When::Holds(condition) => self.leaf("case", &[("when", condition)], &text),
                 When::Answer(answer) => self.leaf("case", &[("answer", answer)], &text),
