@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use maestro_core::event::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::Outcome;
-use maestro_core::workflow::definition::{EndStatus, Work};
+use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::directive::{Context, Directive, DispatchInfo};
 use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
 use maestro_core::workflow::run::{
-    Definition, Input, Refusal, Run, RunEvent, Status, Ticket, deadline, decide, evolve,
+    Definition, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, deadline, decide, evolve,
 };
 use maestro_core::workflow::told::{self, Handed, News, Now, Told};
 use maestro_store::{
@@ -259,16 +259,14 @@ impl Runs {
         ticket: Option<&Ticket>,
     ) -> Result<Vec<News>, RunError> {
         let events = self.store.read(RunTail { id: record.id, limit: TAIL }).await?;
-        let words = |event: &RunEvent| matches!(event, RunEvent::Heard { ticket, .. } if is_said(definition, ticket));
-        let began = match ticket {
-            Some(own) => events
-                .iter()
-                .rposition(|event| matches!(event, RunEvent::Heard { ticket, .. } if ticket.as_str() == own.as_str())),
-            None => events.iter().rposition(words),
+        let said = said(&events);
+        let own = |at: &&usize| match (ticket, &events[**at]) {
+            (Some(own), RunEvent::Heard { ticket, .. }) => ticket == own,
+            _ => true,
         };
-        let after = began.map_or(&events[..], |at| &events[at + 1..]);
-        let end = after.iter().position(words).unwrap_or(after.len());
-        Ok(told::news(definition, &record.run, &after[..end]))
+        let began = said.iter().rev().find(own).map_or(0, |at| at + 1);
+        let end = said.iter().find(|at| **at >= began).copied().unwrap_or(events.len());
+        Ok(told::news(definition, &record.run, &events[began..end]))
     }
 
     /// What follows from an input. Somebody else may come first: then it is looked at again.
@@ -486,12 +484,18 @@ fn ticket_of(input: &Input) -> Option<&Ticket> {
     }
 }
 
-/// Whether a ticket is one that an agent or the user answers, and not what is executed.
-fn is_said(definition: &Definition, ticket: &Ticket) -> bool {
-    let step = ticket.as_str().split('#').next().unwrap_or_default();
-    let workflows = std::iter::once(&definition.main).chain(definition.callees.values());
-    let mut steps = workflows.flat_map(|workflow| &workflow.steps);
-    !steps.any(|known| known.id.as_str() == step && matches!(known.work, Work::Command { .. }))
+/// Where an agent or the user said something. How something executed ended is heard too, and said by nobody.
+fn said(events: &[RunEvent]) -> Vec<usize> {
+    let (mut said, mut executing) = (Vec::new(), false);
+    for (at, event) in events.iter().enumerate() {
+        match event {
+            RunEvent::Progressed { progress } => executing = *progress == Progress::Started,
+            RunEvent::Waiting { .. } => executing = false,
+            RunEvent::Heard { .. } if !executing => said.push(at),
+            _ => {}
+        }
+    }
+    said
 }
 
 /// Whether somebody asks for what is so already.
