@@ -92,7 +92,8 @@ fn a_definition_with_errors_does_not_begin() {
     $ maestro workflow start brew --param who=Ada
     --- stderr
     error: the workflow `brew` has errors
-    hint: `maestro workflow check [PROJECT]/.claude/skills/brew/workflow.yaml` shows them
+      because E04 at 22:67: there is no step `dine`; did you mean `done`?
+    hint: `maestro workflow check [PROJECT]/.claude/skills/brew/workflow.yaml` shows them in place
     --- exit 1
     ");
 }

@@ -57,8 +57,7 @@ impl Planner {
 
     /// The verdicts on the items that are to be judged.
     fn judged(&mut self, workflow: &str, directive: &Json) -> Vec<Json> {
-        let given = directive["data"]["items"].as_str().unwrap().strip_prefix("Items to judge: ").unwrap();
-        let items: Vec<Json> = serde_json::from_str(given).unwrap();
+        let items = directive["data"]["items"].as_array().expect("the items are told as they are").clone();
         let round = self.rounds.entry(workflow.to_owned()).or_insert(0);
         *round += 1;
         let verdict = |(index, item): (usize, &Json)| {

@@ -153,6 +153,9 @@ fn a_run_is_started_answered_reported_and_complete() {
     ");
     assert_snapshot!(sandbox.maestro_with(&["workflow", "next", &run]), @"
     $ maestro workflow next [RUN-1]
+    SHOW THE USER:
+      Here is black tea, Ada.
+
     WORKFLOW COMPLETE: success
       Ada has tea.
 
