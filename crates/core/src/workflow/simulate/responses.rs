@@ -71,7 +71,7 @@ impl Responder<'_, '_> {
                         if walks {
                             walked(ticket, outcome, result)
                         } else {
-                            report(ticket, Some(outcome), Map::new(), result)
+                            report(ticket, outcome, Map::new(), result)
                         }
                     };
                     said.iter().map(report).collect::<Vec<_>>()
@@ -130,27 +130,25 @@ impl Responder<'_, '_> {
         });
         let results = combined(&domains.collect::<Vec<_>>());
         complete &= results.complete;
-        // Where the outcome follows from the result, none is said.
-        let derived = !agent.outcome_from.is_empty();
-        let outcomes: Vec<Option<&Outcome>> =
-            if derived { vec![None] } else { agent.outcomes.iter().map(Some).collect() };
+        // What an outcome follows from is the result, whatever is said beside it.
+        let outcomes = if agent.outcome_from.is_empty() { &agent.outcomes[..] } else { &[Outcome::OK] };
         let said = self.review_items(&[]);
         let mut all = Vec::new();
-        for &outcome in &outcomes {
+        for outcome in outcomes {
             for result in &results.all {
                 all.extend(said.iter().map(|items| {
                     let result = result.iter().chain(items).map(|(name, value)| (name.clone(), value.clone()));
                     report(ticket, outcome, Map::new(), result.collect())
                 }));
             }
-            if outcome.is_some_and(|outcome| *outcome != Outcome::OK) {
+            if agent.outcome_from.is_empty() && *outcome != Outcome::OK {
                 all.push(report(ticket, outcome, Map::new(), Map::new()));
             }
         }
         let first = results.all.first().cloned().unwrap_or_default();
         let first: Map<String, Json> = first.into_iter().chain(said[0].clone()).collect();
         for set in self.settable(agent) {
-            all.extend(outcomes.iter().map(|outcome| report(ticket, *outcome, set.clone(), first.clone())));
+            all.extend(outcomes.iter().map(|outcome| report(ticket, outcome, set.clone(), first.clone())));
         }
         Tried { all, complete }
     }
@@ -266,8 +264,8 @@ fn walked(ticket: &Ticket, outcome: &Outcome, result: Map<String, Json>) -> Vec<
     vec![Input::Walked { ticket: ticket.clone(), outcome: outcome.clone(), result, now: 0 }]
 }
 
-fn report(ticket: &Ticket, outcome: Option<&Outcome>, set: Map<String, Json>, result: Map<String, Json>) -> Vec<Input> {
-    let (ticket, outcome) = (ticket.clone(), outcome.cloned());
+fn report(ticket: &Ticket, outcome: &Outcome, set: Map<String, Json>, result: Map<String, Json>) -> Vec<Input> {
+    let (ticket, outcome) = (ticket.clone(), Some(outcome.clone()));
     vec![Input::Report { ticket, outcome, set, result, seen: Seen::default(), now: 0 }]
 }
 
