@@ -139,8 +139,8 @@ impl Runs {
             Now::Directive { directive } => child_of(directive, ticket),
             _ => None,
         };
-        let Some(dispatch) = dispatch else { return self.ended_child(parent, ticket, now).await };
         let no_child = || RunError::NotAChild(ticket.clone());
+        let dispatch = dispatch.ok_or_else(no_child)?;
         let name = dispatch.workflow.as_deref().ok_or_else(no_child)?;
         let kept = self.store.read(PinnedBy(view.record.hash.clone())).await?;
         let whole = Pinned { main: view.record.about.workflow.clone(), definitions: kept };
@@ -157,16 +157,6 @@ impl Runs {
                 Err(RunError::Unfit { ticket: ticket.clone(), parent, refusal })
             }
             begun => begun,
-        }
-    }
-
-    /// The run of a sub-agent that its parent has heard of, for one that begins again because it got no answer.
-    async fn ended_child(&self, parent: RunId, ticket: &Ticket, now: i64) -> Result<View, RunError> {
-        let parts = self.store.read(EndedParts { of: parent }).await?;
-        let is_own = |part: &RunRecord| part.about.parent.as_ref().is_some_and(|(_, own)| own == ticket);
-        match parts.into_iter().find(is_own) {
-            Some(own) => self.get(own.id, now).await,
-            None => Err(RunError::NotAChild(ticket.clone())),
         }
     }
 
@@ -260,13 +250,15 @@ impl Runs {
     ) -> Result<Vec<News>, RunError> {
         let events = self.store.read(RunTail { id: record.id, limit: TAIL }).await?;
         let said = said(&events);
-        let own = |at: &&usize| match (ticket, &events[**at]) {
-            (Some(own), RunEvent::Heard { ticket, .. }) => ticket == own,
-            _ => true,
+        let began = match ticket {
+            Some(own) => {
+                said.iter().rposition(|at| matches!(&events[*at], RunEvent::Heard { ticket, .. } if ticket == own))
+            }
+            None => said.len().checked_sub(1),
         };
-        let began = said.iter().rev().find(own).map_or(0, |at| at + 1);
-        let end = said.iter().find(|at| **at >= began).copied().unwrap_or(events.len());
-        Ok(told::news(definition, &record.run, &events[began..end]))
+        let from = began.map_or(0, |index| said[index] + 1);
+        let to = began.and_then(|index| said.get(index + 1).copied()).unwrap_or(events.len());
+        Ok(told::news(definition, &record.run, &events[from..to]))
     }
 
     /// What follows from an input. Somebody else may come first: then it is looked at again.
@@ -484,18 +476,18 @@ fn ticket_of(input: &Input) -> Option<&Ticket> {
     }
 }
 
-/// Where an agent or the user said something. How something executed ended is heard too, and said by nobody.
+/// Where an agent or the user was heard, and not the end of what is executed.
 fn said(events: &[RunEvent]) -> Vec<usize> {
-    let (mut said, mut executing) = (Vec::new(), false);
+    let (mut found, mut executing) = (Vec::new(), false);
     for (at, event) in events.iter().enumerate() {
         match event {
-            RunEvent::Progressed { progress } => executing = *progress == Progress::Started,
+            RunEvent::Progressed { progress: Progress::Started } => executing = true,
             RunEvent::Waiting { .. } => executing = false,
-            RunEvent::Heard { .. } if !executing => said.push(at),
+            RunEvent::Heard { .. } if !executing => found.push(at),
             _ => {}
         }
     }
-    said
+    found
 }
 
 /// Whether somebody asks for what is so already.

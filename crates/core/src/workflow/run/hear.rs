@@ -103,15 +103,11 @@ impl<'d> Walk<'d> {
         seen: &Seen,
     ) -> Result<Move, Refusal> {
         let derived = !agent.outcome_from.is_empty();
-        // What follows from the result need not be said; what is said must be possible all the same.
-        let possible = match &outcome {
-            Some(said) => agent.outcomes.contains(said),
-            None => derived || agent.outcomes.contains(&Outcome::OK),
-        };
-        if !possible {
+        // Where the outcome follows from the result it need not be said, and `ok` only says that there is one.
+        let said = outcome.unwrap_or(Outcome::OK);
+        if !agent.outcomes.contains(&said) && !(derived && said == Outcome::OK) {
             return Err(Refusal::Outcome(agent.outcomes.clone()));
         }
-        let said = outcome.unwrap_or(Outcome::OK);
         // Who did not do it need not say what came of it.
         let nothing_said = !derived && said != Outcome::OK && result.is_empty();
         let mends = step.work.review().is_some_and(|part| part.part == Part::Fix) && said != Outcome::FAIL;

@@ -511,3 +511,44 @@ fn adr_004_with_its_names_supplied_runs_to_its_end() {
     assert!(shown[0].contains("| Active agents    | 2 |"), "{shown:?}");
     assert_eq!(driver.log.iter().filter(|event| matches!(event, RunEvent::Tolerated { .. })).count(), 2);
 }
+
+#[test]
+fn an_option_is_meant_by_its_words_in_any_case_or_by_its_number() {
+    let text = "name: w\nsteps:\n- {id: a, type: question, prompt: Which?, options: [Merge now, later], store: answer, next: {ok: end, later: stop}}\n- {id: stop, type: end, status: blocked, message: '{answer}'}\n";
+    for (said, ended) in
+        [("later", "blocked later"), ("LATER", "blocked later"), ("2", "blocked later"), ("2.", "blocked later")]
+    {
+        let mut driver = Driver::started(text);
+        driver.answer(said).unwrap();
+        assert_eq!(driver.ended(), ended, "{said}");
+    }
+    let mut driver = Driver::started(text);
+    driver.answer("3").unwrap();
+    assert!(!driver.run.is_over(), "there is no third option");
+    let several = "name: w\nvariables: {kinds: {type: list}}\nsteps:\n- {id: a, type: question, prompt: Which?, options: [x, y, z], multiple: true, store: kinds, next: stop}\n- {id: stop, type: end, message: '{kinds}'}\n";
+    let mut driver = Driver::started(several);
+    driver.answer("z, 1").unwrap();
+    assert_eq!(driver.ended(), "success z, x");
+}
+
+#[test]
+fn an_outcome_that_the_step_cannot_have_is_refused_even_where_it_follows_from_the_result() {
+    let text = "name: w\nsteps:\n- {id: a, type: agent, result: {n: int}, outcome_from: [{when: result.n > 1, outcome: many}, {else: few}], next: {many: end, few: stop}}\n- {id: stop, type: end, status: blocked}\n";
+    let mut driver = Driver::started(text);
+    assert!(matches!(driver.report("lots", json!({"n": 5})), Err(Refusal::Outcome(_))));
+    driver.report("ok", json!({"n": 5})).unwrap();
+    assert_eq!(driver.ended(), "success");
+}
+
+#[test]
+fn the_walk_of_a_sub_agent_is_not_replaced_by_its_word() {
+    let text = "name: w\nsteps:\n- {id: a, type: dispatch, mode: single, role: developer, call: helper, next: {ok: end, fail: stop, partial: stop}}\n- {id: stop, type: end, status: failure}\n";
+    let mut driver = Driver::started(text);
+    assert_eq!(driver.report("ok", json!({"done": true})), Err(Refusal::Walks("helper".to_owned())));
+    let (ticket, result) = (driver.ticket(), object(json!({"done": true})));
+    driver.give(Input::Walked { ticket, outcome: Outcome::OK, result, now: 0 }).unwrap();
+    assert_eq!(driver.ended(), "success");
+    let mut driver = Driver::started(text);
+    driver.report("fail", json!({})).unwrap();
+    assert_eq!(driver.ended(), "failure");
+}
