@@ -57,6 +57,7 @@ mod workflow_builtin;
 mod workflow_commands;
 mod workflow_crash;
 mod workflow_forms;
+mod workflow_planner;
 mod workflow_refused;
 mod workflow_runs;
 mod workflow_sessions;

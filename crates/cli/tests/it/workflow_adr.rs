@@ -95,6 +95,11 @@ fn with_its_names_supplied_it_runs_to_its_end() {
     assert!(!sandbox.path("calls").exists(), "nothing is executed unasked");
     assert_eq!(sandbox.maestro("trust session-start --yes").code, 0);
 
+    // What was shown before the options of the question were listed is told with the question.
+    let begun = sandbox.maestro("workflow start session-start --tool opencode");
+    assert!(begun.stdout().contains("| Active agents    | 2 |") && begun.stdout().contains("Architect"), "{begun}");
+    fs::remove_file(sandbox.path("calls")).unwrap();
+
     let walked = walk(&sandbox, &["Pharaoh", "Architect"]);
     assert_eq!(walked.finished["outcome"], "success", "{}", walked.last);
     let outputs = &walked.finished["outputs"];

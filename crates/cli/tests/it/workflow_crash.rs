@@ -1,5 +1,6 @@
 //! Does a run come to the same end wherever whoever drives it dies?
 
+mod handed;
 mod killed;
 mod mortal;
 

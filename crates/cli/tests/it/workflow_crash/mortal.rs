@@ -70,11 +70,11 @@ impl Shop {
     }
 }
 
-fn clock() -> Clock {
+pub(super) fn clock() -> Clock {
     Arc::new(now)
 }
 
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
