@@ -143,7 +143,7 @@ async fn one_workflow_is_found_by_name_and_alias() {
 #[tokio::test]
 async fn a_run_is_begun_by_the_name_of_its_workflow_and_keeps_what_it_was_begun_with() {
     let (folder, api) = skills();
-    let body = |name: &str| json!({ "workflow": name, "params": { "problem": "p" }, "driver": "caller" });
+    let body = |name: &str| json!({ "workflow": name, "params": { "problem": "p" }, "driver": "caller", "workspace": folder.path() });
     let keyed = api.with("idempotency-key", "k");
     let begun = keyed.post("/api/runs", body("trip")).await;
     assert_eq!((begun.status, &begun.body["workflow"]), (201, &json!("journey")), "{begun}");
