@@ -154,29 +154,26 @@ impl Desk for Counter<'_> {
 
     async fn started(&self, id: RunId, ticket: &Ticket, by: &str, seconds: u32) -> Result<Claim, CommandError> {
         let body = json!({ "ticket": ticket, "by": by, "seconds": seconds });
-        match self.client.send_to::<Json>(&format!("/api/runs/{id}/started"), &body).await {
-            Ok(_) => Ok(Claim::Granted),
-            Err(error) if error.is_refusal() => Ok(Claim::Denied),
-            Err(error) => Err(error),
-        }
+        heard(self.client.send_to::<Json>(&format!("/api/runs/{id}/started"), &body).await)
     }
 
-    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<Vec<News>, CommandError> {
+    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<(), CommandError> {
         let body = json!({ "ticket": ticket, "finish": finish });
-        match self.client.send_to::<RunReply>(&format!("/api/runs/{id}/finished"), &body).await {
-            Ok(reply) => Ok(reply.news),
-            // Somebody cancelled the run, or gave us up, while it was executed.
-            Err(error) if error.is_refusal() => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        // Somebody may have cancelled the run, or given us up, while it was executed.
+        heard(self.client.send_to::<Json>(&format!("/api/runs/{id}/finished"), &body).await).map(|_| ())
     }
 
     async fn lost(&self, id: RunId, ticket: &Ticket, by: &str) -> Result<(), CommandError> {
         let body = json!({ "ticket": ticket, "by": by });
-        match self.client.send_to::<Json>(&format!("/api/runs/{id}/lost"), &body).await {
-            Ok(_) => Ok(()),
-            Err(error) if error.is_refusal() => Ok(()),
-            Err(error) => Err(error),
-        }
+        heard(self.client.send_to::<Json>(&format!("/api/runs/{id}/lost"), &body).await).map(|_| ())
+    }
+}
+
+/// Whether a run took what it was told; that it did not is no failure of whoever drives it.
+fn heard(answer: Result<Json, CommandError>) -> Result<Claim, CommandError> {
+    match answer {
+        Ok(_) => Ok(Claim::Granted),
+        Err(error) if error.is_refusal() => Ok(Claim::Denied),
+        Err(error) => Err(error),
     }
 }

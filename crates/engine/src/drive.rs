@@ -9,7 +9,6 @@ use maestro_core::event::RunId;
 use maestro_core::workflow::definition::Builtin;
 use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
 use maestro_core::workflow::run::{Definition, Effect, Finish, Order, Run, Ticket, pending};
-use maestro_core::workflow::told::News;
 use maestro_store::Executing;
 use serde_json::Value as Json;
 
@@ -43,13 +42,13 @@ pub trait Desk {
         seconds: u32,
     ) -> impl Future<Output = Result<Claim, Self::Error>> + Send;
 
-    /// Says how it ended, and hears what happened then.
+    /// Says how it ended.
     fn finished(
         &self,
         id: RunId,
         ticket: &Ticket,
         finish: Finish,
-    ) -> impl Future<Output = Result<Vec<News>, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Says that whoever executed it is gone.
     fn lost(&self, id: RunId, ticket: &Ticket, by: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
@@ -129,11 +128,10 @@ pub enum DriveError<E> {
     ),
 }
 
-/// Executes what a run orders until somebody else must do something. Returns what happened on the way.
+/// Executes what a run orders until somebody else must do something. What happened on the way stands in its log.
 ///
 /// The order is worked out here, from the texts that were consented to; where runs are kept is not believed.
-pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<Vec<News>, DriveError<D::Error>> {
-    let mut news = Vec::new();
+pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<(), DriveError<D::Error>> {
     let mut known: Option<Known> = None;
     loop {
         let standing = desk.standing(id).await.map_err(DriveError::Desk)?;
@@ -155,10 +153,10 @@ pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<
                 let executed = tokio::select! {
                     executed = known.executor.execute(&order, &ticket, limits) => executed,
                     // What is executed for a run that somebody cancelled ends with it.
-                    () = cancelled(desk, id) => return Ok(news),
+                    () = cancelled(desk, id) => return Ok(()),
                 };
                 let finish = without_nul(executed.finish);
-                news.extend(desk.finished(id, &ticket, finish).await.map_err(DriveError::Desk)?);
+                desk.finished(id, &ticket, finish).await.map_err(DriveError::Desk)?;
             }
             Some(Effect::Await { ticket }) => {
                 let executor = standing.executor.unwrap_or(Executing { by: String::new(), until: 0 });
@@ -169,7 +167,7 @@ pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<
                     tokio::time::sleep(LOOK).await;
                 }
             }
-            _ => return Ok(news),
+            _ => return Ok(()),
         }
     }
 }

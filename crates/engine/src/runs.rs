@@ -1,5 +1,7 @@
 //! How does a run that is kept go on? It is read, the engine decides, and what follows is kept if nobody came first.
 
+mod view;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,19 +10,21 @@ use maestro_core::event::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::definition::EndStatus;
-use maestro_core::workflow::directive::{Context, Directive, DispatchInfo};
 use maestro_core::workflow::pinned::{Pinned, PinnedText, Unsound};
 use maestro_core::workflow::run::{
     Definition, Input, Progress, Refusal, Run, RunEvent, Status, Ticket, deadline, decide, evolve,
 };
-use maestro_core::workflow::told::{self, Handed, News, Now, Told};
+use maestro_core::workflow::told::{self, News, Now};
 use maestro_store::{
-    AdvanceRun, Driver, EndedParts, Executing, Once, OverdueRuns, PinnedBy, RunAbout, RunById, RunRecord, RunTail,
-    StartRun, Store, StoreError, What,
+    AdvanceRun, Driver, EndedParts, Once, OverdueRuns, PinnedBy, RunAbout, RunById, RunRecord, RunTail, StartRun,
+    Store, StoreError, What,
 };
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
+
+pub use view::{Hand, View};
+use view::{child_of, handed, view};
 
 /// How many runs can be changed beside each other without any two that share a turn.
 const TURNS: usize = 64;
@@ -30,8 +34,6 @@ const TRIES: usize = 200;
 const TAIL: i64 = 1000;
 /// How many definitions are kept at hand.
 const KEPT: usize = 64;
-/// The program in the commands that agents are told.
-const PROGRAM: &str = "maestro";
 
 /// Why a run does not go on.
 #[derive(Debug, thiserror::Error)]
@@ -66,17 +68,6 @@ pub enum RunError {
     /// The store says no.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// A run as it stands, and what its callers are told.
-#[derive(Debug, Clone)]
-pub struct View {
-    /// What is kept of it.
-    pub record: RunRecord,
-    /// What it is a walk through.
-    pub definition: Arc<Definition>,
-    /// What happened on the way, and what is to be done now.
-    pub told: Told,
 }
 
 /// What a run is started with.
@@ -229,7 +220,7 @@ impl Runs {
             self.tell_parent(part, now).await?;
         }
         let record = self.store.read(RunById(view.record.id)).await?;
-        Ok(self::view(record, view.definition, view.told.news))
+        Ok(view::view(record, view.definition, view.told.news))
     }
 
     /// Where a run stands, with what happened since somebody last said something: whoever asks may have missed it.
@@ -396,36 +387,6 @@ impl Runs {
     }
 }
 
-/// Who has a hand in an input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hand {
-    /// Nobody whose death would matter.
-    Nobody,
-    /// Somebody who executes something from now on.
-    Executes(Executing),
-}
-
-impl Hand {
-    /// Who executes something for the run from now on.
-    fn executing(&self, before: &RunRecord, after: &Run) -> Option<Executing> {
-        match self {
-            Self::Executes(executing) => Some(executing.clone()),
-            // A pause, say, does not end what is being executed.
-            Self::Nobody => {
-                before.executor.clone().filter(|_| !after.is_over() && after.ticket() == before.run.ticket())
-            }
-        }
-    }
-
-    /// Where the run stands, if the same one said already that it executes this.
-    fn is_repeated(&self, record: &RunRecord, definition: &Arc<Definition>, input: &Input) -> Option<View> {
-        let (Self::Executes(executing), Input::Started { ticket, .. }) = (self, input) else { return None };
-        let same = record.executor.as_ref().is_some_and(|known| known.by == executing.by);
-        (same && record.run.ticket().as_ref() == Some(ticket))
-            .then(|| view(record.clone(), Arc::clone(definition), Vec::new()))
-    }
-}
-
 struct Place {
     workspace: String,
     tool: String,
@@ -438,34 +399,6 @@ impl Place {
             [("workspace", self.workspace), ("tool", self.tool), ("run", run.to_string()), ("project", project)];
         values.into_iter().map(|(key, value)| (key.to_owned(), Json::String(value))).collect()
     }
-}
-
-fn view(record: RunRecord, definition: Arc<Definition>, news: Vec<News>) -> View {
-    let run = record.id.to_string();
-    let context = Context { run: &run, program: PROGRAM };
-    let mut now = told::now(&definition, &record.run, context);
-    if let (Some((parent, ticket)), Now::Finished { finished, .. }) = (&record.about.parent, &now) {
-        let outcome = match finished.outcome {
-            Some(EndStatus::Success) => Outcome::OK,
-            _ => Outcome::FAIL,
-        };
-        let parent = [PROGRAM, "workflow", "next", &parent.to_string()].map(str::to_owned).to_vec();
-        now = Now::Handed(Handed { child: ticket.to_string(), outcome, open: Vec::new(), parent });
-    }
-    let told = Told { run: run.clone(), news, now };
-    View { record, definition, told }
-}
-
-/// What a sub-agent is told whose report was heard.
-fn handed(view: &View, input: &Input) -> Option<Handed> {
-    let Input::Report { ticket, outcome, .. } = input else { return None };
-    let outcome = outcome.clone().unwrap_or(Outcome::OK);
-    let context = Context { run: &view.told.run, program: PROGRAM };
-    told::handed(&view.record.run, ticket, outcome, context)
-}
-
-fn child_of<'d>(directive: &'d Directive, ticket: &Ticket) -> Option<&'d DispatchInfo> {
-    directive.dispatches.iter().find(|dispatch| dispatch.ticket == *ticket)
 }
 
 /// The ticket of what an agent or the user says.

@@ -258,8 +258,7 @@ impl<'c> Workflows<'c> {
     pub fn load(&self, source: &Source) -> Result<Loaded, DefinitionError> {
         let text = self.text(source)?;
         let folder = self.directory.join(&source.folder);
-        let has_file =
-            |path: &str| source.part == Part::Instructions || (stays_inside(path) && folder.join(path).is_file());
+        let has_file = |path: &str| source.part == Part::Instructions || lies_inside(&folder, path);
         let surroundings = Surroundings {
             file_exists: &has_file,
             convention_exists: &|name| self.convention_file(name).is_some() || conventions::builtin(name).is_some(),
@@ -298,9 +297,8 @@ impl<'c> Workflows<'c> {
     }
 
     fn convention_file(&self, name: &str) -> Option<PathBuf> {
-        let file = format!("{name}.md");
-        let files = conventions::FOLDERS.iter().map(|folder| self.directory.join(folder).join(&file));
-        files.into_iter().find(|path| stays_inside(&file) && path.is_file())
+        let mut files = conventions::FOLDERS.iter().map(|folder| format!("{folder}/{name}.md"));
+        files.find(|file| lies_inside(self.directory, file)).map(|file| self.directory.join(file))
     }
 }
 
@@ -310,9 +308,12 @@ fn text_at(path: &Path) -> Result<String, DefinitionError> {
     String::from_utf8(contents.bytes).map_err(|_| DefinitionError::NotText(path.to_owned()))
 }
 
-/// Whether a path cannot leave the folder it begins in by its spelling.
-fn stays_inside(path: &str) -> bool {
-    Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+/// Whether there is such a file in a folder, and neither its spelling nor a link leads out of it: what a definition names
+/// is shown to an agent, and a folder from elsewhere must not choose among the user's own files.
+fn lies_inside(folder: &Path, file: &str) -> bool {
+    let plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let real = || Some((folder.canonicalize().ok()?, folder.join(file).canonicalize().ok()?));
+    plain && real().is_some_and(|(folder, file)| file.starts_with(folder) && file.is_file())
 }
 
 fn of_instructions(skill: &Skill) -> Source {
@@ -348,4 +349,23 @@ fn beside(skill: &str, folder: &Path) -> Vec<Source> {
         Source { name: format!("{skill}/{stem}"), path, folder: folder.to_owned(), part: Part::Beside }
     };
     paths.into_iter().map(source).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_only_there_if_neither_its_spelling_nor_a_link_leads_out() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("skill");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("own.md"), "mine").unwrap();
+        std::fs::write(outer.path().join("secret"), "theirs").unwrap();
+        std::os::unix::fs::symlink(outer.path().join("secret"), folder.join("link.md")).unwrap();
+        assert!(lies_inside(&folder, "own.md") && lies_inside(&folder, "./own.md"));
+        for out in ["../secret", "link.md", "missing.md", ".", "/etc/hostname"] {
+            assert!(!lies_inside(&folder, out), "{out}");
+        }
+    }
 }

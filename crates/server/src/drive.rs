@@ -8,7 +8,7 @@ use std::time::Duration;
 use maestro_core::RunId;
 use maestro_core::workflow::pinned::PinnedText;
 use maestro_core::workflow::run::{Finish, Input, Ticket};
-use maestro_core::workflow::told::{News, Now};
+use maestro_core::workflow::told::Now;
 use maestro_engine::drive::{Claim, Desk, DriveError, Standing, Workshop, drive};
 use maestro_engine::runs::{Hand, RunError, Runs, View};
 use maestro_store::{Clock, Driver, Executing};
@@ -51,18 +51,13 @@ impl App {
         }
         let id = view.record.id;
         let Some(work) = self.work_at(id) else { return Ok(view) };
-        match tokio::time::timeout(PATIENCE, work).await {
-            Ok(Ok(news)) => {
-                let mut after = self.runs.get(id, (self.clock)()).await?;
-                after.told.news = view.told.news.into_iter().chain(news).chain(after.told.news).collect();
-                Ok(after)
-            }
-            Ok(Err(_)) | Err(_) => self.runs.get(id, (self.clock)()).await,
-        }
+        // Whether it is through or not, where the run stands is told with all that happened on the way.
+        let _ = tokio::time::timeout(PATIENCE, work).await;
+        self.runs.recall(id, (self.clock)()).await
     }
 
     /// Executes what a run orders, beside everything else.
-    pub(crate) fn work_at(&self, id: RunId) -> Option<tokio::task::JoinHandle<Vec<News>>> {
+    pub(crate) fn work_at(&self, id: RunId) -> Option<tokio::task::JoinHandle<()>> {
         let workshop = Arc::clone(self.shop.workshop.as_ref()?);
         if !self.shop.take(id) {
             return None;
@@ -70,14 +65,11 @@ impl App {
         let (shop, desk) = (self.shop.clone(), Own { runs: self.runs.clone(), clock: Arc::clone(&self.clock) });
         Some(tokio::spawn(async move {
             let driven = drive(&desk, id, &workshop).await;
-            if let Err(DriveError::NotAllowed { .. } | DriveError::Forged(_) | DriveError::Unsound(_)) = &driven {
-                // Nobody could let it go on later: what was pinned never changes. Consent may come, so only the rest ends.
-                if !matches!(driven, Err(DriveError::NotAllowed { .. })) {
-                    let _ = desk.runs.submit(id, Input::Cancel, Hand::Nobody).await;
-                }
+            // What was pinned never changes, so nobody could let it go on later. Consent may still come.
+            if let Err(DriveError::Forged(_) | DriveError::Unsound(_)) = &driven {
+                let _ = desk.runs.submit(id, Input::Cancel, Hand::Nobody).await;
             }
             shop.leave(id);
-            driven.unwrap_or_default()
         }))
     }
 }
@@ -107,27 +99,25 @@ impl Desk for Own {
         let now = (self.clock)();
         let executing = Executing { by: by.to_owned(), until: now + i64::from(seconds) * 1000 + GRACE };
         let input = Input::Started { ticket: ticket.clone(), now };
-        match self.runs.submit(id, input, Hand::Executes(executing)).await {
-            Ok(_) => Ok(Claim::Granted),
-            Err(RunError::Refused { .. }) => Ok(Claim::Denied),
-            Err(error) => Err(error),
-        }
+        heard(self.runs.submit(id, input, Hand::Executes(executing)).await)
     }
 
-    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<Vec<News>, RunError> {
+    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<(), RunError> {
         let input = Input::Finished { ticket: ticket.clone(), finish, now: (self.clock)() };
-        match self.runs.submit(id, input, Hand::Nobody).await {
-            Ok(view) => Ok(view.told.news),
-            Err(RunError::Refused { .. }) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        heard(self.runs.submit(id, input, Hand::Nobody).await).map(|_| ())
     }
 
     async fn lost(&self, id: RunId, ticket: &Ticket, _: &str) -> Result<(), RunError> {
         let input = Input::Lost { ticket: ticket.clone(), now: (self.clock)() };
-        match self.runs.submit(id, input, Hand::Nobody).await {
-            Ok(_) | Err(RunError::Refused { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
+        heard(self.runs.submit(id, input, Hand::Nobody).await).map(|_| ())
+    }
+}
+
+/// Whether a run took what it was told; that it did not is no failure of whoever drives it.
+fn heard(answer: Result<View, RunError>) -> Result<Claim, RunError> {
+    match answer {
+        Ok(_) => Ok(Claim::Granted),
+        Err(RunError::Refused { .. }) => Ok(Claim::Denied),
+        Err(error) => Err(error),
     }
 }

@@ -10,7 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use maestro_core::event::RunId;
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::{Finish, Input, Ticket};
-use maestro_core::workflow::told::News;
 use maestro_engine::drive::{Claim, Desk, DriveError, Standing, Workshop, drive};
 use maestro_engine::identity::Identity;
 use maestro_engine::runs::{Hand, RunError, Runs, Start, View};
@@ -155,7 +154,7 @@ impl Process {
     /// Executes what is ordered.
     pub(super) async fn drive(&self, id: RunId) -> Result<(), Ended> {
         match drive(self, id, &self.workshop).await {
-            Ok(_) => Ok(()),
+            Ok(()) => Ok(()),
             Err(DriveError::Desk(ended)) => Err(ended),
             Err(other) => Err(Ended::Refused(other.to_string())),
         }
@@ -184,9 +183,10 @@ impl Desk for Process {
         })
     }
 
-    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<Vec<News>, Ended> {
+    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<(), Ended> {
         let input = Input::Finished { ticket: ticket.clone(), finish, now: now() };
-        Ok(self.submit(id, input, Hand::Nobody).await??.told.news)
+        self.submit(id, input, Hand::Nobody).await??;
+        Ok(())
     }
 
     async fn lost(&self, id: RunId, ticket: &Ticket, _: &str) -> Result<(), Ended> {

@@ -1,0 +1,177 @@
+//! Which runs are there, what were they started with, and what happened to them?
+
+use std::collections::BTreeMap;
+
+use maestro_core::event::RunId;
+use maestro_core::id::ProjectId;
+use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::workflow::run::RunEvent;
+
+use super::{RunRecord, RunState, SELECT, by_id, record};
+use crate::change::Read;
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::events::{self, EventRow};
+use crate::query::Query;
+use crate::value::{Row, from_json};
+use crate::{Listed, Page};
+
+/// One run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunById(
+    /// Which one.
+    pub RunId,
+);
+
+impl Read for RunById {
+    type Output = RunRecord;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<RunRecord, StoreError> {
+        by_id(db, &self.0)
+    }
+}
+
+/// What a run was started with.
+#[derive(Debug, Clone)]
+pub struct PinnedBy(
+    /// The hash of it.
+    pub String,
+);
+
+impl Read for PinnedBy {
+    type Output = BTreeMap<String, PinnedText>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError> {
+        let row = db.row("SELECT definitions FROM pinned WHERE hash = $1", &[(&self.0).into()])?;
+        let mut row = row.ok_or_else(|| StoreError::corrupt(format!("the definition {} is not kept", self.0)))?;
+        from_json(&row.text()?)
+    }
+}
+
+/// Runs, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Runs {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only those of this workflow.
+    pub workflow: Option<String>,
+    /// Only those that stand so.
+    pub status: Option<RunState>,
+    /// Which part.
+    pub page: Page,
+}
+
+impl Read for Runs {
+    type Output = Listed<RunRecord>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Listed<RunRecord>, StoreError> {
+        let rows = Query::new(format!("{SELECT} WHERE ord > $1"), self.page.after)
+            .only("project_id = ?", self.project.as_ref())
+            .only("workflow = ?", self.workflow.as_ref())
+            .only("status = ?", self.status.map(RunState::as_str))
+            .page(db, self.page)?;
+        self.page.list(rows, record)
+    }
+}
+
+/// The runs at which somebody must look, because time ran out.
+#[derive(Debug, Clone, Copy)]
+pub struct OverdueRuns {
+    /// What time it is.
+    pub now: i64,
+}
+
+impl Read for OverdueRuns {
+    type Output = Vec<RunId>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE deadline IS NOT NULL AND deadline <= $1 ORDER BY deadline LIMIT 100";
+        db.rows(sql, &[self.now.into()])?.iter_mut().map(Row::parsed).collect()
+    }
+}
+
+/// The runs that wait for nobody, and so for the server, whose they are to drive.
+#[derive(Debug, Clone, Copy)]
+pub struct UndrivenRuns;
+
+impl Read for UndrivenRuns {
+    type Output = Vec<RunId>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting IS NULL \
+                   ORDER BY ord LIMIT 100";
+        db.rows(sql, &[])?.iter_mut().map(Row::parsed).collect()
+    }
+}
+
+/// The runs of a run's sub-agents that are over.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedParts {
+    /// The run that they are parts of.
+    pub of: RunId,
+}
+
+impl Read for EndedParts {
+    type Output = Vec<RunRecord>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunRecord>, StoreError> {
+        let sql = format!("{SELECT} WHERE parent_run = $1 AND ended_at IS NOT NULL ORDER BY ord");
+        let mut rows = db.rows(&sql, &[(&self.of.to_string()).into()])?;
+        let read = |row: &mut Row| {
+            row.int()?;
+            record(row)
+        };
+        rows.iter_mut().map(read).collect()
+    }
+}
+
+/// The last things that happened to a run, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct RunTail {
+    /// Which run.
+    pub id: RunId,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Read for RunTail {
+    type Output = Vec<RunEvent>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunEvent>, StoreError> {
+        let sql = "SELECT type, payload FROM events WHERE run = $1 ORDER BY seq DESC LIMIT $2";
+        let mut rows = db.rows(sql, &[(&self.id.to_string()).into(), self.limit.into()])?;
+        rows.reverse();
+        rows.iter_mut().map(happened).collect()
+    }
+}
+
+fn happened(row: &mut Row) -> Result<RunEvent, StoreError> {
+    let (kind, payload): (String, serde_json::Value) = (row.text()?, row.json()?);
+    let whole = serde_json::json!({ "type": kind, "payload": payload });
+    serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
+}
+
+/// What happened to a run, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct RunLog {
+    /// Which run.
+    pub id: RunId,
+    /// The last event that was seen.
+    pub after: i64,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Read for RunLog {
+    type Output = Vec<EventRow>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<EventRow>, StoreError> {
+        let id = self.id.to_string();
+        Query::new(format!("{} WHERE seq > $1", events::SELECT), self.after)
+            .only("run = ?", &id)
+            .rows(db, "seq", self.limit)?
+            .into_iter()
+            .map(events::row)
+            .collect()
+    }
+}
