@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::agent::ChoiceKind;
 use crate::id::{HandoffId, MessageId, ProjectId, SessionId, TaskId};
 use crate::session::SessionStatus;
 use crate::task::TaskStatus;
@@ -150,6 +151,15 @@ pub enum Event {
     /// The other role finished it.
     #[serde(rename = "handoff:completed")]
     HandoffCompleted(HandoffFact),
+    /// An agent did something; what stands in its transcript.
+    #[serde(rename = "transcript:added")]
+    TranscriptAdded(TranscriptFact),
+    /// An agent asks before it does something.
+    #[serde(rename = "permission:asked")]
+    PermissionAsked(PermissionFact),
+    /// Somebody answered.
+    #[serde(rename = "permission:answered")]
+    PermissionAnswered(PermissionFact),
     /// Something happened to a run: `run:…`.
     #[serde(untagged)]
     Run(RunEvent),
@@ -265,6 +275,27 @@ pub struct MessageFact {
     /// How it got there, or why not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub how: Option<String>,
+}
+
+/// What came into a session's transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TranscriptFact {
+    /// The place of the last thing that came.
+    pub last: i64,
+    /// How many there were.
+    pub count: usize,
+}
+
+/// What an agent asks, or what was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionFact {
+    /// What the agent calls the question.
+    pub request: String,
+    /// What it wants to do.
+    pub title: String,
+    /// What was answered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub answer: Option<ChoiceKind>,
 }
 
 /// What happened to work passed on.

@@ -3,9 +3,12 @@
 //! Nothing here touches the file system, reads a clock, starts a process or awaits anything; what a
 //! function needs of the world it is handed. So the core cannot fail on I/O and is tested as plain data.
 
+pub mod agent;
+mod entries;
 pub mod event;
 pub mod handoff;
 pub mod id;
+pub mod manifest;
 pub mod message;
 pub mod moment;
 pub mod notice;

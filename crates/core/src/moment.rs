@@ -35,6 +35,12 @@ impl Moment {
             millisecond: rest % 1000,
         }
     }
+
+    /// As ISO 8601 has it: `2026-02-08T09:30:00.250Z`.
+    pub fn iso(&self) -> String {
+        let Self { year, month, day, hour, minute, second, millisecond } = self;
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
+    }
 }
 
 /// The date of a number of days since 1970. Years are counted from March, so that leap days come last.

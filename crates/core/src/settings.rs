@@ -159,6 +159,8 @@ pub struct Settings {
     /// See [`Key::EventRetentionDays`].
     pub event_retention_days: Setting<u32>,
     /// See [`Key::Verify`].
+    pub agent: Setting<String>,
+    /// See [`Key::Verify`].
     pub verify: Setting<Vec<String>>,
     /// See [`Key::Auth`].
     pub auth: Setting<Auth>,
@@ -206,6 +208,7 @@ impl Settings {
             session_silence_minutes: default(15),
             task_when_done: default(WhenDone::Complete),
             event_retention_days: default(30),
+            agent: default(String::new()),
             verify: default(Vec::new()),
             auth: default(Auth::Local),
         }
@@ -300,6 +303,7 @@ impl Settings {
                 set!(task_when_done, raw.choice(&words));
             }
             Key::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
+            Key::Agent => set!(agent, raw.text()),
             Key::Verify => set!(verify, raw.commands()),
             Key::Auth => set!(auth, raw.choice(&[("local", Auth::Local), ("required", Auth::Required)])),
         }
@@ -337,6 +341,7 @@ impl Settings {
             Key::SessionSilenceMinutes => plain(&self.session_silence_minutes),
             Key::TaskWhenDone => plain(&self.task_when_done),
             Key::EventRetentionDays => plain(&self.event_retention_days),
+            Key::Agent => plain(&self.agent),
             Key::Verify => plain(&self.verify),
             Key::Auth => plain(&self.auth),
         }

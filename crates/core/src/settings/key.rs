@@ -44,6 +44,7 @@ keys! {
     SessionSilenceMinutes = "session_silence_minutes", "After how many minutes without a sign of life a session counts as gone.";
     TaskWhenDone = "task_when_done", "What a task becomes when its work is done: `completed`, or `in_review` so that somebody looks at it first.";
     EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";
+    Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
     Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
     Auth = "auth", "`local` lets whoever reaches the server's loopback address call it; `required` asks everybody for a token. A project's file may not set it.";
 }

@@ -81,6 +81,14 @@ impl Raw {
         }
     }
 
+    /// A word such as the name of a program.
+    pub(super) fn text(&self) -> Result<String, Misfit> {
+        match self {
+            Self::Text(text) | Self::Word(text, _) => Ok(text.trim().to_owned()),
+            _ => Err(self.misfit("a name")),
+        }
+    }
+
     pub(super) fn list(&self) -> Result<Vec<String>, Misfit> {
         let items: Vec<String> = match self {
             Self::List(items) => items.clone(),

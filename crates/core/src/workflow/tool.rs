@@ -7,7 +7,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use read::Mistake;
+pub use crate::entries::Mistake;
 pub use table::{NoSuchTool, Sign, Tools};
 
 use super::name::Name;

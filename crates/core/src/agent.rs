@@ -1,0 +1,26 @@
+//! What is a coding agent to us: what does it tell, what does it need, and what came of its work?
+
+mod bound;
+mod event;
+mod lines;
+mod outcome;
+mod parse;
+mod prompt;
+pub mod spawn;
+mod table;
+mod trouble;
+mod usage;
+
+pub use bound::{MOST_TEXT, bounded};
+pub use event::{
+    AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, Stream, ToolKind, ToolStatus, TroubleKind,
+};
+pub use lines::{Line, Lines, MOST_LINE};
+pub use outcome::{CheckResult, Checked, Ending, Evidence, Expected, Outcome, Reported, outcome};
+pub use parse::{Exit, Format, Parser};
+pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt};
+pub use table::{
+    Agent, Agents, Conversation, Driver, Fill, Launch, Mistake, NoSuchAgent, Permission, PromptBy, Reporting,
+};
+pub use trouble::{Verdict, classify, trouble, verdict};
+pub use usage::{Ledger, Spent};

@@ -1,0 +1,282 @@
+//! What came of a session? Decided by evidence, never by an exit code or a stop reason alone: agents end well with every
+//! tool denied, with a refused key, and after an error of the model's server.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{AgentEvent, Stop, TroubleKind};
+use super::table::Reporting;
+use super::trouble::{Verdict, verdict};
+use crate::report::ReportKind;
+
+/// How many reasons are kept of each kind.
+const MOST_REASONS: usize = 20;
+
+/// What came of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The work is done, and something other than the agent's end says so.
+    Done,
+    /// It ended, and nothing shows that it did anything.
+    NothingDone,
+    /// It did not succeed.
+    Failed {
+        /// Why.
+        reasons: Vec<String>,
+    },
+    /// Somebody ended it.
+    Cancelled,
+    /// It cannot go on before a person does something.
+    Parked {
+        /// What stands in its way.
+        reason: String,
+    },
+    /// It fell silent and was ended.
+    Stalled,
+}
+
+/// What was reported by the session itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    /// What kind of report.
+    pub kind: ReportKind,
+    /// Its words.
+    pub message: String,
+}
+
+/// A check that was executed after the session's end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// What it is called.
+    pub name: String,
+    /// How it went.
+    pub result: CheckResult,
+}
+
+/// How a check went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckResult {
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed {
+        /// What it said.
+        reason: String,
+    },
+}
+
+/// Who ended a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Ending {
+    /// It ended by itself.
+    #[default]
+    Own,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// It was silent for too long.
+    Silent,
+    /// It reached a limit.
+    Limit {
+        /// Which.
+        what: String,
+    },
+}
+
+/// Whether work like this changes files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Expected {
+    /// Without a change nothing was done.
+    Changes,
+    /// An answer may be all there is: a review, a question.
+    #[default]
+    Anything,
+}
+
+/// All that is known of a session when it has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What it reported last of its tasks' end; progress is no end.
+    pub reported: Option<Reported>,
+    /// Files that really changed, as the worktree tells.
+    pub changed: Vec<String>,
+    /// The checks that were executed.
+    pub checks: Vec<Checked>,
+    /// What went wrong and was not got over.
+    pub troubles: Vec<(Verdict, String)>,
+    /// What was not allowed.
+    pub denials: Vec<String>,
+    /// How the agent says that it stopped, or how its process ended.
+    pub stop: Option<Stop>,
+    /// Who ended it.
+    pub ending: Ending,
+    /// Whether it could report at all.
+    pub reporting: Reporting,
+    /// What was to be expected.
+    pub expected: Expected,
+}
+
+impl Evidence {
+    /// What is known before anything happened.
+    pub fn new(reporting: Reporting, expected: Expected) -> Self {
+        Self {
+            reported: None,
+            changed: Vec::new(),
+            checks: Vec::new(),
+            troubles: Vec::new(),
+            denials: Vec::new(),
+            stop: None,
+            ending: Ending::Own,
+            reporting,
+            expected,
+        }
+    }
+
+    /// Takes note of what the agent told.
+    pub fn note(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Trouble { kind: TroubleKind::Denied, message, .. } => keep(&mut self.denials, message.clone()),
+            AgentEvent::Trouble { message, .. } => {
+                if let Some(verdict) = verdict(event) {
+                    keep(&mut self.troubles, (verdict, message.clone()));
+                }
+            }
+            // The model answered again, so what went wrong before was got over.
+            AgentEvent::Said { .. } | AgentEvent::Thought { .. } | AgentEvent::ToolBegan { .. } => {
+                self.troubles.clear();
+            }
+            AgentEvent::Ended { stop, .. } => self.stop = Some(worse(self.stop, *stop)),
+            _ => {}
+        }
+    }
+
+    /// Takes note of what the session reported.
+    pub fn note_report(&mut self, kind: ReportKind, message: &str) {
+        if kind != ReportKind::Progress {
+            self.reported = Some(Reported { kind, message: message.to_owned() });
+        }
+    }
+
+    /// What to do about the trouble that was not got over, if the session did not end by its own report.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let over = self.reported.as_ref().is_some_and(|reported| reported.kind == ReportKind::Complete);
+        self.troubles.last().filter(|_| !over).map(|(verdict, _)| *verdict)
+    }
+}
+
+/// Keeps the newest of them, each once in a row.
+fn keep<T: PartialEq>(kept: &mut Vec<T>, fresh: T) {
+    if kept.last() == Some(&fresh) {
+        return;
+    }
+    if kept.len() == MOST_REASONS {
+        kept.remove(0);
+    }
+    kept.push(fresh);
+}
+
+/// Of the agent's own word and its process' end, what says more.
+fn worse(before: Option<Stop>, now: Stop) -> Stop {
+    match (before, now) {
+        (Some(before), Stop::Exited { .. }) if before != Stop::EndTurn => before,
+        (_, now) => now,
+    }
+}
+
+/// What came of a session.
+pub fn outcome(evidence: &Evidence) -> Outcome {
+    match evidence.ending {
+        Ending::Cancelled => return Outcome::Cancelled,
+        Ending::Silent => return Outcome::Stalled,
+        Ending::Own | Ending::Limit { .. } => {}
+    }
+    let reasons = failed_checks(evidence);
+    if !reasons.is_empty() {
+        return Outcome::Failed { reasons };
+    }
+    match &evidence.reported {
+        Some(Reported { kind: ReportKind::Complete, .. }) => return completed(evidence),
+        Some(Reported { kind: ReportKind::Blocked | ReportKind::NeedsInput, message }) => {
+            return Outcome::Parked { reason: message.clone() };
+        }
+        Some(Reported { kind: ReportKind::Error, message }) => {
+            return Outcome::Failed { reasons: with(message.clone(), evidence) };
+        }
+        Some(Reported { kind: ReportKind::Progress, .. }) | None => {}
+    }
+    if let Some((_, reason)) = evidence.troubles.iter().find(|(verdict, _)| *verdict == Verdict::Park) {
+        return Outcome::Parked { reason: reason.clone() };
+    }
+    let reasons = bad_signs(evidence);
+    if !reasons.is_empty() {
+        return Outcome::Failed { reasons };
+    }
+    unreported(evidence)
+}
+
+/// It says that it is done; so there must be something to see where something is to be expected.
+fn completed(evidence: &Evidence) -> Outcome {
+    if evidence.expected == Expected::Anything || !evidence.changed.is_empty() {
+        return Outcome::Done;
+    }
+    match bad_signs(evidence) {
+        reasons if reasons.is_empty() => Outcome::NothingDone,
+        reasons => Outcome::Failed { reasons },
+    }
+}
+
+/// It says nothing of its work, and nothing went wrong that can be seen.
+fn unreported(evidence: &Evidence) -> Outcome {
+    // That none failed was seen before.
+    let passed = !evidence.checks.is_empty();
+    match (evidence.changed.len(), evidence.reporting) {
+        (0, _) => Outcome::NothingDone,
+        (_, Reporting::Unable) => Outcome::Done,
+        (_, Reporting::Able) if passed => Outcome::Done,
+        (1, Reporting::Able) => Outcome::Failed { reasons: vec![unfinished("1 file")] },
+        (many, Reporting::Able) => Outcome::Failed { reasons: vec![unfinished(&format!("{many} files"))] },
+    }
+}
+
+fn unfinished(what: &str) -> String {
+    format!("it changed {what}, but never said that it is done, and no check says so either")
+}
+
+fn failed_checks(evidence: &Evidence) -> Vec<String> {
+    let failed = evidence.checks.iter().filter_map(|check| match &check.result {
+        CheckResult::Passed => None,
+        CheckResult::Failed { reason } => Some(format!("the check `{}` failed: {reason}", check.name)),
+    });
+    failed.collect()
+}
+
+/// A reason, and what else went wrong.
+fn with(first: String, evidence: &Evidence) -> Vec<String> {
+    std::iter::once(first).chain(bad_signs(evidence)).collect()
+}
+
+/// What speaks against success. A stop that is fine is no sign of it.
+fn bad_signs(evidence: &Evidence) -> Vec<String> {
+    let limit = match &evidence.ending {
+        Ending::Limit { what } => Some(format!("a limit was reached: {what}")),
+        Ending::Own | Ending::Cancelled | Ending::Silent => None,
+    };
+    let troubles = evidence.troubles.iter().map(|(_, message)| message.clone());
+    let denials = evidence.denials.iter().cloned();
+    let stop = evidence.stop.and_then(stop_reason);
+    limit.into_iter().chain(troubles).chain(denials).chain(stop).collect()
+}
+
+fn stop_reason(stop: Stop) -> Option<String> {
+    Some(match stop {
+        Stop::EndTurn | Stop::Exited { code: 0 } => return None,
+        Stop::Cancelled => "the agent says that it was cancelled".to_owned(),
+        Stop::MaxTurns => "the agent took as many turns as it may".to_owned(),
+        Stop::Refused => "the model refused".to_owned(),
+        Stop::Error => "the agent says that something went wrong".to_owned(),
+        Stop::Exited { code } => format!("the agent's process ended with {code}"),
+        Stop::Killed { signal } => format!("the agent's process was ended by signal {signal}"),
+    })
+}
+
+#[cfg(test)]
+mod tests;

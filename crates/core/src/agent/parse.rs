@@ -1,0 +1,220 @@
+//! What does a line of an agent's output tell?
+//!
+//! Each agent has a file below, which says what its numbers of tokens stand for; that was measured by resuming sessions.
+
+mod aider;
+mod call;
+mod claude;
+mod codex;
+mod events;
+mod gemini;
+mod goose;
+mod look;
+mod opencode;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::bound::bounded;
+use super::event::{AgentEvent, Stop, Stream, TroubleKind};
+use super::lines::{Line, MOST_LINE};
+use super::trouble::trouble;
+use crate::session::words;
+use crate::task::UnknownWord;
+
+/// How many bytes are shown of a line that was cut, and kept of the last line of standard error.
+const SHOWN: usize = 1024;
+
+words! {
+    /// What an agent's output is written in.
+    Format {
+        /// Claude Code's `--output-format stream-json`.
+        Claude = "claude",
+        /// Codex' `exec --json`.
+        Codex = "codex",
+        /// OpenCode's `run --format json`.
+        Opencode = "opencode",
+        /// Gemini CLI's `--output-format stream-json`.
+        Gemini = "gemini",
+        /// Goose's `run --output-format stream-json`.
+        Goose = "goose",
+        /// Aider's text.
+        Aider = "aider",
+        /// Events of this vocabulary, one JSON object a line; other lines are text.
+        Events = "events",
+        /// Text of which nothing is known.
+        Text = "text",
+    } also {}
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// What is remembered of an agent's output while it is read; some tens of kilobytes at most.
+#[derive(Debug)]
+pub struct Parser {
+    dialect: Dialect,
+    /// The last line of standard error, which often is all that an agent says when it cannot begin.
+    last_err: String,
+    /// How the last trouble began: agents tell the same thing twice.
+    last_trouble: String,
+}
+
+#[derive(Debug)]
+enum Dialect {
+    Claude(claude::Claude),
+    Codex(codex::Codex),
+    Opencode(opencode::Opencode),
+    Gemini(gemini::Gemini),
+    Goose(goose::Goose),
+    Aider(aider::Aider),
+    Events,
+    Text,
+}
+
+impl Parser {
+    /// A parser for what one process of an agent writes.
+    pub fn new(format: Format) -> Self {
+        let dialect = match format {
+            Format::Claude => Dialect::Claude(claude::Claude::default()),
+            Format::Codex => Dialect::Codex(codex::Codex::default()),
+            Format::Opencode => Dialect::Opencode(opencode::Opencode::default()),
+            Format::Gemini => Dialect::Gemini(gemini::Gemini::default()),
+            Format::Goose => Dialect::Goose(goose::Goose::default()),
+            Format::Aider => Dialect::Aider(aider::Aider::default()),
+            Format::Events => Dialect::Events,
+            Format::Text => Dialect::Text,
+        };
+        Self { dialect, last_err: String::new(), last_trouble: String::new() }
+    }
+
+    /// What a line of standard output tells, whatever its bytes are.
+    pub fn feed(&mut self, line: &[u8]) -> Vec<AgentEvent> {
+        if line.len() > MOST_LINE {
+            let (head, rest) = line.split_at(MOST_LINE);
+            return self.cut(head, rest.len() as u64);
+        }
+        let events = self.read(&String::from_utf8_lossy(line));
+        self.told(events)
+    }
+
+    /// What a line as [`super::Lines`] gives it tells.
+    pub fn feed_line(&mut self, line: &Line) -> Vec<AgentEvent> {
+        match line {
+            Line::Whole(line) => self.feed(line),
+            Line::Cut { head, bytes } => self.cut(head, *bytes),
+        }
+    }
+
+    /// What a line of standard error tells.
+    pub fn feed_err(&mut self, line: &Line) -> Vec<AgentEvent> {
+        let (bytes, cut) = match line {
+            Line::Whole(line) => (line, None),
+            Line::Cut { head, bytes } => (head, Some(*bytes)),
+        };
+        let text = String::from_utf8_lossy(bytes);
+        if !text.trim().is_empty() {
+            text[..text.floor_char_boundary(SHOWN)].clone_into(&mut self.last_err);
+        }
+        let printed = bounded(AgentEvent::Printed { stream: Stream::Err, text: text.into_owned() });
+        std::iter::once(printed).chain(cut.map(|bytes| AgentEvent::Cut { bytes })).collect()
+    }
+
+    /// What is to be told when the process has ended: what was held back, why it could not even begin, and how it ended.
+    pub fn finish(mut self, exit: Exit) -> Vec<AgentEvent> {
+        let held = match &mut self.dialect {
+            Dialect::Claude(claude) => claude.finish(),
+            Dialect::Codex(codex) => codex.finish(),
+            Dialect::Aider(aider) => aider.finish(),
+            _ => Vec::new(),
+        };
+        let mut events = self.told(held);
+        let well = exit == Exit::Code(0);
+        if !well && self.last_trouble.is_empty() && !self.last_err.is_empty() {
+            let last = std::mem::take(&mut self.last_err);
+            events.extend(self.told(vec![trouble(None, &last)]));
+        }
+        let stop = match exit {
+            Exit::Code(code) => Stop::Exited { code },
+            Exit::Signal(signal) => Stop::Killed { signal },
+        };
+        events.push(AgentEvent::Ended { stop, text: None });
+        events
+    }
+
+    fn read(&mut self, line: &str) -> Vec<AgentEvent> {
+        match &mut self.dialect {
+            Dialect::Aider(aider) => return aider.read(line),
+            Dialect::Text => return vec![printed(line)],
+            _ => {}
+        }
+        if line.trim().is_empty() {
+            return Vec::new();
+        }
+        let json = match serde_json::from_str::<Json>(line) {
+            Ok(json) if json.is_object() => json,
+            Err(error) if line.starts_with('{') => return vec![malformed(line, &error)],
+            _ => return vec![printed(line)],
+        };
+        let known = match &mut self.dialect {
+            Dialect::Claude(claude) => claude.read(&json),
+            Dialect::Codex(codex) => codex.read(&json),
+            Dialect::Opencode(opencode) => opencode.read(&json),
+            Dialect::Gemini(gemini) => gemini.read(&json),
+            Dialect::Goose(goose) => goose.read(&json),
+            Dialect::Events => events::read(json),
+            Dialect::Aider(_) | Dialect::Text => None,
+        };
+        known.unwrap_or_else(|| vec![printed(line)])
+    }
+
+    fn cut(&mut self, head: &[u8], bytes: u64) -> Vec<AgentEvent> {
+        let head = String::from_utf8_lossy(head);
+        // Half of a JSON object tells nothing, but people see what it was.
+        let shown = match &mut self.dialect {
+            Dialect::Aider(_) | Dialect::Text => &*head,
+            _ => &head[..head.floor_char_boundary(SHOWN)],
+        };
+        let bytes = bytes + (head.len() - shown.len()) as u64;
+        vec![bounded(printed(shown)), AgentEvent::Cut { bytes }]
+    }
+
+    /// The events, bounded, without a trouble that was told before.
+    fn told(&mut self, events: Vec<AgentEvent>) -> Vec<AgentEvent> {
+        let mut fresh = |event: &AgentEvent| match event {
+            AgentEvent::Trouble { message, .. } => {
+                let began = &message[..message.floor_char_boundary(SHOWN)];
+                let before = std::mem::replace(&mut self.last_trouble, began.to_owned());
+                before != began
+            }
+            // What went well in between makes the next trouble a new one.
+            AgentEvent::ToolEnded { .. } | AgentEvent::Said { .. } => {
+                self.last_trouble.clear();
+                true
+            }
+            _ => true,
+        };
+        events.into_iter().map(bounded).filter(|event| fresh(event)).collect()
+    }
+}
+
+fn printed(line: &str) -> AgentEvent {
+    AgentEvent::Printed { stream: Stream::Out, text: line.to_owned() }
+}
+
+fn malformed(line: &str, error: &serde_json::Error) -> AgentEvent {
+    let shown = &line[..line.floor_char_boundary(SHOWN)];
+    let message = format!("a line of the agent's output is broken ({error}): {shown}");
+    AgentEvent::Trouble { kind: TroubleKind::Malformed, status: None, message, retry_after_ms: None }
+}

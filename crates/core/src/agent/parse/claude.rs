@@ -1,0 +1,202 @@
+//! What does Claude Code tell with `--output-format stream-json`?
+//!
+//! The `usage` of a message is not told again: it is of one request and comes several times. That of the `result` is what
+//! the process spent: a resumed process begins at nothing, so it is a turn's. Of tokens sent it counts those written to
+//! and read from a cache apart.
+
+use serde_json::Value as Json;
+
+use super::look::{self, items, money, number, owned, text};
+use super::{call, printed};
+use crate::agent::event::{AgentEvent, Planned, PlannedStatus, Scope, Stop, ToolStatus, TroubleKind};
+use crate::agent::trouble::{classify, trouble};
+
+/// How many denials are told at most.
+const MOST_DENIALS: usize = 100;
+
+/// How many characters of an error are held back at most.
+const LONGEST_ERROR: usize = 4096;
+
+/// What is remembered between lines.
+#[derive(Debug, Default)]
+pub(super) struct Claude {
+    /// An error that was told as the agent's words; the result tells it again, with its status.
+    held: Option<String>,
+}
+
+impl Claude {
+    /// What a line tells; `None`, if it is nothing known.
+    pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
+        Some(match text(json, "type")? {
+            "system" => vec![system(json)?],
+            "assistant" => self.assistant(json),
+            "user" => user(json),
+            "result" => self.result(json),
+            "rate_limit_event" => rate_limit(json),
+            // Pieces of a message that is told whole.
+            "stream_event" => Vec::new(),
+            _ => return None,
+        })
+    }
+
+    /// What was held back, if no result came.
+    pub(super) fn finish(&mut self) -> Vec<AgentEvent> {
+        self.held.take().map(|message| trouble(None, &message)).into_iter().collect()
+    }
+
+    fn assistant(&mut self, json: &Json) -> Vec<AgentEvent> {
+        let content = items(&json["message"], "content");
+        if let Some(error) = text(json, "error") {
+            let words = look::words(&json["message"]["content"]);
+            self.held = Some(format!("{words} ({error})").chars().take(LONGEST_ERROR).collect());
+            return Vec::new();
+        }
+        let speaker = if json["parent_tool_use_id"].is_string() { Speaker::SubAgent } else { Speaker::Agent };
+        content.iter().flat_map(|block| block_of(block, speaker)).collect()
+    }
+
+    fn result(&mut self, json: &Json) -> Vec<AgentEvent> {
+        let held = self.held.take();
+        let mut events = usage(json);
+        for denial in items(json, "permission_denials").iter().take(MOST_DENIALS) {
+            let (Some(name), Some(id)) = (text(denial, "tool_name"), text(denial, "tool_use_id")) else { continue };
+            let AgentEvent::ToolBegan { title, .. } = call::began(id, name, &denial["tool_input"]) else { continue };
+            events.push(call::ended(id, ToolStatus::Denied, "not allowed".to_owned()));
+            events.push(call::denied(&title));
+        }
+        let last = owned(json, "result");
+        if failed(json) {
+            let errors: Vec<&str> = items(json, "errors").iter().filter_map(Json::as_str).collect();
+            let said = last.clone().filter(|said| !said.is_empty()).unwrap_or_else(|| errors.join("\n"));
+            events.push(failure(look::status(json, "api_error_status"), &said, held.as_deref()));
+        }
+        events.push(AgentEvent::Ended { stop: stop(json), text: last });
+        events
+    }
+}
+
+/// What the agent says, unless only its word for the kind of error tells what kind it is.
+fn failure(status: Option<u16>, said: &str, held: Option<&str>) -> AgentEvent {
+    match held {
+        Some(held) if classify(status, said) == TroubleKind::Other => trouble(status, held),
+        _ => trouble(status, said),
+    }
+}
+
+/// The agent, or one that it started itself.
+#[derive(Clone, Copy)]
+enum Speaker {
+    Agent,
+    SubAgent,
+}
+
+fn failed(json: &Json) -> bool {
+    json["is_error"].as_bool() == Some(true)
+}
+
+fn stop(json: &Json) -> Stop {
+    match (text(json, "subtype"), text(json, "stop_reason")) {
+        (Some("error_max_turns" | "error_max_budget_usd"), _) => Stop::MaxTurns,
+        (_, Some("refusal")) => Stop::Refused,
+        (Some("success"), _) if !failed(json) => Stop::EndTurn,
+        _ => Stop::Error,
+    }
+}
+
+fn system(json: &Json) -> Option<AgentEvent> {
+    match text(json, "subtype")? {
+        "init" => Some(AgentEvent::Began {
+            agent_session: owned(json, "session_id"),
+            model: owned(json, "model"),
+            version: owned(json, "claude_code_version"),
+        }),
+        "api_retry" => {
+            let count = |key| number(json, key).and_then(|count| u32::try_from(count).ok());
+            Some(AgentEvent::Retrying {
+                attempt: count("attempt").unwrap_or_default(),
+                most: count("max_retries"),
+                delay_ms: number(json, "retry_delay_ms").unwrap_or_default(),
+                status: look::status(json, "error_status"),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// What a block of the agent's message tells. What a sub-agent says is not said to the user.
+fn block_of(block: &Json, speaker: Speaker) -> Vec<AgentEvent> {
+    match text(block, "type") {
+        Some("text") => owned(block, "text").map(|text| said(text, speaker)).into_iter().collect(),
+        Some("thinking") => owned(block, "thinking").map(|text| AgentEvent::Thought { text }).into_iter().collect(),
+        Some("tool_use" | "server_tool_use") => {
+            let (Some(id), Some(name)) = (text(block, "id"), text(block, "name")) else { return Vec::new() };
+            let began = call::began(id, name, &block["input"]);
+            std::iter::once(began).chain(plan(name, &block["input"])).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn said(text: String, speaker: Speaker) -> AgentEvent {
+    match speaker {
+        Speaker::Agent => AgentEvent::Said { text },
+        Speaker::SubAgent => AgentEvent::Thought { text },
+    }
+}
+
+fn plan(name: &str, input: &Json) -> Option<AgentEvent> {
+    if name != "TodoWrite" {
+        return None;
+    }
+    let entry = |todo: &Json| {
+        let status = text(todo, "status").and_then(|word| word.parse().ok()).unwrap_or(PlannedStatus::Pending);
+        Some(Planned { text: owned(todo, "content")?, status })
+    };
+    Some(AgentEvent::Planned { entries: items(input, "todos").iter().filter_map(entry).collect() })
+}
+
+fn user(json: &Json) -> Vec<AgentEvent> {
+    let results = items(&json["message"], "content").iter().filter_map(|block| {
+        let id = text(block, "tool_use_id")?;
+        let status = if failed(block) { ToolStatus::Failed } else { ToolStatus::Ok };
+        Some(call::ended(id, status, look::words(&block["content"])))
+    });
+    results.chain(changed(&json["tool_use_result"])).collect()
+}
+
+fn changed(result: &Json) -> Option<AgentEvent> {
+    let path = owned(result, "filePath")?;
+    let hunks = result.get("structuredPatch")?.as_array()?;
+    let lines: Vec<&str> = hunks.iter().flat_map(|hunk| items(hunk, "lines")).filter_map(Json::as_str).collect();
+    let count = |sign: char| lines.iter().filter(|line| line.starts_with(sign)).count() as u64;
+    let created = text(result, "content").filter(|_| hunks.is_empty()).map(|content| content.lines().count() as u64);
+    Some(AgentEvent::Changed {
+        path,
+        added: Some(created.unwrap_or_else(|| count('+'))),
+        removed: Some(count('-')),
+        diff: (!lines.is_empty()).then(|| lines.join("\n")),
+    })
+}
+
+fn usage(json: &Json) -> Vec<AgentEvent> {
+    let Some(usage) = json.get("usage") else { return Vec::new() };
+    let part = |key| number(usage, key);
+    let cached = part("cache_read_input_tokens");
+    let written = part("cache_creation_input_tokens").unwrap_or_default();
+    let input = part("input_tokens").map(|fresh| fresh + written + cached.unwrap_or_default());
+    let (output, cost_usd) = (part("output_tokens"), money(json, "total_cost_usd"));
+    vec![AgentEvent::Usage { scope: Scope::Turn, input, output, cached, reasoning: None, cost_usd }]
+}
+
+fn rate_limit(json: &Json) -> Vec<AgentEvent> {
+    let info = &json["rate_limit_info"];
+    match text(info, "status") {
+        Some("rejected") => {
+            let kind = text(info, "rateLimitType").unwrap_or("usage");
+            let until = number(info, "resetsAt").map(|at| format!(", resets at {at}")).unwrap_or_default();
+            vec![trouble(Some(429), &format!("rate limit ({kind}) reached{until}"))]
+        }
+        Some(_) => Vec::new(),
+        None => vec![printed(&json.to_string())],
+    }
+}

@@ -1,0 +1,108 @@
+//! What does Goose tell with `run --output-format stream-json`?
+//!
+//! The tokens of `complete` are all that the session ever spent, also before it was resumed: they are the session's. An
+//! error of the model's server may be told as words of the agent, with which it then ends well.
+
+use serde_json::Value as Json;
+
+use super::call;
+use super::look::{self, items, money, number, owned, text};
+use crate::agent::event::{AgentEvent, Scope, Stop, ToolStatus};
+use crate::agent::trouble::trouble;
+
+/// With these words an error begins that is told as the agent's.
+const ERROR: &str = "Ran into this error:";
+
+/// With these words a tool's answer begins that the user did not allow.
+const DECLINED: &str = "The user has declined";
+
+/// What is remembered between lines.
+#[derive(Debug, Default)]
+pub(super) struct Goose {
+    edits: call::Edits,
+}
+
+impl Goose {
+    /// What a line tells; `None`, if it is nothing known.
+    pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
+        Some(match text(json, "type")? {
+            "message" => {
+                let message = &json["message"];
+                let speaker = if text(message, "role") == Some("assistant") { Speaker::Agent } else { Speaker::Other };
+                items(message, "content").iter().flat_map(|part| self.part(part, speaker)).collect()
+            }
+            "error" => {
+                let message = text(json, "error").unwrap_or("an error without words");
+                vec![trouble(None, message), AgentEvent::Ended { stop: Stop::Error, text: None }]
+            }
+            "complete" => vec![usage(json), AgentEvent::Ended { stop: Stop::EndTurn, text: None }],
+            _ => return None,
+        })
+    }
+
+    fn part(&mut self, part: &Json, speaker: Speaker) -> Vec<AgentEvent> {
+        let words = |key| owned(part, key);
+        let one = match (text(part, "type"), speaker) {
+            (Some("text"), Speaker::Agent) => words("text").map(said),
+            (Some("thinking"), _) => words("thinking").map(|text| AgentEvent::Thought { text }),
+            (Some("reasoning"), _) => words("text").map(|text| AgentEvent::Thought { text }),
+            (Some("error"), _) => words("message").map(|message| trouble(None, &message)),
+            (Some("systemNotification"), _) => words("msg").map(|message| super::printed(&message)),
+            (Some("toolRequest"), _) => return self.request(part),
+            (Some("toolResponse"), _) => return self.response(part),
+            _ => None,
+        };
+        one.into_iter().collect()
+    }
+
+    fn request(&mut self, part: &Json) -> Vec<AgentEvent> {
+        let Some(id) = text(part, "id") else { return Vec::new() };
+        let called = &part["toolCall"];
+        let Some(name) = text(&called["value"], "name") else {
+            let error = text(called, "error").unwrap_or("a call that cannot be understood");
+            return vec![
+                call::began(id, "unknown", &Json::Null),
+                call::ended(id, ToolStatus::Failed, error.to_owned()),
+            ];
+        };
+        let input = &called["value"]["arguments"];
+        self.edits.note(id, name, input);
+        vec![call::began(id, name, input)]
+    }
+
+    fn response(&mut self, part: &Json) -> Vec<AgentEvent> {
+        let Some(id) = text(part, "id") else { return Vec::new() };
+        let (result, value) = (&part["toolResult"], &part["toolResult"]["value"]);
+        let output = owned(result, "error").unwrap_or_else(|| look::words(&value["content"]));
+        let failed = text(result, "status") == Some("error") || value["isError"].as_bool() == Some(true);
+        let (status, denied) = match failed {
+            _ if output.starts_with(DECLINED) => (ToolStatus::Denied, Some(call::denied(&output))),
+            true => (ToolStatus::Failed, None),
+            false => (ToolStatus::Ok, None),
+        };
+        let changed = self.edits.ended(id, status);
+        changed.into_iter().chain([call::ended(id, status, output)]).chain(denied).collect()
+    }
+}
+
+/// Who wrote a message: tools answer in messages of the user's.
+#[derive(Clone, Copy)]
+enum Speaker {
+    Agent,
+    Other,
+}
+
+fn said(text: String) -> AgentEvent {
+    if text.starts_with(ERROR) { trouble(None, &text) } else { AgentEvent::Said { text } }
+}
+
+fn usage(json: &Json) -> AgentEvent {
+    AgentEvent::Usage {
+        scope: Scope::Session,
+        input: number(json, "input_tokens"),
+        output: number(json, "output_tokens"),
+        cached: number(json, "cache_read_input_tokens"),
+        reasoning: None,
+        cost_usd: money(json, "cost_usd"),
+    }
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::agent::{Lines, MOST_TEXT};
+
+/// What a file of an agent's output tells, one event a line.
+fn told(format: Format, output: &str, exit: Exit) -> String {
+    let (mut lines, mut parser) = (Lines::default(), Parser::new(format));
+    let mut events = Vec::new();
+    // Pipes know no lines.
+    for chunk in output.as_bytes().chunks(100) {
+        events.extend(lines.push(chunk).iter().flat_map(|line| parser.feed_line(line)));
+    }
+    events.extend(lines.finish().iter().flat_map(|line| parser.feed_line(line)));
+    events.extend(parser.finish(exit));
+    let texts = events.iter().map(|event| {
+        let text = serde_json::to_string(event).unwrap();
+        assert_eq!(&serde_json::from_str::<AgentEvent>(&text).unwrap(), event, "an event can be read again");
+        text
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+macro_rules! golden {
+    ($($name:ident: $format:ident, $file:literal, $exit:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(told(Format::$format, include_str!(concat!("fixtures/", $file)), $exit));
+        }
+    )*};
+}
+
+golden! {
+    claude_uses_a_tool: Claude, "claude-tool.jsonl", Exit::Code(0);
+    claude_edits: Claude, "claude-edit.jsonl", Exit::Code(0);
+    claude_is_denied_and_ends_well: Claude, "claude-denied.jsonl", Exit::Code(0);
+    claude_has_no_key: Claude, "claude-401.jsonl", Exit::Code(1);
+    claude_has_no_model: Claude, "claude-404.jsonl", Exit::Code(1);
+    claude_tells_more: Claude, "claude-more.jsonl", Exit::Signal(9);
+    codex_uses_a_tool: Codex, "codex-tool.jsonl", Exit::Code(0);
+    codex_edits: Codex, "codex-edit.jsonl", Exit::Code(0);
+    codex_has_no_key: Codex, "codex-401.jsonl", Exit::Code(1);
+    codex_tells_more: Codex, "codex-more.jsonl", Exit::Signal(15);
+    opencode_uses_a_tool: Opencode, "opencode-tool.jsonl", Exit::Code(0);
+    opencode_edits: Opencode, "opencode-edit.jsonl", Exit::Code(0);
+    opencode_has_no_key: Opencode, "opencode-401.jsonl", Exit::Code(1);
+    opencode_was_told_too_much: Opencode, "opencode-overflow.jsonl", Exit::Code(1);
+    gemini_uses_tools: Gemini, "gemini-tool.jsonl", Exit::Code(0);
+    gemini_has_no_key: Gemini, "gemini-401.jsonl", Exit::Code(145);
+    goose_uses_a_tool_that_fails: Goose, "goose-tool.jsonl", Exit::Code(0);
+    goose_edits: Goose, "goose-edit.jsonl", Exit::Code(0);
+    goose_has_no_key: Goose, "goose-401.jsonl", Exit::Code(1);
+    goose_is_rate_limited_and_ends_well: Goose, "goose-429.jsonl", Exit::Code(0);
+    aider_edits: Aider, "aider-edit.txt", Exit::Code(0);
+    aider_has_no_key_and_ends_well: Aider, "aider-401.txt", Exit::Code(0);
+    aider_is_rate_limited: Aider, "aider-429.txt", Exit::Signal(15);
+}
+
+#[test]
+fn an_agent_may_speak_our_own_words() {
+    let output = "{\"type\":\"agent:said\",\"payload\":{\"text\":\"hello\"}}\nplain\n{\"type\":\"agent:flew\"}\n";
+    insta::assert_snapshot!(told(Format::Events, output, Exit::Code(0)));
+}
+
+#[test]
+fn who_cannot_begin_says_why_on_standard_error() {
+    let mut parser = Parser::new(Format::Claude);
+    let why = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
+    let printed = parser.feed_err(&Line::Whole(why.as_bytes().to_vec()));
+    assert_eq!(printed, [AgentEvent::Printed { stream: Stream::Err, text: why.to_owned() }]);
+    let events = parser.finish(Exit::Code(1));
+    assert_eq!(events, [trouble(None, why), AgentEvent::Ended { stop: Stop::Exited { code: 1 }, text: None }]);
+    let mut parser = Parser::new(Format::Claude);
+    parser.feed_err(&Line::Whole(b"a warning".to_vec()));
+    assert_eq!(parser.finish(Exit::Code(0)).len(), 1, "who ends well only warned");
+}
+
+#[test]
+fn a_line_that_is_too_long_is_shown_in_part_and_told_as_cut() {
+    for format in Format::ALL {
+        let line = format!("{{\"type\":\"text\",\"text\":\"{}\"}}", "x".repeat(10 * 1024 * 1024));
+        let events = Parser::new(*format).feed(line.as_bytes());
+        let [AgentEvent::Printed { text, .. }, AgentEvent::Cut { bytes }] = events.as_slice() else {
+            panic!("{format}: {} events", events.len())
+        };
+        assert!(text.len() <= MOST_TEXT && text.starts_with("{\"type\""), "{format}");
+        assert!(*bytes > 8 * 1024 * 1024, "{format}");
+    }
+}
+
+#[test]
+fn what_is_no_event_is_printed_and_what_is_broken_is_told() {
+    let mut parser = Parser::new(Format::Codex);
+    assert_eq!(
+        parser.feed(b"Reading additional input from stdin..."),
+        [printed("Reading additional input from stdin...")]
+    );
+    assert_eq!(parser.feed(b"[1, 2]"), [printed("[1, 2]")]);
+    assert_eq!(parser.feed(b""), []);
+    assert_eq!(parser.feed(b"\xff\xfe"), [printed("\u{fffd}\u{fffd}")]);
+    let broken = parser.feed(b"{\"type\":\"turn.comp");
+    assert!(matches!(broken.as_slice(), [AgentEvent::Trouble { kind: TroubleKind::Malformed, .. }]), "{broken:?}");
+    let deep = "{\"a\":".repeat(10_000);
+    assert_eq!(parser.feed(deep.as_bytes()).len(), 1);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+        for format in Format::ALL {
+            let mut parser = Parser::new(*format);
+            let _ = parser.feed(&bytes);
+            let _ = parser.feed_err(&Line::Cut { head: bytes.clone(), bytes: 3 });
+            let _ = parser.finish(Exit::Code(1));
+        }
+    }
+
+    /// Real lines with one value replaced by another kind of value, or by a very long one.
+    #[test]
+    fn real_lines_may_lie_about_everything(at in 0_usize..400, with in 0_usize..6) {
+        const WITH: [&str; 5] = ["null", "-1", "[]", "\"\"", "{\"text\":1e99}"];
+        let fixtures = [
+            (Format::Claude, include_str!("fixtures/claude-denied.jsonl")),
+            (Format::Codex, include_str!("fixtures/codex-more.jsonl")),
+            (Format::Opencode, include_str!("fixtures/opencode-tool.jsonl")),
+            (Format::Gemini, include_str!("fixtures/gemini-tool.jsonl")),
+            (Format::Goose, include_str!("fixtures/goose-tool.jsonl")),
+        ];
+        for (format, fixture) in fixtures {
+            let mut parser = Parser::new(format);
+            for line in fixture.lines() {
+                let mut json: Json = serde_json::from_str(line).unwrap();
+                let long = Json::String("é".repeat(100_000));
+                let value = WITH.get(with).map_or(long, |text| serde_json::from_str(text).unwrap());
+                let mut left = at;
+                replace(&mut json, &mut left, &value);
+                for event in parser.feed(json.to_string().as_bytes()) {
+                    proptest::prop_assert!(serde_json::to_string(&event).unwrap().len() < 4 * MOST_TEXT);
+                }
+            }
+            let held = format!("{parser:?}").len();
+            proptest::prop_assert!(held < 64 * 1024, "{format} holds {held}");
+        }
+    }
+}
+
+/// Replaces the value that comes after so many others.
+fn replace(json: &mut Json, left: &mut usize, value: &Json) {
+    if *left == 0 {
+        *json = value.clone();
+    }
+    *left = left.wrapping_sub(1);
+    match json {
+        Json::Array(items) => items.iter_mut().for_each(|item| replace(item, left, value)),
+        Json::Object(fields) => fields.values_mut().for_each(|field| replace(field, left, value)),
+        _ => {}
+    }
+}

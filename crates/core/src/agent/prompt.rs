@@ -1,0 +1,326 @@
+//! What is a session's agent told when it begins, or when it goes on?
+//!
+//! Texts of other people are put in once and never read for placeholders; each part has a heading of its own.
+
+use std::fmt::Write as _;
+
+use crate::Role;
+use crate::id::{Id as _, SessionId, TaskId};
+
+/// How many characters a prompt has at most, unless somebody says otherwise.
+pub const PROMPT_MAX_CHARS: usize = 200_000;
+
+/// What the parts share of the room that is left once the words of ours are in, in parts of this.
+const PARTS: usize = 8;
+
+/// Less of a text than this is not worth a mark.
+const LEAST: usize = 80;
+
+/// All that a prompt is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Briefing<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// The part it plays.
+    pub role: Role,
+    /// Its tasks, the main one first.
+    pub tasks: Vec<Work<'a>>,
+    /// What somebody says to it on the way: an initial prompt, or nothing.
+    pub words: &'a str,
+    /// The skills, each as finished text, what others depend on first.
+    pub skills: Vec<SkillText<'a>>,
+    /// How it says how far it is.
+    pub protocol: Protocol,
+    /// What was done so far, if another process began this work.
+    pub so_far: Option<&'a str>,
+}
+
+/// A task, as an agent is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work<'a> {
+    /// Its id.
+    pub id: &'a TaskId,
+    /// What is to be done, in a line.
+    pub title: &'a str,
+    /// What is to be done, in full.
+    pub description: &'a str,
+    /// By what it is known that it is done.
+    pub acceptance: Vec<&'a str>,
+}
+
+/// A skill, as an agent is told of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SkillText<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its finished text.
+    pub text: &'a str,
+}
+
+/// How an agent says how far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// By commands in its shell.
+    Commands,
+    /// Not at all: it has no shell.
+    Silent,
+}
+
+/// A prompt, and what was cut from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// The words.
+    pub text: String,
+    /// What was cut.
+    pub cuts: Vec<PromptCut>,
+}
+
+/// Something that was longer than there was room for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptCut {
+    /// What: a skill's name, or the part.
+    pub what: String,
+    /// How many characters are missing.
+    pub chars: usize,
+}
+
+/// What an agent is told, in at most this many characters. Tasks go first and skills last: without its skills an agent
+/// works worse, without its task not at all.
+pub fn prompt(briefing: &Briefing<'_>, most: usize) -> Prompt {
+    let opening = opening(briefing);
+    let protocol = protocol(briefing.protocol);
+    let fixed = opening.chars().count() + protocol.chars().count() + RESUMED.chars().count() + 8;
+    let mut room = Room { left: most.saturating_sub(fixed), cuts: Vec::new() };
+    // So that no part takes everything, each may take so much of what is left; the next one has the rest of it as well.
+    let tasks = room.tasks(&briefing.tasks);
+    let words = room.part("## What you were told", "words", briefing.words, 4);
+    let so_far = room.part("## What was done so far", "what was done so far", briefing.so_far.unwrap_or_default(), 4);
+    let note = if so_far.is_empty() { "" } else { RESUMED };
+    let skills = room.skills(&briefing.skills);
+    let mut text = String::new();
+    for part in [opening.as_str(), &tasks, &words, &so_far, note, &protocol, &skills] {
+        if !part.is_empty() {
+            let _ = writeln!(text, "{}\n", part.trim_end());
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    let mut cuts = room.cuts;
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        let chars = text[end..].chars().count();
+        text.truncate(end);
+        cuts.push(PromptCut { what: "the end".to_owned(), chars });
+    }
+    Prompt { text, cuts }
+}
+
+/// What is said to who goes on with something.
+const RESUMED: &str = "Look at the files first: they count, not this summary. Go on from there and do not begin again.";
+
+fn opening(briefing: &Briefing<'_>) -> String {
+    let part = match briefing.role {
+        Role::Worker => {
+            "You are a worker: you carry out the tasks below yourself, in the current directory, from beginning to end."
+        }
+        Role::Orchestrator => {
+            "You are an orchestrator: you plan the tasks below, hand them to workers with `maestro session spawn`, watch \
+             how they go, and check what comes back. You do not do the work yourself."
+        }
+    };
+    format!("{part}\nYour session is `{}`.", briefing.session)
+}
+
+fn protocol(protocol: Protocol) -> String {
+    match protocol {
+        Protocol::Commands => COMMANDS.to_owned(),
+        Protocol::Silent => SILENT.to_owned(),
+    }
+}
+
+/// How an agent with a shell says how far it is.
+const COMMANDS: &str = "\
+## How you report
+
+Nobody reads what you print; people and other agents see only what you report. Run these commands in your shell. They \
+know your session and your task from the environment (`MAESTRO_SESSION_ID`, `MAESTRO_TASK_ID`, `MAESTRO_TASK_IDS`, \
+`MAESTRO_PROJECT_ID`, `MAESTRO_ROLE`), so leave those variables as they are.
+
+- `maestro update \"…\"` before and after each step: what you do, what you found.
+- `maestro complete \"…\"` once everything is done and you have seen that it is. Without it your work does not count as done.
+- `maestro blocked \"…\"` if you cannot go on at all: say what stands in the way.
+- `maestro report needs-input \"…\"` if a person must decide something.
+- `maestro info` shows your task as it is now.
+
+A line of a reply that begins with `!` is a message to you: a change of the task, words of a person, `paused` or \
+`cancelled`. Follow it before anything else.";
+
+/// How it is with an agent without a shell.
+const SILENT: &str = "\
+## How your work is judged
+
+You cannot run commands. What counts is what the files are when you end: make the changes, all of them, and say at the \
+end in a few sentences what you changed and what is missing.";
+
+/// The room that is left, and what was cut so far.
+struct Room {
+    left: usize,
+    cuts: Vec<PromptCut>,
+}
+
+impl Room {
+    fn tasks(&mut self, tasks: &[Work<'_>]) -> String {
+        let mut text = String::new();
+        for (at, task) in tasks.iter().enumerate() {
+            let heading = if tasks.len() == 1 { "## Your task".to_owned() } else { format!("## Task {}", at + 1) };
+            let mut body = format!("**{}** (`{}`)\n", task.title.trim(), task.id.as_str());
+            if !task.description.trim().is_empty() {
+                let _ = write!(body, "\n{}\n", task.description.trim());
+            }
+            if !task.acceptance.is_empty() {
+                body.push_str("\nIt is done when:\n");
+                for line in &task.acceptance {
+                    let _ = writeln!(body, "- {}", line.trim());
+                }
+            }
+            let share = PARTS.saturating_sub(2).max(1);
+            let part = self.part(&heading, &format!("task {}", task.id), &body, share);
+            let _ = write!(text, "{}{part}", if text.is_empty() { "" } else { "\n\n" });
+        }
+        text
+    }
+
+    fn skills(&mut self, skills: &[SkillText<'_>]) -> String {
+        if skills.is_empty() {
+            return String::new();
+        }
+        let heading = "## Skills\n\nWhat follows is how things are done here. Use what fits your task.";
+        self.left = self.left.saturating_sub(heading.chars().count() + 2);
+        let mut text = heading.to_owned();
+        for (at, skill) in skills.iter().enumerate() {
+            // What one leaves, the next ones have.
+            let body = self.taken(skill.name, skill.text.trim(), self.left / (skills.len() - at));
+            if !body.is_empty() {
+                let _ = write!(text, "\n\n{body}");
+            }
+        }
+        text
+    }
+
+    /// A part with its heading, within so many eighths of the room that is left.
+    fn part(&mut self, heading: &str, what: &str, body: &str, share: usize) -> String {
+        let body = body.trim();
+        if body.is_empty() {
+            return String::new();
+        }
+        self.left = self.left.saturating_sub(heading.chars().count() + 4);
+        let body = self.taken(what, body, self.left / PARTS * share);
+        if body.is_empty() { body } else { format!("{heading}\n\n{body}") }
+    }
+
+    /// As much of a text as there is room for, with a mark where it is cut; nothing, if hardly anything would be left.
+    fn taken(&mut self, what: &str, text: &str, most: usize) -> String {
+        let count = text.chars().count();
+        if count + 2 <= most {
+            self.left = self.left.saturating_sub(count + 2);
+            return text.to_owned();
+        }
+        let mark = |missing: usize| format!("\n[… {missing} characters of this are missing]");
+        let kept = most.saturating_sub(mark(count).chars().count() + 2);
+        if kept < LEAST {
+            self.cuts.push(PromptCut { what: what.to_owned(), chars: count });
+            return String::new();
+        }
+        self.cuts.push(PromptCut { what: what.to_owned(), chars: count - kept });
+        let head: String = text.chars().take(kept).collect();
+        let cut = format!("{}{}", head.trim_end(), mark(count - kept));
+        self.left = self.left.saturating_sub(cut.chars().count() + 2);
+        cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> SessionId {
+        SessionId::make(1_738_713_600_000, 35)
+    }
+
+    fn briefing<'a>(session: &'a SessionId, task: &'a TaskId) -> Briefing<'a> {
+        let work = Work {
+            id: task,
+            title: "Compare dates as dates",
+            description: "Tokens fail in October. See {session} and `src/auth.ts`.\n",
+            acceptance: vec!["A test covers October", "All tests pass"],
+        };
+        let cli = SkillText {
+            name: "maestro-cli",
+            text: "---\n# Maestro CLI (v1.0.0)\n\nHow to report.\n\nRun `maestro info`.",
+        };
+        let worker = SkillText { name: "maestro-worker", text: "---\n# Maestro Worker (v1.0.0)\n\nHow to work." };
+        Briefing {
+            session,
+            role: Role::Worker,
+            tasks: vec![work],
+            words: "Keep the signature.",
+            skills: vec![cli, worker],
+            protocol: Protocol::Commands,
+            so_far: Some("The test is written and fails."),
+        }
+    }
+
+    #[test]
+    fn a_worker_that_goes_on_is_told_this() {
+        let (session, task) = (session(), TaskId::make(1_738_713_600_000, 35));
+        let told = prompt(&briefing(&session, &task), PROMPT_MAX_CHARS);
+        assert_eq!(told.cuts, []);
+        insta::assert_snapshot!(told.text);
+    }
+
+    #[test]
+    fn an_orchestrator_without_a_shell_is_told_this() {
+        let (session, task) = (session(), TaskId::make(1_738_713_600_000, 35));
+        let one = briefing(&session, &task);
+        let two = Briefing {
+            role: Role::Orchestrator,
+            tasks: vec![one.tasks[0].clone(), Work { description: "", acceptance: vec![], ..one.tasks[0].clone() }],
+            words: "",
+            skills: vec![],
+            protocol: Protocol::Silent,
+            so_far: None,
+            ..one
+        };
+        insta::assert_snapshot!(prompt(&two, PROMPT_MAX_CHARS).text);
+    }
+
+    #[test]
+    fn skills_are_cut_before_the_task_and_every_cut_is_told() {
+        let (session, task) = (session(), TaskId::make(1, 1));
+        let long = "x ".repeat(50_000);
+        let mut told = briefing(&session, &task);
+        told.skills[0].text = &long;
+        told.skills[1].text = &long;
+        let Prompt { text, cuts } = prompt(&told, 20_000);
+        assert!(text.chars().count() <= 20_000);
+        assert!(text.contains("Tokens fail in October") && text.contains("maestro complete"));
+        let names: Vec<&str> = cuts.iter().map(|cut| cut.what.as_str()).collect();
+        assert_eq!(names, ["maestro-cli", "maestro-worker"]);
+        assert!(cuts.iter().all(|cut| cut.chars > 10_000), "{cuts:?}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_prompt_is_never_longer_than_it_may_be(most in 0_usize..5_000, long in 0_usize..6_000, far in 0_usize..6_000) {
+            let (session, task) = (session(), TaskId::make(1, 1));
+            let (text, so_far) = ("é".repeat(long), "ß ".repeat(far));
+            let mut told = briefing(&session, &task);
+            told.tasks[0].description = &text;
+            told.words = &text;
+            told.so_far = Some(&so_far);
+            told.skills[0].text = &text;
+            let Prompt { text, cuts } = prompt(&told, most);
+            proptest::prop_assert!(text.chars().count() <= most);
+            proptest::prop_assert!(most >= 5_000 || long < 5_000 || !cuts.is_empty());
+        }
+    }
+}

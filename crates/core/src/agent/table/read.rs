@@ -1,0 +1,164 @@
+//! What does a text in TOML say of agents?
+
+use std::collections::BTreeMap;
+
+use toml::de::DeValue;
+
+use super::{Agent, Driver, Launch, Permission, PromptBy, Reporting};
+use crate::agent::parse::Format;
+use crate::entries::{Entry, Mistake, Reader, Value};
+use crate::workflow::Name;
+
+const KEYS: [&str; 15] = [
+    "title",
+    "prefer",
+    "reason",
+    "json",
+    "acp",
+    "text",
+    "env",
+    "permission_env",
+    "retries",
+    "reporting",
+    "mcp",
+    "instructions",
+    "skills",
+    "writes",
+    "leaves",
+];
+
+const LAUNCH_KEYS: [&str; 11] =
+    ["programs", "args", "tail", "model", "model_env", "session", "resume", "permissions", "modes", "prompt", "format"];
+
+/// Adds what a text says to what is known.
+pub(super) fn add(text: &str, agents: &mut Vec<Agent>) -> Vec<Mistake> {
+    let help = "an agent is a table such as `[claude]` with lines `key = value`";
+    Reader::read(text, help, |reader, entry| agent(reader, entry, agents))
+}
+
+fn agent(reader: &mut Reader<'_>, (name, at, value): &Entry<'_, '_>, agents: &mut Vec<Agent>) {
+    let DeValue::Table(fields) = value.get_ref() else {
+        return reader.wrong(*at, format!("`{name}` is no agent"), "write a table, such as `[claude]`");
+    };
+    if Name::parse(name).is_err() {
+        return reader.wrong(*at, format!("`{name}` cannot be an agent's name"), "use letters, digits, `-` and `_`");
+    }
+    let known = agents.iter().position(|agent| agent.name == *name).unwrap_or_else(|| {
+        agents.push(Agent::new(name));
+        agents.len() - 1
+    });
+    for (key, value) in fields {
+        field(reader, &mut agents[known], key.get_ref(), key.span().start, value);
+    }
+}
+
+fn field(reader: &mut Reader<'_>, agent: &mut Agent, key: &str, at: usize, value: &Value<'_>) {
+    match key {
+        "title" => agent.title = reader.string(key, value).unwrap_or_else(|| agent.title.clone()),
+        "reason" => set(&mut agent.reason, reader.string(key, value)),
+        "retries" => set(&mut agent.retries, reader.string(key, value)),
+        "mcp" => set(&mut agent.mcp, reader.string(key, value)),
+        "instructions" => set(&mut agent.instructions, reader.string(key, value)),
+        "skills" => list(reader, key, value, &mut agent.skills),
+        "writes" => list(reader, key, value, &mut agent.writes),
+        "leaves" => list(reader, key, value, &mut agent.leaves),
+        "env" => agent.env.extend(texts(reader, key, value)),
+        "reporting" => {
+            let known = one(reader, key, value, Reporting::ALL.iter().map(|known| known.as_str()));
+            agent.reporting = known.unwrap_or(agent.reporting);
+        }
+        "prefer" => {
+            let words: Vec<&str> = Driver::ALL.iter().map(|driver| driver.as_str()).collect();
+            if let Some(listed) = reader.strings(key, value) {
+                let parsed =
+                    listed.iter().filter_map(|(word, at)| reader.word(*at, "driver", word, &words, |w| w.parse().ok()));
+                agent.prefer = parsed.collect();
+            }
+        }
+        "permission_env" => {
+            for (permission, value) in by_permission(reader, key, value) {
+                let values = texts(reader, permission.as_str(), value);
+                agent.permission_env.entry(permission).or_default().extend(values);
+            }
+        }
+        other => match Driver::ALL.iter().find(|driver| driver.as_str() == other) {
+            Some(driver) => {
+                let launch = agent.drivers.entry(*driver).or_insert_with(|| Launch::new(*driver));
+                for (key, at, value) in reader.table(other, value).unwrap_or_default() {
+                    launched(reader, launch, &key, at, value);
+                }
+            }
+            None => reader.unknown(at, "an agent", other, &KEYS),
+        },
+    }
+}
+
+fn launched(reader: &mut Reader<'_>, launch: &mut Launch, key: &str, at: usize, value: &Value<'_>) {
+    match key {
+        "programs" => list(reader, key, value, &mut launch.programs),
+        "args" => list(reader, key, value, &mut launch.args),
+        "tail" => list(reader, key, value, &mut launch.tail),
+        "model" => list(reader, key, value, &mut launch.model),
+        "session" => list(reader, key, value, &mut launch.session),
+        "resume" => list(reader, key, value, &mut launch.resume),
+        "model_env" => set(&mut launch.model_env, reader.string(key, value)),
+        "prompt" => {
+            let known = one(reader, key, value, PromptBy::ALL.iter().map(|known| known.as_str()));
+            launch.prompt = known.unwrap_or(launch.prompt);
+        }
+        "format" => {
+            let known = one(reader, key, value, Format::ALL.iter().map(|known| known.as_str()));
+            launch.format = known.unwrap_or(launch.format);
+        }
+        "permissions" => {
+            for (permission, value) in by_permission(reader, key, value) {
+                let arguments = launch.permissions.entry(permission).or_default();
+                list(reader, permission.as_str(), value, arguments);
+            }
+        }
+        "modes" => {
+            for (permission, value) in by_permission(reader, key, value) {
+                let mode = reader.string(permission.as_str(), value);
+                launch.modes.extend(mode.map(|mode| (permission, mode)));
+            }
+        }
+        other => reader.unknown(at, "a way to start an agent", other, &LAUNCH_KEYS),
+    }
+}
+
+/// Replaces what was known, unless nothing could be read.
+fn set(known: &mut Option<String>, read: Option<String>) {
+    *known = read.or(known.take());
+}
+
+fn list(reader: &mut Reader<'_>, key: &str, value: &Value<'_>, known: &mut Vec<String>) {
+    if let Some(listed) = reader.strings(key, value) {
+        *known = listed.into_iter().map(|(text, _)| text).collect();
+    }
+}
+
+fn texts(reader: &mut Reader<'_>, key: &str, value: &Value<'_>) -> BTreeMap<String, String> {
+    let entries = reader.table(key, value).unwrap_or_default().into_iter();
+    entries.filter_map(|(name, _, value)| Some((name.clone(), reader.string(&name, value)?))).collect()
+}
+
+/// One of several words.
+fn one<T: std::str::FromStr>(
+    reader: &mut Reader<'_>,
+    key: &str,
+    value: &Value<'_>,
+    words: impl Iterator<Item = &'static str>,
+) -> Option<T> {
+    let word = reader.string(key, value)?;
+    let words: Vec<&str> = words.collect();
+    reader.word(value.span().start, key, &word, &words, |word| word.parse().ok())
+}
+
+fn by_permission<'v, 't>(reader: &mut Reader<'_>, key: &str, value: &'v Value<'t>) -> Vec<(Permission, &'v Value<'t>)> {
+    let words: Vec<&str> = Permission::ALL.iter().map(|permission| permission.as_str()).collect();
+    let entries = reader.table(key, value).unwrap_or_default().into_iter();
+    let known = entries.filter_map(|(word, at, value)| {
+        Some((reader.word(at, "permission", &word, &words, |word| word.parse().ok())?, value))
+    });
+    known.collect()
+}

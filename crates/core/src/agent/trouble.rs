@@ -1,0 +1,268 @@
+//! What went wrong, by the words an agent has for it, and what is to be done about it?
+
+mod read;
+mod words;
+
+use super::event::{AgentEvent, TroubleKind};
+
+/// What to do about something that went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It cannot succeed before a person does something: a key, a model, money.
+    Park,
+    /// It can succeed from this moment on, in milliseconds since 1970.
+    WaitUntil {
+        /// The moment.
+        at: i64,
+    },
+    /// It can succeed after this many milliseconds.
+    RetryAfter {
+        /// How many.
+        ms: u64,
+    },
+    /// It can succeed with less said: in a fresh session that is told what was done.
+    Compact,
+    /// It may succeed if it is tried again, each time a little later.
+    Retry,
+    /// Trying again would change nothing.
+    Fail,
+}
+
+/// Something that went wrong, as an event: what an agent does not tell is looked for in its words.
+pub fn trouble(status: Option<u16>, message: &str) -> AgentEvent {
+    let status = status.or_else(|| read::status(message));
+    AgentEvent::Trouble {
+        kind: classify(status, message),
+        status,
+        message: message.to_owned(),
+        retry_after_ms: read::wait(message),
+    }
+}
+
+/// What kind of thing went wrong: by its words where they are known, else by the status of the model's server.
+pub fn classify(status: Option<u16>, message: &str) -> TroubleKind {
+    let message = message.to_lowercase();
+    let said = words::SAID.iter().find(|(words, _)| message.contains(words));
+    let by_status = || words::STATUS.iter().find(|(known, _)| status == Some(*known)).map(|(_, kind)| *kind);
+    let hinted = || words::HINTS.iter().find(|(words, _)| message.contains(words)).map(|(_, kind)| *kind);
+    said.map(|(_, kind)| *kind)
+        .or_else(by_status)
+        .or_else(|| matches!(status, Some(500..=599)).then_some(TroubleKind::Overloaded))
+        .or_else(hinted)
+        .unwrap_or(TroubleKind::Other)
+}
+
+/// What to do about an event; nothing, if it is no trouble.
+pub fn verdict(event: &AgentEvent) -> Option<Verdict> {
+    let AgentEvent::Trouble { kind, message, retry_after_ms, .. } = event else { return None };
+    Some(match kind {
+        TroubleKind::Auth | TroubleKind::MissingModel => Verdict::Park,
+        TroubleKind::RateLimit | TroubleKind::Overloaded => match (read::moment(message), retry_after_ms) {
+            (Some(at), _) => Verdict::WaitUntil { at },
+            (None, Some(ms)) => Verdict::RetryAfter { ms: *ms },
+            (None, None) => Verdict::Retry,
+        },
+        TroubleKind::ContextOverflow => Verdict::Compact,
+        TroubleKind::Network | TroubleKind::Malformed => Verdict::Retry,
+        TroubleKind::Denied | TroubleKind::Other => Verdict::Fail,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the six agents really say, most of it taken from their output.
+    const REAL: &[(&str, &str, Option<u16>, TroubleKind)] = &[
+        ("claude", "Invalid API key · Fix external API key", Some(401), TroubleKind::Auth),
+        ("claude", "Invalid API key · Please run /login", None, TroubleKind::Auth),
+        ("claude", "Credit balance is too low", Some(400), TroubleKind::Auth),
+        (
+            "claude",
+            "OAuth token has expired. Please obtain a new token or refresh your existing token.",
+            None,
+            TroubleKind::Auth,
+        ),
+        (
+            "claude",
+            "There's an issue with the selected model (claude-opus-4-8[1m]). It may not exist or you may not have access to it. Run --model to pick a different model.",
+            Some(404),
+            TroubleKind::MissingModel,
+        ),
+        (
+            "claude",
+            "API Error: Request rejected (429) · This request would exceed your rate limit",
+            Some(429),
+            TroubleKind::RateLimit,
+        ),
+        ("claude", "Claude AI usage limit reached|1755806400", None, TroubleKind::RateLimit),
+        (
+            "claude",
+            "API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
+            None,
+            TroubleKind::Overloaded,
+        ),
+        (
+            "claude",
+            "Prompt is too long · the request is ~210000 tokens (limit 200000)",
+            Some(400),
+            TroubleKind::ContextOverflow,
+        ),
+        ("claude", "API Error: Connection error.", None, TroubleKind::Network),
+        (
+            "codex",
+            "unexpected status 401 Unauthorized: invalid x-api-key, url: http://127.0.0.1/v1/responses",
+            None,
+            TroubleKind::Auth,
+        ),
+        (
+            "codex",
+            "unexpected status 404 Not Found: model: nope-1 not found, url: http://127.0.0.1/v1/responses",
+            None,
+            TroubleKind::MissingModel,
+        ),
+        ("codex", "exceeded retry limit, last status: 429 Too Many Requests", None, TroubleKind::RateLimit),
+        ("codex", "exceeded retry limit, last status: 500 Internal Server Error", None, TroubleKind::Overloaded),
+        ("codex", "You've hit your usage limit. Try again in 3 days 4 hours 5 minutes.", None, TroubleKind::RateLimit),
+        ("codex", "Quota exceeded. Check your plan and billing details.", None, TroubleKind::Auth),
+        (
+            "codex",
+            "stream disconnected before completion: error sending request for url (http://127.0.0.1/v1/responses)",
+            None,
+            TroubleKind::Network,
+        ),
+        (
+            "codex",
+            "{\"type\": \"error\", \"error\": {\"type\": \"api_error\", \"message\": \"prompt is too long: 210000 tokens > 200000 maximum\"}}",
+            None,
+            TroubleKind::ContextOverflow,
+        ),
+        (
+            "codex",
+            "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.",
+            None,
+            TroubleKind::ContextOverflow,
+        ),
+        ("opencode", "invalid x-api-key", Some(401), TroubleKind::Auth),
+        ("opencode", "This request would exceed your rate limit", Some(429), TroubleKind::RateLimit),
+        ("opencode", "prompt is too long: 210000 tokens > 200000 maximum", None, TroubleKind::ContextOverflow),
+        ("opencode", "Unable to connect. Is the computer able to access the url?", None, TroubleKind::Network),
+        ("opencode", "Model not found: mock/m2. Did you mean: m1?", None, TroubleKind::MissingModel),
+        (
+            "gemini",
+            "[API Error: API key not valid. Please pass a valid API key. (Status: INVALID_ARGUMENT)]",
+            Some(400),
+            TroubleKind::Auth,
+        ),
+        (
+            "gemini",
+            "[API Error: You exceeded your current quota. Please retry in 34.07s. (Status: RESOURCE_EXHAUSTED)]",
+            Some(429),
+            TroubleKind::RateLimit,
+        ),
+        (
+            "gemini",
+            "[API Error: The model is overloaded. Please try again later. (Status: UNAVAILABLE)]",
+            None,
+            TroubleKind::Overloaded,
+        ),
+        (
+            "gemini",
+            "[API Error: models/gemini-9 is not found for API version v1beta (Status: NOT_FOUND)]",
+            None,
+            TroubleKind::MissingModel,
+        ),
+        (
+            "gemini",
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            Some(400),
+            TroubleKind::ContextOverflow,
+        ),
+        (
+            "goose",
+            "Ran into this error: Authentication error: Authentication failed for http://127.0.0.1/v1/chat/completions. Status: 401 Unauthorized. Response: invalid x-api-key.",
+            None,
+            TroubleKind::Auth,
+        ),
+        (
+            "goose",
+            "Ran into this error: Rate limit exceeded: This request would exceed your rate limit.",
+            None,
+            TroubleKind::RateLimit,
+        ),
+        (
+            "goose",
+            "Ran into this error: Server error: Server error (500 Internal Server Error) at http://127.0.0.1/v1/chat/completions: Internal server error.",
+            None,
+            TroubleKind::Overloaded,
+        ),
+        (
+            "aider",
+            "litellm.AuthenticationError: AuthenticationError: OpenAIException - invalid",
+            None,
+            TroubleKind::Auth,
+        ),
+        (
+            "aider",
+            "litellm.NotFoundError: NotFoundError: OpenAIException - model: nope-1 not found",
+            None,
+            TroubleKind::MissingModel,
+        ),
+        (
+            "aider",
+            "litellm.RateLimitError: RateLimitError: OpenAIException - This request would",
+            None,
+            TroubleKind::RateLimit,
+        ),
+        (
+            "aider",
+            "litellm.InternalServerError: InternalServerError: OpenAIException - boom",
+            None,
+            TroubleKind::Overloaded,
+        ),
+        (
+            "aider",
+            "litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException",
+            None,
+            TroubleKind::ContextOverflow,
+        ),
+        ("aider", "litellm.APIConnectionError: APIConnectionError: OpenAIException", None, TroubleKind::Network),
+        (
+            "any",
+            "You exceeded your current quota, please check your plan and billing details. insufficient_quota",
+            Some(429),
+            TroubleKind::Auth,
+        ),
+        ("any", "tool call failed", None, TroubleKind::Other),
+        ("any", "invalid request", Some(400), TroubleKind::Other),
+        ("any", "", Some(403), TroubleKind::Auth),
+        ("any", "", Some(503), TroubleKind::Overloaded),
+        ("any", "", Some(598), TroubleKind::Overloaded),
+    ];
+
+    #[test]
+    fn what_the_agents_say_is_understood() {
+        for (agent, message, status, kind) in REAL {
+            let AgentEvent::Trouble { kind: found, .. } = trouble(*status, message) else { panic!("trouble") };
+            assert_eq!(found, *kind, "{agent}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_succeed_is_parked_and_what_can_waits_or_is_tried_again() {
+        let of = |status, message| verdict(&trouble(status, message));
+        assert_eq!(of(Some(401), "no"), Some(Verdict::Park));
+        assert_eq!(of(Some(404), "model: nope-1 not found"), Some(Verdict::Park));
+        assert_eq!(of(Some(429), "Please try again in 1m30.5s."), Some(Verdict::RetryAfter { ms: 90_500 }));
+        assert_eq!(
+            of(None, "Claude AI usage limit reached|1755806400"),
+            Some(Verdict::WaitUntil { at: 1_755_806_400_000 })
+        );
+        assert_eq!(of(Some(429), "slow down"), Some(Verdict::Retry));
+        assert_eq!(of(Some(529), "Overloaded"), Some(Verdict::Retry));
+        assert_eq!(of(Some(400), "prompt is too long: 210000 tokens"), Some(Verdict::Compact));
+        assert_eq!(of(None, "ECONNREFUSED"), Some(Verdict::Retry));
+        assert_eq!(of(Some(400), "invalid request"), Some(Verdict::Fail));
+        assert_eq!(verdict(&AgentEvent::Cut { bytes: 1 }), None);
+    }
+}
