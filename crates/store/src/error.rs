@@ -151,6 +151,8 @@ pub enum What {
     Handoff,
     /// A run.
     Run,
+    /// Something an agent asks.
+    Permission,
 }
 
 impl fmt::Display for What {
@@ -164,6 +166,7 @@ impl fmt::Display for What {
             Self::Message => "Message",
             Self::Handoff => "Handoff",
             Self::Run => "Run",
+            Self::Permission => "Permission request",
         })
     }
 }

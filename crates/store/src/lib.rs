@@ -16,18 +16,22 @@ mod migrate;
 mod notices;
 mod overview;
 mod pairs;
+mod permissions;
 mod pg;
 mod projects;
 mod query;
 mod queues;
+mod receipts;
 mod reports;
 mod runs;
 mod sessions;
+mod spawns;
 mod sqlite;
 mod store;
 mod tasks;
 mod timeline;
 mod tokens;
+mod transcripts;
 mod tx;
 mod upkeep;
 mod value;
@@ -44,8 +48,10 @@ pub use messages::{Messages, Say};
 pub use notices::{Confirm, Notices, NoticesOf};
 pub use overview::{Counts, Excerpt, Gaze, LastMessages, LastWords, SessionsSeen, Tally, Titles};
 pub use pairs::{BindTask, UnbindTask};
+pub use permissions::{AnswerPermission, AskPermission, Permission, Permissions, Which};
 pub use projects::{CreateProject, DeleteProject, ProjectById, Projects, UpdateProject};
 pub use queues::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep, QueueStepped};
+pub use receipts::{KeepReceipts, Receipt, Receipts, Stage};
 pub use reports::{Report, Reported, Who};
 pub use runs::{
     AdvanceRun, Driver, EndedParts, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState,
@@ -55,10 +61,14 @@ pub use sessions::{
     AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,
     Steer, UpdateSession,
 };
+pub use spawns::{
+    After, ClaimSpawn, LivingChildren, RenewSpawn, RequestSpawn, SettleSpawn, Spawn, SpawnOf, SpawnState,
+};
 pub use store::{Changes, Clock, Options, Place, Store};
 pub use tasks::{CreateTask, DeleteTask, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask};
 pub use timeline::{NewEntry, Part, SessionEvents, Timeline};
 pub use tokens::{AtWork, IssueToken, NeedsToken, TokenHolder, hash};
+pub use transcripts::{AppendTranscript, Transcript, TranscriptEntry};
 pub use tx::{Rules, Scope, Tx};
 pub use upkeep::{Check, Finding, Retain, Retained, backup, backup_file, restore};
 

@@ -4,7 +4,11 @@ use crate::db::Db;
 use crate::error::StoreError;
 
 /// Every step that was ever made, oldest first; the schema's version is how many of them there are.
-const STEPS: &[&str] = &[include_str!("../migrations/0001_base.sql"), include_str!("../migrations/0002_runs.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../migrations/0001_base.sql"),
+    include_str!("../migrations/0002_runs.sql"),
+    include_str!("../migrations/0003_agents.sql"),
+];
 
 /// The newest schema this program knows.
 pub(crate) fn known() -> i64 {

@@ -20,6 +20,7 @@ mod races;
 mod rights;
 mod rollup;
 mod runs;
+mod spawns;
 mod texts;
 mod upkeep;
 mod world;

@@ -1,0 +1,178 @@
+//! What does an agent ask before it does something? Nobody's silence is a yes.
+
+use maestro_core::agent::{Choice, ChoiceKind};
+use maestro_core::event::{Event, PermissionFact};
+use maestro_core::id::SessionId;
+use serde::{Deserialize, Serialize};
+
+use crate::actor::{self, Actor};
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::{StoreError, What};
+use crate::query::Query;
+use crate::tx::{Scope, Tx};
+use crate::value::{Row, to_json};
+use crate::{sessions, spawns};
+
+/// Something an agent asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Permission {
+    /// The session.
+    pub session: SessionId,
+    /// What the agent calls the question.
+    pub request: String,
+    /// What it wants to do, in a line.
+    pub title: String,
+    /// What exactly.
+    pub detail: String,
+    /// What can be answered.
+    pub options: Vec<Choice>,
+    /// What was answered.
+    pub answer: Option<ChoiceKind>,
+    /// When it was asked.
+    pub created_at: i64,
+    /// When no answer becomes a no.
+    pub expires_at: i64,
+}
+
+const SELECT: &str =
+    "SELECT session_id, request, title, detail, options, answer, created_at, expires_at FROM permissions";
+
+fn permission(row: &mut Row) -> Result<Permission, StoreError> {
+    Ok(Permission {
+        session: row.parsed()?,
+        request: row.text()?,
+        title: row.text()?,
+        detail: row.text()?,
+        options: row.json()?,
+        answer: row.maybe_json()?,
+        created_at: row.int()?,
+        expires_at: row.int()?,
+    })
+}
+
+fn by_request(db: &mut Db<'_>, session: &SessionId, request: &str) -> Result<Permission, StoreError> {
+    let sql = format!("{SELECT} WHERE session_id = $1 AND request = $2{}", db.held());
+    let row = db.row(&sql, &[session.into(), request.into()])?;
+    permission(&mut row.ok_or_else(|| StoreError::not_found(What::Permission, request))?)
+}
+
+fn note(tx: &mut Tx<'_>, permission: &Permission, event: fn(PermissionFact) -> Event) -> Result<(), StoreError> {
+    let session = sessions::by_id(tx, &permission.session)?;
+    let fact = PermissionFact {
+        request: permission.request.clone(),
+        title: permission.title.clone(),
+        answer: permission.answer,
+    };
+    tx.emit(Scope::project(&session.project).session(&session.id), event(fact));
+    Ok(())
+}
+
+/// Keeps what an agent asks.
+#[derive(Debug, Clone)]
+pub struct AskPermission {
+    /// Which session.
+    pub session: SessionId,
+    /// Who has it.
+    pub worker: String,
+    /// What the agent calls the question.
+    pub request: String,
+    /// What it wants to do, in a line.
+    pub title: String,
+    /// What exactly.
+    pub detail: String,
+    /// What can be answered.
+    pub options: Vec<Choice>,
+    /// For how many milliseconds an answer is waited for.
+    pub patience: i64,
+}
+
+impl Change for AskPermission {
+    type Output = Permission;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Permission, StoreError> {
+        spawns::held_by(tx, &self.session, &self.worker)?;
+        tx.execute(
+            "INSERT INTO permissions (session_id, request, title, detail, options, created_at, expires_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (session_id, request) DO NOTHING",
+            &[
+                (&self.session).into(),
+                (&self.request).into(),
+                (&self.title).into(),
+                (&self.detail).into(),
+                (&to_json(&self.options)?).into(),
+                tx.now.into(),
+                (tx.now + self.patience).into(),
+            ],
+        )?;
+        let permission = by_request(tx, &self.session, &self.request)?;
+        note(tx, &permission, Event::PermissionAsked)?;
+        Ok(permission)
+    }
+}
+
+/// Answers what an agent asks. The first answer counts; sessions answer for nobody.
+#[derive(Debug, Clone)]
+pub struct AnswerPermission {
+    /// Which session.
+    pub session: SessionId,
+    /// Which question.
+    pub request: String,
+    /// What is answered.
+    pub answer: ChoiceKind,
+    /// Who answers.
+    pub actor: Actor,
+}
+
+impl Change for AnswerPermission {
+    type Output = Permission;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Permission, StoreError> {
+        actor::not_a_worker(&self.actor, "answer what an agent asks")?;
+        let permission = by_request(tx, &self.session, &self.request)?;
+        match permission.answer {
+            Some(given) if given == self.answer => return Ok(permission),
+            Some(_) => return Err(StoreError::Rule("it was answered already".to_owned())),
+            None => {}
+        }
+        tx.execute(
+            "UPDATE permissions SET answer = $1, answered_at = $2 WHERE session_id = $3 AND request = $4",
+            &[(&to_json(&self.answer)?).into(), tx.now.into(), (&self.session).into(), (&self.request).into()],
+        )?;
+        let permission = by_request(tx, &self.session, &self.request)?;
+        note(tx, &permission, Event::PermissionAnswered)?;
+        Ok(permission)
+    }
+}
+
+/// What agents ask, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    /// Only this session's.
+    pub session: Option<SessionId>,
+    /// Which of them.
+    pub which: Which,
+}
+
+/// Which questions are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Which {
+    /// Those that nobody has answered.
+    #[default]
+    Open,
+    /// All.
+    All,
+}
+
+impl Read for Permissions {
+    type Output = Vec<Permission>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Permission>, StoreError> {
+        let query = Query::new(format!("{SELECT} WHERE ord > $1"), 0).only("session_id = ?", self.session.as_ref());
+        let query = match self.which {
+            Which::Open => query.and("answer IS NULL"),
+            Which::All => query,
+        };
+        query.rows(db, "ord", 1000)?.iter_mut().map(permission).collect()
+    }
+}
