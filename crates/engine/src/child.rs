@@ -3,10 +3,12 @@
 //! Everything we start goes through `maestro child`. That process leads a session of its own and adopts whatever its
 //! program leaves behind. It hears what to run as one line of JSON on its standard input, which is one end of a socket
 //! whose other end we hold; on the same socket it says how that went. One more word from us, or the end of the socket
-//! because we are gone, and it ends the program with everything that came of it.
+//! because we are gone, and it ends the program with everything that came of it. Only to a program that is given input
+//! from here ([`Stdin::Relay`]) there is more to say: what it is to read.
 
 mod enter;
 mod family;
+mod pass;
 mod supervise;
 
 use std::collections::BTreeMap;
@@ -41,12 +43,43 @@ pub struct Spec {
     pub env: BTreeMap<String, String>,
     /// Where it may write.
     pub policy: Policy,
+    /// What it reads.
+    #[serde(default)]
+    pub stdin: Stdin,
+}
+
+/// What a program reads on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdin {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// This file.
+    File(PathBuf),
+    /// What its supervisor is told, as [`Word`]s.
+    Relay,
+}
+
+/// What a supervisor is told while a program runs that reads from it. Everything else means that it is to end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// This is for the program to read.
+    Input(String),
+    /// There is no more to read.
+    Close {},
 }
 
 /// What is said about a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
+    /// There is a process for it, which cannot do anything yet: whatever it does to its supervisor, we know of it.
+    Forked {
+        /// The process, which leads a group of its own.
+        pid: u32,
+    },
     /// It runs.
     Started {
         /// As this process, which leads a group of its own.
@@ -113,6 +146,13 @@ fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>, Child
 
 fn say(to: &mut impl Write, what: &impl Serialize) -> Result<(), ChildError> {
     Ok(to.write_all(&line(what)?)?)
+}
+
+/// Kills everybody below a supervisor that does not do so itself.
+pub(crate) fn kill_below(supervisor: u32) {
+    if let Some(root) = i32::try_from(supervisor).ok().and_then(rustix::process::Pid::from_raw) {
+        family::kill_below(root);
+    }
 }
 
 /// Something as a line of the socket.

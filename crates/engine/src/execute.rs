@@ -13,7 +13,7 @@ use std::time::Duration;
 use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
 
 use crate::builtins::{self, Abilities};
-use crate::child::Spec;
+use crate::child::{Spec, Stdin};
 use crate::process::{self, Ended, How};
 use crate::sandbox::{Policy, Sandbox};
 
@@ -171,7 +171,8 @@ impl Executor {
         };
         variables.extend(env.iter().map(|(name, value)| (name.clone(), value.clone())));
         let argv = std::iter::once(program.to_owned()).chain(arguments).collect();
-        Ok(Spec { program: file, argv, cwd: site.workspace.clone(), env: variables, policy })
+        let cwd = site.workspace.clone();
+        Ok(Spec { program: file, argv, cwd, env: variables, policy, stdin: Stdin::Nothing })
     }
 
     /// The arguments with every pattern replaced by the files that match it.

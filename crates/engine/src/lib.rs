@@ -1,6 +1,7 @@
 //! What drives a run? Definitions are found and pinned here, what they order is executed here, and nothing else starts
 //! a process.
 
+pub mod agents;
 mod builtins;
 pub mod changes;
 pub mod child;
@@ -13,6 +14,7 @@ mod process;
 pub mod runs;
 pub mod sandbox;
 pub mod trust;
+pub mod worker;
 pub mod workflows;
 
 pub use builtins::{Abilities, Ability, Skills};

@@ -22,7 +22,7 @@ use crate::sandbox::Sandbox;
 /// How many bytes of the end of standard error are kept.
 const STDERR_TAIL: usize = 4 * 1024;
 /// How long a supervisor may take to end everything: its own patience, and some more.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What came of a program.
 #[derive(Debug)]
@@ -79,13 +79,15 @@ pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Resu
         Some(Said::Exited { code }) => How::Exited(code),
         Some(Said::Killed { signal }) => How::Killed(signal),
         Some(Said::NotStarted { reason }) => How::NotStarted(reason),
-        Some(Said::Started { .. }) | None => How::NotStarted("what watched over it died".to_owned()),
+        Some(Said::Forked { .. } | Said::Started { .. }) | None => {
+            How::NotStarted("what watched over it died".to_owned())
+        }
     };
     Ok(Ended { how, stdout: heard.stdout, cut: heard.cut, stderr: heard.stderr, sandbox })
 }
 
 /// Starts a supervisor, which knows nothing of our environment.
-fn supervise(maestro: &Path) -> io::Result<(Child, UnixStream)> {
+pub(crate) fn supervise(maestro: &Path) -> io::Result<(Child, UnixStream)> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     // Their end is ours no longer once this statement is over, so that we hear when they are gone.
@@ -133,13 +135,21 @@ async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &Heard
     if timeout(PATIENCE, supervisor.wait()).await.is_ok() {
         return;
     }
+    kill(supervisor, &heard.said).await;
+}
+
+/// Ends a supervisor that does not listen, and everybody below it before they are nobody's.
+pub(crate) async fn kill(supervisor: &mut Child, said: &[Said]) {
+    if let Some(supervisor) = supervisor.id() {
+        child::kill_below(supervisor);
+    }
     let _ = supervisor.kill().await;
-    kill_group(&heard.said);
+    kill_group(said);
 }
 
 /// Kills the group of a program that began and of which nobody said how it ended.
-fn kill_group(said: &[Said]) {
-    let Some(Said::Started { pid, .. }) = said.last() else { return };
+pub(crate) fn kill_group(said: &[Said]) {
+    let Some(Said::Forked { pid } | Said::Started { pid, .. }) = said.last() else { return };
     if let Some(group) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -1,28 +1,36 @@
 //! What happens between a fresh process and the program in it?
 
+use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use super::{ChildError, Said, Spec, hear, say, socket};
+use super::{ChildError, Said, Spec, Stdin, hear, pass, say, socket};
 
-/// Becomes the program: bound to its supervisor's life, kept from writing elsewhere, with nothing to read.
+/// Becomes the program: bound to its supervisor's life, kept from writing elsewhere, with nothing to read but what it
+/// is given.
 ///
 /// The socket ends when the program begins, since programs are not handed it.
 pub(super) fn enter() -> Result<(), ChildError> {
     let mut socket = socket()?;
+    let input = pass::receive(&socket)?;
     let heard: Option<(u32, Spec)> = hear(&mut BufReader::new(socket.try_clone()?))?;
     let Some((supervisor, spec)) = heard else { return Ok(()) };
     if !bind(supervisor)? {
         return Ok(());
     }
-    let reason = match spec.policy.apply() {
-        Ok(sandbox) => {
+    let stdin = match &spec.stdin {
+        Stdin::Nothing | Stdin::Relay => Ok(input.map_or_else(Stdio::null, Stdio::from)),
+        Stdin::File(path) => File::open(path).map(Stdio::from),
+    };
+    let reason = match (stdin, spec.policy.apply()) {
+        (Ok(stdin), Ok(sandbox)) => {
             say(&mut socket, &Said::Started { pid: std::process::id(), sandbox })?;
-            let error = become_program(&spec);
+            let error = become_program(&spec, stdin);
             format!("`{}` cannot be started: {error}", spec.program.display())
         }
-        Err(error) => error.to_string(),
+        (Err(error), _) => format!("what `{}` is to read cannot be opened: {error}", spec.program.display()),
+        (_, Err(error)) => error.to_string(),
     };
     say(&mut socket, &Said::NotStarted { reason })
 }
@@ -43,10 +51,10 @@ fn bind(_supervisor: u32) -> Result<bool, ChildError> {
 }
 
 /// Returns only when it fails.
-fn become_program(spec: &Spec) -> std::io::Error {
+fn become_program(spec: &Spec, stdin: Stdio) -> std::io::Error {
     let mut command = Command::new(&spec.program);
     if let Some((name, arguments)) = spec.argv.split_first() {
         command.arg0(name).args(arguments);
     }
-    command.env_clear().envs(&spec.env).current_dir(&spec.cwd).stdin(Stdio::null()).exec()
+    command.env_clear().envs(&spec.env).current_dir(&spec.cwd).stdin(stdin).exec()
 }

@@ -56,6 +56,22 @@ impl Family {
     }
 }
 
+/// Kills everybody below a process, who would be nobody's once that process is gone. Whoever is born meanwhile is seen
+/// the next time; a few times are enough for all but those who do nothing else.
+#[cfg(target_os = "linux")]
+pub(super) fn kill_below(root: Pid) {
+    for _ in 0..8 {
+        let Some(below) = below(root).filter(|below| !below.is_empty()) else { return };
+        for (pid, _) in below {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// There is no way to see them.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn kill_below(_root: Pid) {}
+
 /// Every process below one, with its group; nothing where processes cannot be seen.
 #[cfg(target_os = "linux")]
 fn below(root: Pid) -> Option<Vec<(Pid, Pid)>> {

@@ -1,11 +1,11 @@
 //! Who starts a program, waits for it, and ends what is left of it?
 
-use std::io::{BufReader, Read};
-use std::os::fd::OwnedFd;
+use std::io::{BufRead, BufReader, PipeWriter, Read, Write, pipe};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, TrySendError, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,14 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setsid, wait};
 
 use super::family::Family;
-use super::{COMMAND, ChildError, ENTER, Said, Spec, hear, say, socket};
+use super::{COMMAND, ChildError, ENTER, Said, Spec, Stdin, Word, hear, pass, say, socket};
 
 /// How long a program may take to end once it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
 /// How often those who did not end are killed, until the last one is gone.
 const AGAIN: Duration = Duration::from_millis(20);
+/// How many pieces of input may wait for a program that does not read.
+const MAX_UNREAD: usize = 1024;
 
 /// Runs what the socket says, until it ends or nobody wants it any more.
 pub(super) fn supervise() -> Result<(), ChildError> {
@@ -34,7 +36,7 @@ pub(super) fn supervise() -> Result<(), ChildError> {
     };
     // Whoever was started as the leader of a group cannot lead a session, and need not.
     let _ = setsid();
-    let (program, started) = match adopt().and_then(|()| start(&spec)) {
+    let Started { program, said: started, input } = match adopt().and_then(|()| start(&spec, &mut socket)) {
         Ok(started) => started,
         Err(error) => return say(&mut socket, &Said::NotStarted { reason: error.to_string() }),
     };
@@ -44,7 +46,10 @@ pub(super) fn supervise() -> Result<(), ChildError> {
     let (stop, stopped) = channel();
     let gone = stop.clone();
     thread::spawn(move || {
-        let _ = words.read(&mut [0]);
+        match input {
+            Some(input) => relay(&mut words, input),
+            None => drop(words.read(&mut [0])),
+        }
         let _ = gone.send(());
     });
     thread::spawn(move || end_when_told(family, &stopped));
@@ -80,9 +85,20 @@ fn adopt() -> Result<(), ChildError> {
     Ok(())
 }
 
+/// A second stage that became a program, or not.
+struct Started {
+    program: Pid,
+    said: Said,
+    /// Where to write what it is to read from us.
+    input: Option<PipeWriter>,
+}
+
 /// Starts the second stage, and says what became of it.
-fn start(spec: &Spec) -> Result<(Pid, Said), ChildError> {
+fn start(spec: &Spec, socket: &mut UnixStream) -> Result<Started, ChildError> {
+    let (reader, input) = (spec.stdin == Stdin::Relay).then(pipe).transpose()?.unzip();
     let (mut ours, theirs) = UnixStream::pair()?;
+    let handed = pass::send(&ours, reader.as_ref().map(AsFd::as_fd));
+    drop(reader);
     let child = Command::new(own_program()?)
         .args([COMMAND, ENTER])
         .env_clear()
@@ -91,14 +107,42 @@ fn start(spec: &Spec) -> Result<(Pid, Said), ChildError> {
         .spawn()?;
     let program = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let program = program.ok_or_else(|| std::io::Error::other("the process has no number"))?;
+    // Nobody may be left to hear it.
+    let _ = say(socket, &Said::Forked { pid: child.id() });
     // It has its end of the socket for as long as it has something to say.
-    let told = say(&mut ours, &(std::process::id(), spec));
+    let told = handed.map_err(ChildError::Io).and_then(|()| say(&mut ours, &(std::process::id(), spec)));
     let mut said = Said::NotStarted { reason: "it ended before it began".to_owned() };
     let mut words = BufReader::new(ours);
     while let Some(more) = told.is_ok().then(|| hear(&mut words)).transpose()?.flatten() {
         said = more;
     }
-    Ok((program, said))
+    Ok(Started { program, said, input })
+}
+
+/// Passes on what a program is to read, until it is to end.
+///
+/// The program may take its time, or never read at all: what it has not read yet waits, so that its end is heard.
+fn relay(words: &mut impl BufRead, mut input: PipeWriter) {
+    let (unread, reading) = sync_channel::<String>(MAX_UNREAD);
+    thread::spawn(move || {
+        // A program that closed its input is told no more.
+        while let Ok(text) = reading.recv()
+            && input.write_all(text.as_bytes()).is_ok()
+        {}
+    });
+    let mut unread = Some(unread);
+    while let Ok(Some(word)) = hear::<Word>(words) {
+        match (word, unread.take()) {
+            (Word::Input(text), Some(room)) => {
+                if let Err(TrySendError::Full(_)) = room.try_send(text) {
+                    return;
+                }
+                unread = Some(room);
+            }
+            (Word::Close {}, Some(_)) => {}
+            (_, None) => return,
+        }
+    }
 }
 
 /// The file this process runs, wherever it is by now.

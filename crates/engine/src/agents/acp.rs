@@ -1,0 +1,299 @@
+//! How does an agent work that speaks the Agent Client Protocol?
+//!
+//! One task holds the conversation. It does one thing at a time: while it waits for an answer of the agent it hears
+//! whatever else the agent tells or asks, and what its user has to say. Nothing is read before what was read last has
+//! been passed on, so an agent that floods us waits; the protocol's own crate keeps what it reads in queues without
+//! bounds, which is why it is not used here.
+
+mod hearing;
+mod questions;
+mod told;
+mod wire;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use maestro_core::agent::{AgentEvent, Launch as Way, Stop, trouble};
+use serde_json::{Value as Json, json};
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use super::lines::LineReader;
+use super::process::{self, Because, Ended, How, Input, Process, WeakHandle};
+use super::pulse::Pulse;
+use super::teller::{self, Teller};
+use super::{Handle, Launch, LaunchError, McpServer, Session, Talk, WAITING};
+use crate::child::Stdin;
+use questions::Questions;
+use told::Known;
+use wire::{Message, Refusal};
+
+/// How long an agent may take to open a session.
+const OPENING: Duration = Duration::from_mins(2);
+/// How long it may take to end once nobody has anything more to say.
+const ENDING: Duration = Duration::from_secs(5);
+/// How many prompts may wait.
+const MOST_PROMPTS: usize = 16;
+/// How much is kept of its last words, in case they say what went wrong.
+const LAST_WORDS: usize = 1024;
+
+/// Starts one.
+pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchError> {
+    let spec = launch.spec(&way, "", Stdin::Relay);
+    let mode = way.modes.get(&launch.permission).cloned();
+    let process = process::start(&launch.maestro, &spec, launch.limits).await?;
+    let (events, told) = mpsc::channel(WAITING);
+    let (agent_session, known) = watch::channel(launch.resume.clone());
+    let (talk, heard) = mpsc::channel(MOST_PROMPTS);
+    let handle = Handle { process: process.handle.clone(), talk: Some(talk), agent_session: known };
+    let (sandbox, ended, weak) = (process.sandbox, process.handle.end(), process.handle.weak());
+    // From here on only the one who started it holds on to it.
+    let Process { stdout, stderr, input, pulse, .. } = process;
+    let conversation = Conversation {
+        stdout,
+        stderr: Some(stderr),
+        input,
+        talk: Some(heard),
+        teller: Teller::new(events, agent_session, pulse.clone()),
+        questions: Questions::new(pulse.clone()),
+        pulse,
+        known: Known::default(),
+        session: String::new(),
+        paid: launch.resume.is_none().then_some(0.0),
+        requests: 0,
+        phase: Phase::Opening,
+        wish: Wish::GoOn,
+        prompts: VecDeque::from([launch.prompt.clone()]),
+        last_words: String::new(),
+        last_error: String::new(),
+    };
+    tokio::spawn(conversation.hold(launch, mode, ended, weak));
+    Ok(Session { events: told, handle, sandbox })
+}
+
+/// What the agent is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It opens a session; what it tells was told before.
+    Opening,
+    /// It works.
+    Turn,
+    /// It was told to stop working.
+    Interrupted,
+    /// It waits for us.
+    Between,
+}
+
+/// What its user wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    GoOn,
+    /// It is to end after what was said so far.
+    Finish,
+    /// It is to end.
+    Cancel,
+}
+
+/// Something that was heard.
+enum Heard {
+    Message(Message),
+    Talk(Talk),
+    /// It says no more.
+    Over,
+}
+
+/// Why there was no answer.
+enum NoAnswer {
+    Refused(Refusal),
+    Over,
+}
+
+struct Conversation {
+    stdout: LineReader<ChildStdout>,
+    stderr: Option<LineReader<ChildStderr>>,
+    input: Input,
+    talk: Option<mpsc::Receiver<Talk>>,
+    teller: Teller,
+    questions: Questions,
+    pulse: Pulse,
+    known: Known,
+    /// What the agent calls its session.
+    session: String,
+    /// What the session cost as far as that was told; nothing where it began before us.
+    paid: Option<f64>,
+    requests: u64,
+    phase: Phase,
+    wish: Wish,
+    prompts: VecDeque<String>,
+    /// The end of what it said in this turn.
+    last_words: String,
+    /// The last line of standard error.
+    last_error: String,
+}
+
+impl Conversation {
+    async fn hold(
+        mut self,
+        launch: Launch,
+        mode: Option<String>,
+        mut ended: watch::Receiver<Option<Ended>>,
+        process: WeakHandle,
+    ) {
+        let mut explained = self.converse(&launch, mode.as_deref()).await;
+        self.input.close().await;
+        self.questions.give_up();
+        // An agent without input ends by itself; one that does not is ended, and may be silent until then.
+        let _hold = self.pulse.hold();
+        let lingers = timeout(ENDING, self.hear_out()).await.is_err();
+        if lingers {
+            process.cancel();
+            self.hear_out().await;
+        }
+        let known = ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended);
+        let mut ended = known.unwrap_or(Ended { how: How::Lost, because: None });
+        if lingers && ended.because == Some(Because::Cancelled) {
+            ended.because = None;
+        }
+        if let Some(reason) = teller::reason(ended, launch.limits) {
+            self.teller.tell(reason).await;
+            explained = true;
+        }
+        let stop = if self.wish == Wish::Cancel { Stop::Cancelled } else { teller::stop(ended) };
+        let well = matches!(stop, Stop::Cancelled | Stop::Exited { code: 0 });
+        if !well && !explained && !self.last_error.is_empty() {
+            self.teller.tell(trouble(None, &self.last_error)).await;
+        }
+        self.teller.tell(AgentEvent::Ended { stop, text: None }).await;
+    }
+
+    /// Opens a session and tells it everything there is to say. Says whether it told what went wrong.
+    async fn converse(&mut self, launch: &Launch, mode: Option<&str>) -> bool {
+        let opened = timeout(OPENING, self.open(launch, mode)).await;
+        let opened = opened.unwrap_or_else(|_| Err(refused("it does not answer")));
+        if let Err(NoAnswer::Refused(refusal)) = &opened {
+            self.teller.tell(trouble(refusal.status, &refusal.message)).await;
+            self.teller.tell(AgentEvent::Ended { stop: Stop::Error, text: None }).await;
+        }
+        if let Err(no_answer) = opened {
+            return matches!(no_answer, NoAnswer::Refused(_));
+        }
+        while let Some(prompt) = self.next_prompt().await {
+            if self.turn(&prompt).await == Went::Silent {
+                return false;
+            }
+        }
+        false
+    }
+
+    async fn open(&mut self, launch: &Launch, mode: Option<&str>) -> Result<(), NoAnswer> {
+        let us = json!({ "name": "maestro", "title": "Maestro", "version": env!("CARGO_PKG_VERSION") });
+        let abilities = json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
+        let hello = json!({ "protocolVersion": 1, "clientCapabilities": abilities, "clientInfo": us });
+        let agent = self.call("initialize", &hello).await?;
+        if agent["protocolVersion"] != 1 {
+            return Err(refused(&format!("it speaks version {} of the protocol", agent["protocolVersion"])));
+        }
+        let servers: Vec<Json> = launch.mcp.iter().map(server).collect();
+        let mut place = json!({ "cwd": launch.cwd.display().to_string(), "mcpServers": servers });
+        let opened = if let Some(session) = &launch.resume {
+            if agent["agentCapabilities"]["loadSession"] != true {
+                return Err(refused("it cannot take up a session again"));
+            }
+            place["sessionId"] = json!(session);
+            self.session.clone_from(session);
+            self.call("session/load", &place).await?
+        } else {
+            let opened = self.call("session/new", &place).await?;
+            let session = opened["sessionId"].as_str().ok_or_else(|| refused("it opened a session without a name"))?;
+            session.clone_into(&mut self.session);
+            opened
+        };
+        let text = |value: &Json| value.as_str().map(str::to_owned);
+        let began = AgentEvent::Began {
+            agent_session: Some(self.session.clone()),
+            model: text(&opened["models"]["currentModelId"]),
+            version: text(&agent["agentInfo"]["version"]),
+        };
+        self.teller.tell(began).await;
+        if let Some(mode) = mode.filter(|mode| opened["modes"]["currentModeId"] != **mode) {
+            // One that works with other rights than it should have must not work.
+            self.call("session/set_mode", &json!({ "sessionId": self.session, "modeId": mode })).await?;
+        }
+        Ok(())
+    }
+
+    /// The next thing to tell it, once there is one; nothing when it is to end.
+    async fn next_prompt(&mut self) -> Option<String> {
+        self.phase = Phase::Between;
+        let _hold = self.pulse.hold();
+        loop {
+            if self.wish == Wish::Cancel {
+                return None;
+            }
+            if let Some(prompt) = self.prompts.pop_front() {
+                return Some(prompt);
+            }
+            if self.wish == Wish::Finish {
+                return None;
+            }
+            match self.hear().await {
+                Heard::Message(message) => self.handle(message).await,
+                Heard::Talk(talk) => self.obey(talk).await,
+                Heard::Over => return None,
+            }
+        }
+    }
+
+    /// Tells it something, and hears what it does until it is through.
+    async fn turn(&mut self, prompt: &str) -> Went {
+        self.phase = Phase::Turn;
+        self.last_words.clear();
+        self.paid = self.paid.or(self.known.cost());
+        let parameters = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": prompt }] });
+        let answer = self.call("session/prompt", &parameters).await;
+        let interrupted = self.phase == Phase::Interrupted;
+        let stop = match answer {
+            Ok(result) => {
+                let cost = self.known.cost().zip(self.paid).map(|(all, paid)| all - paid).filter(|cost| *cost > 0.0);
+                self.paid = self.known.cost().or(self.paid);
+                let (usage, stop) = told::turn(&result, cost);
+                self.teller.tell_all(usage.into_iter().collect()).await;
+                if stop == Stop::Error {
+                    self.teller.tell(trouble(None, &self.last_words)).await;
+                }
+                stop
+            }
+            Err(NoAnswer::Refused(_)) if interrupted => Stop::Cancelled,
+            Err(NoAnswer::Refused(refusal)) => {
+                self.teller.tell(trouble(refusal.status, &refusal.message)).await;
+                Stop::Error
+            }
+            Err(NoAnswer::Over) => return Went::Silent,
+        };
+        // Whatever it still waits for belongs to a turn that is over.
+        self.give_up_questions().await;
+        self.teller.tell(AgentEvent::Ended { stop, text: None }).await;
+        Went::Through
+    }
+}
+
+/// How a turn went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Went {
+    /// It said how it ended.
+    Through,
+    /// It said nothing more.
+    Silent,
+}
+
+fn refused(message: &str) -> NoAnswer {
+    NoAnswer::Refused(Refusal { status: None, message: message.to_owned() })
+}
+
+/// A server as the protocol has it.
+fn server(server: &McpServer) -> Json {
+    let env: Vec<Json> = server.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+    let command = server.program.display().to_string();
+    json!({ "name": server.name, "command": command, "args": server.arguments, "env": env })
+}

@@ -1,0 +1,150 @@
+//! What does an agent wait to be answered? Never answered yes by anybody but whoever was asked.
+
+use maestro_core::agent::{AgentEvent, Choice, ChoiceKind};
+use serde_json::{Value as Json, json};
+
+use super::super::TalkError;
+use super::super::pulse::{Hold, Pulse};
+use super::told;
+use super::wire;
+
+/// How many questions may be open at once.
+const MOST: usize = 64;
+
+/// The questions that are open.
+#[derive(Debug)]
+pub(super) struct Questions {
+    open: Vec<Question>,
+    pulse: Pulse,
+}
+
+#[derive(Debug)]
+struct Question {
+    id: String,
+    /// What the agent calls it.
+    request: Json,
+    /// The call it is about.
+    call: String,
+    choices: Vec<Choice>,
+    /// It is not the agent who is silent while it waits.
+    _hold: Hold,
+}
+
+/// An answer to be sent.
+#[derive(Debug)]
+pub(super) struct Answered {
+    /// The line for the agent.
+    pub(super) line: String,
+    /// What it was answered with.
+    pub(super) kind: ChoiceKind,
+    /// The call it was about.
+    pub(super) call: String,
+}
+
+impl Questions {
+    pub(super) fn new(pulse: Pulse) -> Self {
+        Self { open: Vec::new(), pulse }
+    }
+
+    /// Takes note of a question. Returns what to tell of it, or the line that answers one that nobody can answer.
+    pub(super) fn ask(&mut self, request: Json, parameters: &Json, title: &str) -> Result<AgentEvent, String> {
+        let choices = told::choices(&parameters["options"]);
+        if choices.is_empty() || self.open.len() >= MOST {
+            return Err(nobody(&request));
+        }
+        let call = &parameters["toolCall"];
+        let id = uuid::Uuid::now_v7().to_string();
+        self.open.push(Question {
+            id: id.clone(),
+            request,
+            call: call["toolCallId"].as_str().unwrap_or_default().to_owned(),
+            choices: choices.clone(),
+            _hold: self.pulse.hold(),
+        });
+        Ok(AgentEvent::Asked { id, title: title.to_owned(), detail: told::detail(call), options: choices })
+    }
+
+    /// Answers a question.
+    pub(super) fn answer(&mut self, id: &str, kind: ChoiceKind) -> Result<Answered, TalkError> {
+        let at = self.open.iter().position(|question| question.id == id).ok_or(TalkError::NotAsked)?;
+        let choice = fitting(&self.open[at].choices, kind);
+        // A no is always possible; a yes only as far as the agent offers it.
+        if choice.is_none() && kind.allows() {
+            return Err(TalkError::NoSuchChoice);
+        }
+        let question = self.open.swap_remove(at);
+        let line = choice.map_or_else(
+            || nobody(&question.request),
+            |choice| {
+                let outcome = json!({ "outcome": "selected", "optionId": choice });
+                wire::answer(&question.request, &json!({ "outcome": outcome }))
+            },
+        );
+        Ok(Answered { line, kind, call: question.call })
+    }
+
+    /// The lines that say that nobody will answer.
+    pub(super) fn give_up(&mut self) -> Vec<String> {
+        self.open.drain(..).map(|question| nobody(&question.request)).collect()
+    }
+}
+
+/// The agent's name for an answer of this kind. One that says more than was meant is no answer.
+fn fitting(choices: &[Choice], kind: ChoiceKind) -> Option<String> {
+    let kinds: &[ChoiceKind] = match kind {
+        ChoiceKind::AllowOnce => &[ChoiceKind::AllowOnce],
+        ChoiceKind::AllowAlways => &[ChoiceKind::AllowAlways, ChoiceKind::AllowOnce],
+        ChoiceKind::RejectOnce => &[ChoiceKind::RejectOnce],
+        ChoiceKind::RejectAlways => &[ChoiceKind::RejectAlways, ChoiceKind::RejectOnce],
+    };
+    kinds.iter().find_map(|kind| choices.iter().find(|choice| choice.kind == *kind)).map(|choice| choice.id.clone())
+}
+
+/// The answer to a question that nobody answers.
+pub(super) fn nobody(request: &Json) -> String {
+    wire::answer(request, &json!({ "outcome": { "outcome": "cancelled" } }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(kinds: &[&str]) -> (Questions, Result<String, String>) {
+        let options: Vec<Json> =
+            kinds.iter().map(|kind| json!({ "optionId": format!("my-{kind}"), "kind": kind })).collect();
+        let mut questions = Questions::new(Pulse::new());
+        let asked = questions.ask(json!(7), &json!({ "options": options, "toolCall": { "toolCallId": "c" } }), "ls");
+        let id = asked.map(|event| match event {
+            AgentEvent::Asked { id, .. } => id,
+            other => panic!("{other:?}"),
+        });
+        (questions, id)
+    }
+
+    #[test]
+    fn an_answer_is_chosen_by_what_it_means() {
+        let (mut questions, id) = asked(&["allow_always", "allow_once", "reject_once"]);
+        let id = id.unwrap();
+        let answered = questions.answer(&id, ChoiceKind::AllowOnce).unwrap();
+        assert!(answered.line.contains("my-allow_once") && answered.call == "c", "{answered:?}");
+        assert_eq!(questions.answer(&id, ChoiceKind::AllowOnce).unwrap_err(), TalkError::NotAsked);
+    }
+
+    #[test]
+    fn nothing_says_more_than_was_meant() {
+        let (mut questions, id) = asked(&["allow_always"]);
+        let id = id.unwrap();
+        assert_eq!(questions.answer(&id, ChoiceKind::AllowOnce).unwrap_err(), TalkError::NoSuchChoice);
+        let answered = questions.answer(&id, ChoiceKind::RejectAlways).unwrap();
+        assert!(answered.line.contains("cancelled"), "{}", answered.line);
+    }
+
+    #[test]
+    fn what_nobody_can_answer_or_will_answer_is_no_yes() {
+        let (_, refused) = asked(&["of_the_future"]);
+        assert!(refused.unwrap_err().contains("\"outcome\":\"cancelled\""));
+        let (mut questions, _) = asked(&["allow_once"]);
+        assert!(questions.give_up()[0].contains("cancelled"));
+        assert!(questions.give_up().is_empty());
+    }
+}

@@ -1,0 +1,314 @@
+//! What does an update of the Agent Client Protocol tell? Read leniently: each agent has its own reading of it.
+
+use std::collections::HashMap;
+
+use maestro_core::agent::{AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, ToolKind, ToolStatus};
+use serde_json::Value as Json;
+
+/// How many calls are remembered. Who has more open at once forgets some, and tells of them anew.
+const MOST_CALLS: usize = 4096;
+
+/// What is known of the calls of a session, and what it cost so far.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    calls: HashMap<String, Call>,
+    cost: Option<f64>,
+}
+
+/// A call that is under way.
+#[derive(Debug, Clone, Default)]
+struct Call {
+    title: String,
+    name: String,
+    kind: Option<ToolKind>,
+    input: Json,
+    changed: Vec<AgentEvent>,
+    standing: Standing,
+}
+
+/// How a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Standing {
+    /// Nobody was told of it.
+    #[default]
+    New,
+    Told,
+    /// It was not allowed.
+    Denied,
+}
+
+impl Known {
+    /// What a session cost in dollars so far, as far as it tells.
+    pub(super) fn cost(&self) -> Option<f64> {
+        self.cost
+    }
+
+    /// A call in a line, as far as it was told.
+    pub(super) fn title(&self, told: &Json) -> String {
+        let known = told["toolCallId"].as_str().and_then(|id| self.calls.get(id));
+        known.map(|call| call.title.clone()).filter(|title| !title.is_empty()).unwrap_or_else(|| "a tool".to_owned())
+    }
+
+    /// A call was not allowed.
+    pub(super) fn deny(&mut self, id: &str) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.standing = Standing::Denied;
+        }
+    }
+
+    /// What an update tells.
+    pub(super) fn update(&mut self, update: &Json) -> Vec<AgentEvent> {
+        match update["sessionUpdate"].as_str().unwrap_or_default() {
+            "agent_message_chunk" => vec![AgentEvent::Said { text: content(&update["content"]) }],
+            "agent_thought_chunk" => vec![AgentEvent::Thought { text: content(&update["content"]) }],
+            "tool_call" | "tool_call_update" => self.call(update),
+            "plan" => vec![AgentEvent::Planned { entries: plan(&update["entries"]) }],
+            "usage_update" => {
+                let cost = &update["cost"];
+                if cost["currency"].as_str().is_none_or(|currency| currency == "USD") {
+                    self.cost = cost["amount"].as_f64().or(self.cost);
+                }
+                let context = (update["used"].as_u64(), update["size"].as_u64());
+                let (Some(used), Some(size)) = context else { return Vec::new() };
+                vec![AgentEvent::Context { used, size }]
+            }
+            // What we said ourselves, and what is about the agent's own interface.
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is told of a call, wherever that stands: some agents tell of one only when they ask.
+    pub(super) fn call(&mut self, told: &Json) -> Vec<AgentEvent> {
+        let Some(id) = told["toolCallId"].as_str() else { return Vec::new() };
+        if self.calls.len() >= MOST_CALLS {
+            self.calls.clear();
+        }
+        let call = self.calls.entry(id.to_owned()).or_default();
+        let news = call.learn(told) || call.standing == Standing::New;
+        let mut events = Vec::new();
+        let over = match told["status"].as_str() {
+            Some("completed") => Some(ToolStatus::Ok),
+            Some("failed") if call.standing == Standing::Denied => Some(ToolStatus::Denied),
+            Some("failed") => Some(ToolStatus::Failed),
+            _ => None,
+        };
+        if news {
+            if call.standing == Standing::New {
+                call.standing = Standing::Told;
+            }
+            events.push(AgentEvent::ToolBegan {
+                id: id.to_owned(),
+                name: call.name.clone(),
+                title: call.title.clone(),
+                kind: call.kind.unwrap_or_else(|| guessed(&call.input)),
+                input: call.input.clone(),
+            });
+        }
+        if let Some(status) = over {
+            if status == ToolStatus::Ok {
+                events.append(&mut call.changed);
+            }
+            events.push(AgentEvent::ToolEnded { id: id.to_owned(), status, output: output(told) });
+            self.calls.remove(id);
+        }
+        events
+    }
+}
+
+impl Call {
+    /// Whether there is something new for people in it.
+    fn learn(&mut self, told: &Json) -> bool {
+        let mut news = false;
+        if let Some(title) = told["title"].as_str().filter(|title| *title != self.title) {
+            title.clone_into(&mut self.title);
+            news = true;
+        }
+        if let Some(input) = told.get("rawInput").filter(|input| !input.is_null() && **input != self.input) {
+            self.input = input.clone();
+            news = true;
+        }
+        if let Some(kind) = told["kind"].as_str() {
+            self.kind = Some(tool_kind(kind));
+        }
+        if let Some(name) = told["_meta"]["claudeCode"]["toolName"].as_str() {
+            name.clone_into(&mut self.name);
+        } else if self.name.is_empty() {
+            // Goose tells the tool in the title only, and no kind.
+            let titled = self.title.split_once(" · ").map(|(name, _)| name);
+            titled.or(told["kind"].as_str()).unwrap_or("tool").clone_into(&mut self.name);
+        }
+        let diffs = told["content"].as_array().into_iter().flatten().filter(|part| part["type"] == "diff");
+        let changed: Vec<AgentEvent> = diffs.filter_map(change).collect();
+        if !changed.is_empty() {
+            self.changed = changed;
+        }
+        news
+    }
+}
+
+/// A change of a file, counted where that is simple.
+fn change(diff: &Json) -> Option<AgentEvent> {
+    let path = diff["path"].as_str()?.to_owned();
+    let is_new = diff["oldText"].as_str().is_none_or(str::is_empty);
+    let added = diff["newText"].as_str().filter(|_| is_new).map(|text| text.lines().count() as u64);
+    Some(AgentEvent::Changed { path, added, removed: added.map(|_| 0), diff: None })
+}
+
+/// What a call does that has no kind.
+fn guessed(input: &Json) -> ToolKind {
+    if input["command"].is_string() { ToolKind::Execute } else { ToolKind::Other }
+}
+
+fn tool_kind(word: &str) -> ToolKind {
+    match word {
+        "delete" | "move" => ToolKind::Edit,
+        word => word.parse().unwrap_or(ToolKind::Other),
+    }
+}
+
+/// The text of what a call answered.
+fn output(told: &Json) -> String {
+    let parts = told["content"].as_array().into_iter().flatten();
+    let texts: Vec<String> =
+        parts.filter(|part| part["type"] == "content").map(|part| content(&part["content"])).collect();
+    if !texts.is_empty() {
+        return texts.join("\n");
+    }
+    match &told["rawOutput"] {
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        other => other["output"].as_str().map_or_else(|| other.to_string(), str::to_owned),
+    }
+}
+
+/// A block of content as text.
+fn content(block: &Json) -> String {
+    let resource = || block["uri"].as_str().or(block["resource"]["uri"].as_str()).map(|uri| format!("[{uri}]"));
+    let text = block["text"].as_str().or(block["resource"]["text"].as_str()).map(str::to_owned);
+    text.or_else(resource).unwrap_or_else(|| format!("[{}]", block["type"].as_str().unwrap_or("something")))
+}
+
+fn plan(entries: &Json) -> Vec<Planned> {
+    let entries = entries.as_array().into_iter().flatten();
+    let entry = |entry: &Json| Planned {
+        text: entry["content"].as_str().unwrap_or_default().to_owned(),
+        status: entry["status"].as_str().and_then(|word| word.parse().ok()).unwrap_or(PlannedStatus::Pending),
+    };
+    entries.map(entry).collect()
+}
+
+/// What a question can be answered with.
+pub(super) fn choices(options: &Json) -> Vec<Choice> {
+    let options = options.as_array().into_iter().flatten();
+    let choice = |option: &Json| {
+        let id = option["optionId"].as_str()?.to_owned();
+        let name = option["name"].as_str().unwrap_or(&id).to_owned();
+        Some(Choice { kind: option["kind"].as_str()?.parse::<ChoiceKind>().ok()?, id, name })
+    };
+    options.filter_map(choice).collect()
+}
+
+/// What exactly a question is about.
+pub(super) fn detail(call: &Json) -> String {
+    let input = &call["rawInput"];
+    let command = input["command"].as_str().map(str::to_owned);
+    let shown = command.or_else(|| (!input.is_null()).then(|| serde_json::to_string_pretty(input).unwrap_or_default()));
+    shown.unwrap_or_else(|| output(call))
+}
+
+/// What the end of a turn tells: how it ended, and what it spent. `cost` is what it cost alone.
+pub(super) fn turn(result: &Json, cost: Option<f64>) -> (Option<AgentEvent>, Stop) {
+    let usage = &result["usage"];
+    let count = |name: &str| usage[name].as_u64();
+    let cached = count("cachedReadTokens");
+    let spent = AgentEvent::Usage {
+        scope: Scope::Turn,
+        input: count("inputTokens"),
+        output: count("outputTokens"),
+        cached,
+        reasoning: count("thoughtTokens"),
+        cost_usd: cost,
+    };
+    let told = count("inputTokens").is_some() || count("outputTokens").is_some() || cost.is_some();
+    let stop = match result["stopReason"].as_str().unwrap_or_default() {
+        "cancelled" => Stop::Cancelled,
+        "max_tokens" | "max_turn_requests" => Stop::MaxTurns,
+        "refusal" => Stop::Refused,
+        // It says that all went well although the model's server refused.
+        _ if result["_meta"]["codex"]["threadStatus"] == "systemError" => Stop::Error,
+        _ => Stop::EndTurn,
+    };
+    (told.then_some(spent), stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_told_once_for_each_thing_that_is_new() {
+        let mut known = Known::default();
+        let began = known.update(&json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "ls", "kind": "execute", "status": "pending" }));
+        assert!(
+            matches!(&began[..], [AgentEvent::ToolBegan { id, kind: ToolKind::Execute, .. }] if id == "1"),
+            "{began:?}"
+        );
+        let same = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "in_progress" });
+        assert_eq!(known.update(&same), []);
+        let more = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "rawInput": { "command": "ls" } });
+        assert_eq!(known.update(&more).len(), 1);
+        let content = json!([{ "type": "content", "content": { "type": "text", "text": "a\nb" } }]);
+        let ended = known.update(&json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed", "content": content }));
+        let expected = AgentEvent::ToolEnded { id: "1".into(), status: ToolStatus::Ok, output: "a\nb".into() };
+        assert_eq!(ended, [expected]);
+    }
+
+    #[test]
+    fn a_call_nobody_told_of_before_is_told_when_it_is_asked_for_or_over() {
+        let mut known = Known::default();
+        let diff = json!({ "type": "diff", "path": "/w/a", "oldText": null, "newText": "1\n2\n" });
+        let told =
+            known.call(&json!({ "toolCallId": "2", "status": "completed", "content": [diff], "rawOutput": "done" }));
+        let changed = AgentEvent::Changed { path: "/w/a".into(), added: Some(2), removed: Some(0), diff: None };
+        assert!(
+            matches!(&told[..], [AgentEvent::ToolBegan { .. }, change, AgentEvent::ToolEnded { output, .. }] if *change == changed && output == "done"),
+            "{told:?}"
+        );
+        assert_eq!(known.call(&json!({ "title": "no id" })), []);
+    }
+
+    #[test]
+    fn a_call_without_a_kind_is_known_by_what_it_gets() {
+        let goose = json!({ "toolCallId": "3", "title": "shell · ls", "rawInput": { "command": "ls" } });
+        let told = Known::default().call(&goose);
+        assert!(matches!(&told[..], [AgentEvent::ToolBegan { name, kind: ToolKind::Execute, .. }] if name == "shell"));
+    }
+
+    #[test]
+    fn what_is_new_or_broken_is_nothing() {
+        let mut known = Known::default();
+        for update in
+            [json!(null), json!({ "sessionUpdate": "of_the_future" }), json!({ "sessionUpdate": "usage_update" })]
+        {
+            assert_eq!(known.update(&update), []);
+        }
+        let context = known.update(&json!({ "sessionUpdate": "usage_update", "used": 5, "size": 10, "cost": { "amount": 0.5, "currency": "USD" } }));
+        assert_eq!((context, known.cost()), (vec![AgentEvent::Context { used: 5, size: 10 }], Some(0.5)));
+        known.update(&json!({ "sessionUpdate": "usage_update", "used": 5, "size": 10, "cost": { "amount": 9, "currency": "EUR" } }));
+        assert_eq!(known.cost(), Some(0.5));
+    }
+
+    #[test]
+    fn the_end_of_a_turn_is_told_as_it_is() {
+        assert_eq!(turn(&json!({ "stopReason": "end_turn" }), None), (None, Stop::EndTurn));
+        let lie = json!({ "stopReason": "end_turn", "_meta": { "codex": { "threadStatus": "systemError" } } });
+        assert_eq!(turn(&lie, None).1, Stop::Error);
+        let (usage, _) = turn(&json!({ "usage": { "inputTokens": 3, "outputTokens": 4 } }), Some(0.25));
+        assert!(matches!(
+            usage,
+            Some(AgentEvent::Usage { input: Some(3), output: Some(4), cached: None, cost_usd: Some(_), .. })
+        ));
+    }
+}

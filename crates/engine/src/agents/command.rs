@@ -1,0 +1,97 @@
+//! How does an agent work that is handed its prompt and prints what it does?
+
+use std::io::Write as _;
+
+use maestro_core::agent::{AgentEvent, Launch as Way, Parser, PromptBy};
+use tempfile::NamedTempFile;
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::sync::{mpsc, watch};
+
+use super::lines::{LineReader, next_of};
+use super::process::{self, Ended, Limits, Process};
+use super::teller::{Teller, exit, reason, stop};
+use super::{Handle, Launch, LaunchError, Session, WAITING};
+use crate::child::Stdin;
+
+/// Starts one.
+pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchError> {
+    let file = match way.prompt {
+        PromptBy::Stdin | PromptBy::Protocol => None,
+        PromptBy::File => Some(written(&launch.prompt).map_err(LaunchError::Prompt)?),
+    };
+    let path = file.as_ref().map(|file| file.path().display().to_string()).unwrap_or_default();
+    let stdin = if file.is_some() { Stdin::Nothing } else { Stdin::Relay };
+    let spec = launch.spec(&way, &path, stdin);
+    if !spec.argv.iter().any(|argument| argument.contains(&path)) {
+        return Err(LaunchError::NoPlaceForPrompt);
+    }
+    let process = process::start(&launch.maestro, &spec, launch.limits).await?;
+    let (events, told) = mpsc::channel(WAITING);
+    let (agent_session, known) = watch::channel(launch.known_session(&way));
+    let (handle, sandbox) = (process.handle.clone(), process.sandbox);
+    let teller = Teller::new(events, agent_session, process.pulse.clone());
+    let hearing = Hearing { parser: Parser::new(way.format), teller, limits: launch.limits, file };
+    // From here on only the one who started it holds on to it.
+    let ended = process.handle.end();
+    let Process { stdout, stderr, input, .. } = process;
+    tokio::spawn(async move {
+        input.write(&launch.prompt).await;
+        drop(input);
+        hearing.listen(stdout, stderr, ended).await;
+    });
+    Ok(Session { events: told, handle: Handle { process: handle, talk: None, agent_session: known }, sandbox })
+}
+
+/// A text in a file that only its user can read, and that is gone afterwards.
+fn written(text: &str) -> std::io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix("maestro-prompt-").suffix(".md").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    Ok(file)
+}
+
+/// Makes events of what is printed.
+struct Hearing {
+    parser: Parser,
+    teller: Teller,
+    limits: Limits,
+    /// It is there for as long as the agent is.
+    file: Option<NamedTempFile>,
+}
+
+impl Hearing {
+    async fn listen(
+        mut self,
+        stdout: LineReader<ChildStdout>,
+        stderr: LineReader<ChildStderr>,
+        mut ended: watch::Receiver<Option<Ended>>,
+    ) {
+        let (mut stdout, mut stderr) = (Some(stdout), Some(stderr));
+        while stdout.is_some() || stderr.is_some() {
+            let events = tokio::select! {
+                line = next_of(&mut stdout) => if let Some(line) = line {
+                    self.parser.feed_line(&line)
+                } else {
+                    stdout = None;
+                    Vec::new()
+                },
+                line = next_of(&mut stderr) => if let Some(line) = line {
+                    self.parser.feed_err(&line)
+                } else {
+                    stderr = None;
+                    Vec::new()
+                },
+            };
+            self.teller.tell_all(events).await;
+        }
+        let known = ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended);
+        drop(self.file);
+        let ended = known.unwrap_or(Ended { how: process::How::Lost, because: None });
+        self.teller.tell_all(reason(ended, self.limits).into_iter().collect()).await;
+        let mut rest = self.parser.finish(exit(ended));
+        if let Some(AgentEvent::Ended { stop: how, .. }) = rest.last_mut() {
+            *how = stop(ended);
+        }
+        self.teller.tell_all(rest).await;
+    }
+}

@@ -1,0 +1,192 @@
+//! What can the demo agent be told to do?
+
+use std::io;
+
+use serde::Deserialize;
+
+/// Something to do. In a script, each is a line of JSON, or a sentence as in a prompt.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Act {
+    /// Writes a file.
+    Add { file: String, text: String },
+    /// Writes at the end of a file.
+    Append { file: String, text: String },
+    /// Runs a command in a shell.
+    Run { command: String },
+    /// Says something.
+    Say { text: String },
+    /// Thinks something.
+    Think { text: String },
+    /// Calls `maestro` with these words.
+    Report { words: Vec<String> },
+    /// Asks before it does something.
+    Ask { title: String, acts: Vec<Act> },
+    /// Claims to have spent tokens.
+    Tokens {
+        input: u64,
+        output: u64,
+        #[serde(default)]
+        cost_usd: Option<f64>,
+    },
+    /// Waits.
+    Sleep { ms: u64 },
+    /// Waits for ever.
+    Hang,
+    /// Fails as if the model's server had.
+    Fail { status: u16, message: String },
+    /// Ends at once.
+    Exit { code: u8 },
+    /// Dies of a signal.
+    Crash { signal: i32 },
+    /// Prints lines.
+    Flood { lines: u64 },
+    /// Says something in one line of so many megabytes.
+    LongLine { megabytes: usize },
+    /// Prints bytes that are no text.
+    BadBytes,
+    /// Leaves a process of a session of its own behind, which writes its number into a file.
+    Daemon { file: String },
+    /// Does what the prompt says.
+    Prompt,
+    /// Ends the turn; what follows is for the next one.
+    EndTurn,
+}
+
+/// How the parts of a prompt begin that say what to do.
+const WHAT: [&str; 3] = ["## Your task", "## Task ", "## What you were told"];
+/// How the others begin.
+const HOW: [&str; 5] =
+    ["It is done when:", "## What was done so far", "## How you report", "## How your work is judged", "## Skills"];
+
+/// The turns of a script.
+pub(super) fn script(text: &str, prompt: &str) -> io::Result<Vec<Vec<Act>>> {
+    let mut turns = vec![Vec::new()];
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let acts = if line.starts_with('{') {
+            vec![serde_json::from_str(line)?]
+        } else {
+            sentence(line).into_iter().collect()
+        };
+        for act in acts {
+            match (act, turns.last_mut()) {
+                (Act::EndTurn, _) | (_, None) => turns.push(Vec::new()),
+                (Act::Prompt, Some(turn)) => turn.extend(understood(prompt)),
+                (act, Some(turn)) => turn.push(act),
+            }
+        }
+    }
+    Ok(turns)
+}
+
+/// What of a prompt it understands. Where a prompt has a part that says what to do, only that is looked at: the rest, the
+/// text of skills above all, says how.
+pub(super) fn understood(prompt: &str) -> Vec<Act> {
+    let is_told = |line: &str| WHAT.iter().any(|heading| line.starts_with(heading));
+    let has_parts = prompt.lines().any(is_told);
+    let mut listens = !has_parts;
+    let mut acts: Vec<Act> = Vec::new();
+    for line in prompt.lines() {
+        if has_parts && is_told(line) {
+            listens = true;
+        } else if has_parts && HOW.iter().any(|heading| line.starts_with(heading)) {
+            listens = false;
+        }
+        // A task is often named twice: as a title and as a text.
+        acts.extend(sentence(line).filter(|act| listens && !acts.contains(act)));
+    }
+    acts
+}
+
+/// What a line says, whatever marks stand around it.
+fn sentence(line: &str) -> Option<Act> {
+    let line = plain(line);
+    let begin = line.find("Add a file ").map_or(line.as_str(), |at| &line[at..]);
+    let words = |prefix: &str| begin.strip_prefix(prefix).map(str::trim).filter(|rest| !rest.is_empty());
+    if let Some((file, text)) = words("Add a file ").and_then(|rest| rest.split_once(" that says ")) {
+        return Some(Act::Add { file: unquoted(file), text: unquoted(text) });
+    }
+    if let Some((text, file)) = words("Append ").and_then(|rest| rest.rsplit_once(" to ")) {
+        return Some(Act::Append { file: unquoted(file), text: unquoted(text) });
+    }
+    if let Some(command) = words("Run ") {
+        return Some(Act::Run { command: unquoted(command) });
+    }
+    words("Say ").map(|text| Act::Say { text: unquoted(text) })
+}
+
+/// A line without the marks of a list, a heading or an element around it.
+fn plain(line: &str) -> String {
+    let mut text = String::new();
+    let mut inside = false;
+    for character in line.chars() {
+        match character {
+            '<' if !inside && line.contains('>') => inside = true,
+            '>' if inside => inside = false,
+            _ if inside => {}
+            other => text.push(other),
+        }
+    }
+    let marks = |character: char| character.is_whitespace() || matches!(character, '-' | '*' | '#' | '[' | ']');
+    let text = text.trim_start_matches(marks).trim_end();
+    let text = text
+        .split_once(": ")
+        .filter(|(before, _)| before.len() <= 20 && !before.contains(' '))
+        .map_or(text, |(_, after)| after);
+    // A title is followed by what the task is called.
+    let text = text.rsplit_once("** (`").map_or(text, |(title, _)| title);
+    text.trim_matches('*').trim().to_owned()
+}
+
+fn unquoted(text: &str) -> String {
+    let text = text.trim();
+    let quoted = [('"', '"'), ('`', '`'), ('\'', '\''), ('\u{201c}', '\u{201d}')]
+        .into_iter()
+        .find_map(|(open, close)| text.trim_end_matches('.').strip_prefix(open)?.strip_suffix(close));
+    quoted.unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(file: &str, text: &str) -> Act {
+        Act::Add { file: file.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn sentences_are_understood_in_lists_headings_and_elements() {
+        for line in [
+            "Add a file hello.txt that says hi there",
+            "- [ ] Add a file `hello.txt` that says \"hi there\".",
+            "## Task: Add a file hello.txt that says 'hi there'",
+            "<title>Add a file hello.txt that says hi there</title>",
+            "Please do this: Add a file hello.txt that says hi there",
+        ] {
+            assert_eq!(sentence(line), Some(add("hello.txt", "hi there")), "{line}");
+        }
+        assert_eq!(sentence("Run `ls -l > list`"), Some(Act::Run { command: "ls -l > list".to_owned() }));
+        assert_eq!(sentence("Run ls"), Some(Act::Run { command: "ls".to_owned() }));
+        let append = Act::Append { file: "b.md".to_owned(), text: "a to z".to_owned() };
+        assert_eq!(sentence("Append \"a to z\" to b.md"), Some(append));
+        assert_eq!(sentence("1 < 2"), None);
+        assert_eq!(sentence("Running is healthy"), None);
+    }
+
+    #[test]
+    fn of_a_prompt_with_parts_only_what_to_do_counts() {
+        let prompt = "Say nothing\n## Your task\n\n**Add a file a that says b** (`task_1`)\n\nAdd a file a that says b\n\
+                      ## Details\nSay c\n\nIt is done when:\n- Run ls\n\n## How you report\nRun x\n## Skills\nRun y";
+        assert_eq!(understood(prompt), [add("a", "b"), Act::Say { text: "c".to_owned() }]);
+        assert_eq!(understood("Say x\nnothing\nRun y").len(), 2);
+    }
+
+    #[test]
+    fn a_script_has_turns() {
+        let text = "# first\nSay one\n{\"do\":\"end_turn\"}\n{\"do\":\"prompt\"}\n{\"do\":\"exit\",\"code\":3}\n";
+        let turns = script(text, "Add a file a that says b").unwrap();
+        assert_eq!(turns[0], [Act::Say { text: "one".to_owned() }]);
+        assert_eq!(turns[1], [add("a", "b"), Act::Exit { code: 3 }]);
+        assert!(script("{\"do\":\"fly\"}", "").is_err());
+    }
+}

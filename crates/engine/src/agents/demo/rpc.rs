@@ -1,0 +1,269 @@
+//! How does the demo agent speak the Agent Client Protocol? By hand, so that our client meets another's reading of it.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use maestro_core::agent::{AgentEvent, ChoiceKind, ToolKind, ToolStatus};
+use serde_json::{Value as Json, json};
+
+use super::memory::Memory;
+use super::perform::perform;
+use super::{Answer, Audience, Permission, Turn, acts};
+
+/// How often somebody who waits for an answer looks whether it was cancelled.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Answers requests until nobody asks any more.
+pub(super) fn run() -> io::Result<ExitCode> {
+    let mut agent = Agent { sessions: HashMap::new(), turn: None };
+    for line in io::stdin().lock().lines() {
+        let Ok(message) = serde_json::from_str::<Json>(&line?) else {
+            send(&json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32700, "message": "no JSON" } }))?;
+            continue;
+        };
+        agent.hear(&message)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Session {
+    memory: Memory,
+    cwd: PathBuf,
+    permission: Permission,
+}
+
+struct Agent {
+    sessions: HashMap<String, Session>,
+    turn: Option<Running>,
+}
+
+/// A turn that is under way.
+struct Running {
+    session: String,
+    cancelled: Arc<AtomicBool>,
+    answers: Sender<Json>,
+}
+
+/// Why a request is refused.
+type Refused = (i64, String);
+
+impl Agent {
+    fn hear(&mut self, message: &Json) -> io::Result<()> {
+        let parameters = &message["params"];
+        let Some(method) = message["method"].as_str() else {
+            if let Some(turn) = &self.turn {
+                let _ = turn.answers.send(message.clone());
+            }
+            return Ok(());
+        };
+        let answer = match method {
+            "initialize" => Ok(json!({
+                "protocolVersion": 1,
+                "agentCapabilities": { "loadSession": true },
+                "agentInfo": { "name": "demo", "version": env!("CARGO_PKG_VERSION") },
+                "authMethods": [],
+            })),
+            "session/new" => self.open(parameters, Memory::new()),
+            "session/load" => {
+                let id = parameters["sessionId"].as_str().unwrap_or_default();
+                let opened = self.open(parameters, Memory::load(id));
+                self.replay(id)?;
+                opened
+            }
+            "session/set_mode" => self.set_mode(parameters),
+            "session/cancel" => {
+                if let Some(turn) = self.turn.as_ref().filter(|turn| parameters["sessionId"] == *turn.session) {
+                    turn.cancelled.store(true, Ordering::Relaxed);
+                }
+                return Ok(());
+            }
+            "session/prompt" => match self.begin_turn(&message["id"], parameters) {
+                Ok(()) => return Ok(()),
+                Err(refused) => Err(refused),
+            },
+            other => Err((-32601, format!("there is no method `{other}`"))),
+        };
+        if message["id"].is_null() { Ok(()) } else { answer_to(&message["id"], answer) }
+    }
+
+    fn open(&mut self, parameters: &Json, memory: io::Result<Memory>) -> Result<Json, Refused> {
+        let memory = memory.map_err(|error| (-32002, error.to_string()))?;
+        let cwd = parameters["cwd"].as_str().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
+        let cwd = cwd.ok_or_else(|| (-32602, "`cwd` is no absolute path".to_owned()))?;
+        let id = memory.id.clone();
+        self.sessions.insert(id.clone(), Session { memory, cwd, permission: Permission::Edits });
+        let modes = ["ask", "edits", "all"].map(|mode| json!({ "id": mode, "name": mode }));
+        Ok(json!({ "sessionId": id, "modes": { "currentModeId": "edits", "availableModes": modes } }))
+    }
+
+    /// Tells again what was said in a session that is taken up.
+    fn replay(&self, id: &str) -> io::Result<()> {
+        for prompt in self.sessions.get(id).iter().flat_map(|session| &session.memory.prompts) {
+            let content = json!({ "type": "text", "text": prompt });
+            update(id, &json!({ "sessionUpdate": "user_message_chunk", "content": content }))?;
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, parameters: &Json) -> Result<&mut Session, Refused> {
+        let id = parameters["sessionId"].as_str().unwrap_or_default();
+        self.sessions.get_mut(id).ok_or_else(|| (-32602, format!("there is no session `{id}`")))
+    }
+
+    fn set_mode(&mut self, parameters: &Json) -> Result<Json, Refused> {
+        let session = self.session(parameters)?;
+        let mode = parameters["modeId"].as_str().unwrap_or_default();
+        session.permission = Permission::of(mode).ok_or_else(|| (-32602, format!("there is no mode `{mode}`")))?;
+        Ok(json!({}))
+    }
+
+    fn begin_turn(&mut self, request: &Json, parameters: &Json) -> Result<(), Refused> {
+        let session = self.session(parameters)?;
+        let blocks = parameters["prompt"].as_array().into_iter().flatten();
+        let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+        let prompt = texts.join("\n");
+        let failed = |error: io::Error| (-32603, error.to_string());
+        let turn = session.memory.add(&prompt).map_err(failed)?;
+        let (acts, reports) = acts(&prompt, turn).map_err(failed)?;
+        let (cwd, permission, id) = (session.cwd.clone(), session.permission, session.memory.id.clone());
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let (answers, heard) = channel();
+        let mut audience =
+            Client { session: id.clone(), cancelled: Arc::clone(&cancelled), answers: heard, asked: 0, usage: None };
+        self.turn = Some(Running { session: id, cancelled, answers });
+        let request = request.clone();
+        thread::spawn(move || {
+            let turn = perform(&acts, reports, &cwd, permission, &mut audience);
+            let stopped = |reason: &str| {
+                let mut result = json!({ "stopReason": reason });
+                if let Some((input, output)) = audience.usage {
+                    let total = input + output;
+                    result["usage"] = json!({ "inputTokens": input, "outputTokens": output, "totalTokens": total });
+                }
+                Ok(result)
+            };
+            let answer = match turn {
+                Ok(Turn::Done) => stopped("end_turn"),
+                Ok(Turn::Cancelled) => stopped("cancelled"),
+                Ok(Turn::Failed { status, message }) => Err((-32603, format!("API error {status}: {message}"))),
+                Ok(Turn::Exit(code)) => std::process::exit(code.into()),
+                Err(error) => Err((-32603, error.to_string())),
+            };
+            // Whoever does not listen any more is gone, and so are we in a moment.
+            let _ = answer_to(&request, answer);
+        });
+        Ok(())
+    }
+}
+
+/// The client that a turn is told to.
+struct Client {
+    session: String,
+    cancelled: Arc<AtomicBool>,
+    answers: Receiver<Json>,
+    asked: u64,
+    usage: Option<(u64, u64)>,
+}
+
+impl Audience for Client {
+    fn tell(&mut self, event: AgentEvent) -> io::Result<()> {
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let told = match event {
+            AgentEvent::Said { text: words } => {
+                json!({ "sessionUpdate": "agent_message_chunk", "content": text(&words) })
+            }
+            AgentEvent::Thought { text: words } => {
+                json!({ "sessionUpdate": "agent_thought_chunk", "content": text(&words) })
+            }
+            AgentEvent::ToolBegan { id, title, kind, input, .. } => {
+                let kind = if kind == ToolKind::Mcp { "other" } else { kind.as_str() };
+                json!({
+                    "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": kind,
+                    "status": "in_progress", "rawInput": input,
+                })
+            }
+            AgentEvent::ToolEnded { id, status, output } => {
+                let status = if status == ToolStatus::Ok { "completed" } else { "failed" };
+                let content = json!([{ "type": "content", "content": text(&output) }]);
+                json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status, "content": content })
+            }
+            AgentEvent::Usage { input, output, .. } => {
+                let (before_in, before_out) = self.usage.unwrap_or_default();
+                self.usage = Some((before_in + input.unwrap_or(0), before_out + output.unwrap_or(0)));
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        update(&self.session, &told)
+    }
+
+    fn print(&mut self, bytes: &[u8]) -> io::Result<()> {
+        write(bytes)
+    }
+
+    fn ask(&mut self, call: &str, title: &str) -> io::Result<Answer> {
+        self.asked += 1;
+        let id = format!("ask-{}", self.asked);
+        let options = [
+            ("yes", "Allow once", "allow_once"),
+            ("always", "Always allow", "allow_always"),
+            ("no", "Reject", "reject_once"),
+        ]
+        .map(|(id, name, kind)| json!({ "optionId": id, "name": name, "kind": kind }));
+        let tool = json!({ "toolCallId": call, "title": title });
+        let parameters = json!({ "sessionId": self.session, "toolCall": tool, "options": options });
+        let method = "session/request_permission";
+        send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters }))?;
+        while !self.is_cancelled() {
+            let Ok(answer) = self.answers.recv_timeout(LOOK) else { continue };
+            if answer["id"] != *id {
+                continue;
+            }
+            return Ok(match answer["result"]["outcome"]["optionId"].as_str() {
+                Some("yes") => Answer::Given(ChoiceKind::AllowOnce),
+                Some("always") => Answer::Given(ChoiceKind::AllowAlways),
+                Some(_) => Answer::Given(ChoiceKind::RejectOnce),
+                None => Answer::None,
+            });
+        }
+        Ok(Answer::None)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+fn update(session: &str, update: &Json) -> io::Result<()> {
+    let parameters = json!({ "sessionId": session, "update": update });
+    send(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": parameters }))
+}
+
+fn answer_to(request: &Json, answer: Result<Json, Refused>) -> io::Result<()> {
+    send(&match answer {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": request, "result": result }),
+        Err((code, message)) => {
+            json!({ "jsonrpc": "2.0", "id": request, "error": { "code": code, "message": message } })
+        }
+    })
+}
+
+fn send(message: &Json) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    write(&line)
+}
+
+/// Writes whole lines only, so that those of two threads do not mix.
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()
+}

@@ -1,0 +1,68 @@
+//! How is a stream of any bytes read line by line, live, without ever keeping much of it?
+
+use std::collections::VecDeque;
+
+use maestro_core::agent::{Line, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+use super::pulse::Pulse;
+
+/// How many bytes are read at once.
+const AT_ONCE: usize = 64 * 1024;
+
+/// The lines of a stream. Nobody reads ahead: who does not ask for the next one keeps the program waiting.
+#[derive(Debug)]
+pub struct LineReader<R> {
+    from: BufReader<R>,
+    pulse: Pulse,
+    lines: Lines,
+    /// Lines that were read together with one before.
+    ready: VecDeque<Line>,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    pub(crate) fn new(from: R, pulse: Pulse) -> Self {
+        let from = BufReader::with_capacity(AT_ONCE, from);
+        Self { from, pulse, lines: Lines::default(), ready: VecDeque::new() }
+    }
+
+    /// The next line; nothing at the end, and where the stream cannot be read. Nothing is lost when it is not waited for.
+    pub async fn next(&mut self) -> Option<Line> {
+        loop {
+            if let Some(line) = self.ready.pop_front() {
+                return Some(line);
+            }
+            let piece = self.from.fill_buf().await.unwrap_or_default();
+            let read = piece.len();
+            if read == 0 {
+                return self.lines.finish();
+            }
+            self.pulse.beat();
+            self.ready.extend(self.lines.push(piece));
+            self.from.consume(read);
+        }
+    }
+}
+
+/// The next line of a stream that may have come to its end; then there never is one.
+pub(crate) async fn next_of<R: AsyncRead + Unpin>(stream: &mut Option<LineReader<R>>) -> Option<Line> {
+    match stream {
+        Some(stream) => stream.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn any_bytes_are_lines_and_the_last_needs_no_end() {
+        let bytes: &[u8] = b"a\n\n\xff\0b\nrest";
+        let mut lines = LineReader::new(bytes, Pulse::new());
+        for line in [b"a" as &[u8], b"", b"\xff\0b", b"rest"] {
+            assert_eq!(lines.next().await, Some(Line::Whole(line.to_vec())));
+        }
+        assert_eq!(lines.next().await, None);
+    }
+}

@@ -1,0 +1,305 @@
+//! How does a program run for hours, heard live and spoken to, so that it ends when it should?
+//!
+//! Three parts do not wait for each other: whoever reads what it prints, whoever writes what it is to read, and a task
+//! that watches over its time and its end. That task holds the socket to the supervisor; once nobody holds a
+//! [`Handle`] any more, or the task is gone, the program ends with everything that came of it.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::{Child, ChildStderr, ChildStdout};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+
+use super::lines::LineReader;
+use super::pulse::Pulse;
+use crate::child::{self, Said, Spec, Stdin, Word};
+use crate::process::{PATIENCE, kill, kill_group, supervise};
+use crate::sandbox::Sandbox;
+
+/// How long a program may take to begin.
+const BEGINNING: Duration = Duration::from_secs(30);
+/// How many bytes of input are passed on at once.
+const PIECE: usize = 256 * 1024;
+/// How many pieces of input wait for the task that passes them on.
+const PIECES: usize = 16;
+
+/// How long a program may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// In all.
+    pub time: Duration,
+    /// Without a word.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_hours(4), idle: Duration::from_mins(20) }
+    }
+}
+
+/// Why a program did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Our own program could not be started to watch over it.
+    #[error("nothing can be started here: {0}")]
+    Unable(#[from] io::Error),
+    /// What is to be run cannot be said.
+    #[error("what is to be run cannot be said: {0}")]
+    Unspeakable(#[from] serde_json::Error),
+    /// The program itself.
+    #[error("{0}")]
+    NotStarted(String),
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct Process {
+    /// What it prints.
+    pub stdout: LineReader<ChildStdout>,
+    /// What it complains of.
+    pub stderr: LineReader<ChildStderr>,
+    /// What it reads, where it reads from us.
+    pub input: Input,
+    /// Its end.
+    pub handle: Handle,
+    /// Whether its writes are kept in bounds.
+    pub sandbox: Sandbox,
+    pub(crate) pulse: Pulse,
+}
+
+/// How a program ended, once nothing of it is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub how: How,
+    /// Why, where that was our doing.
+    pub because: Option<Because>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It exited with a code.
+    Exited(
+        /// The code.
+        i32,
+    ),
+    /// It died of a signal.
+    Killed(
+        /// The signal.
+        i32,
+    ),
+    /// Nobody can say: what watched over it died, and it was killed.
+    Lost,
+}
+
+/// Why we ended a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Because {
+    /// Nobody wanted it any more.
+    Cancelled,
+    /// Its time was over.
+    Time,
+    /// It was silent for too long.
+    Idle,
+}
+
+/// Holds on to a program. When the last one is gone, so is the program.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    cancel: mpsc::UnboundedSender<()>,
+    ended: watch::Receiver<Option<Ended>>,
+}
+
+impl Handle {
+    /// Ends the program and everything that came of it: it is asked to, and killed after five seconds.
+    pub fn cancel(&self) {
+        // Who does not listen any more has ended it.
+        let _ = self.cancel.send(());
+    }
+
+    /// How it ended, once it did.
+    pub async fn wait(&self) -> Ended {
+        let mut ended = self.ended.clone();
+        let known = ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended);
+        known.unwrap_or(Ended { how: How::Lost, because: None })
+    }
+
+    /// A way to end it that does not hold on to it.
+    pub(crate) fn weak(&self) -> WeakHandle {
+        WeakHandle(self.cancel.downgrade())
+    }
+
+    /// A way to hear of its end that does not hold on to it.
+    pub(crate) fn end(&self) -> watch::Receiver<Option<Ended>> {
+        self.ended.clone()
+    }
+}
+
+/// Ends a program without holding on to it.
+#[derive(Debug)]
+pub(crate) struct WeakHandle(mpsc::WeakUnboundedSender<()>);
+
+impl WeakHandle {
+    /// Ends the program, as [`Handle::cancel`] does. Where nobody holds on to it, it ends anyway.
+    pub(crate) fn cancel(&self) {
+        if let Some(cancel) = self.0.upgrade() {
+            let _ = cancel.send(());
+        }
+    }
+}
+
+/// What a program reads. When the last one is gone, there is no more to read.
+#[derive(Debug, Clone)]
+pub struct Input(mpsc::Sender<Word>);
+
+impl Input {
+    /// Gives it something to read. A program that does not read, or is gone, is no error.
+    pub async fn write(&self, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, more) = rest.split_at(rest.floor_char_boundary(PIECE));
+            if self.0.send(Word::Input(piece.to_owned())).await.is_err() {
+                return;
+            }
+            rest = more;
+        }
+    }
+
+    /// Says that there is no more to read.
+    pub async fn close(&self) {
+        let _ = self.0.send(Word::Close {}).await;
+    }
+}
+
+/// Starts a program, and returns once it runs.
+pub async fn start(maestro: &Path, spec: &Spec, limits: Limits) -> Result<Process, StartError> {
+    let line = child::line(spec)?;
+    let (mut supervisor, control) = supervise(maestro)?;
+    let (words, mut control) = control.into_split();
+    control.write_all(&line).await?;
+    let mut words = BufReader::new(words).lines();
+    let mut heard = Vec::new();
+    let beginning = async {
+        while let Ok(Some(word)) = words.next_line().await {
+            heard.extend(serde_json::from_str::<Said>(&word));
+            if !matches!(heard.last(), Some(Said::Forked { .. })) {
+                break;
+            }
+        }
+    };
+    let _ = timeout(BEGINNING, beginning).await;
+    let (said, sandbox) = match heard.pop() {
+        Some(said @ Said::Started { sandbox, .. }) => (said, sandbox),
+        Some(Said::NotStarted { reason }) => return Err(StartError::NotStarted(reason)),
+        last => {
+            kill_group(last.as_slice());
+            return Err(StartError::NotStarted("what should have watched over it did not begin".to_owned()));
+        }
+    };
+    let (Some(stdout), Some(stderr)) = (supervisor.stdout.take(), supervisor.stderr.take()) else {
+        return Err(StartError::NotStarted("nothing can be read of it".to_owned()));
+    };
+    let pulse = Pulse::new();
+    let (cancel, cancelled) = mpsc::unbounded_channel();
+    let (input, inputs) = mpsc::channel(PIECES);
+    let (ending, ended) = watch::channel(None);
+    let reads = if spec.stdin == Stdin::Relay { Reads::More } else { Reads::Nothing };
+    let watch = Watch { supervisor, words, control, said, reads, limits, pulse: pulse.clone() };
+    tokio::spawn(async move { ending.send_replace(Some(watch.over(cancelled, inputs).await)) });
+    Ok(Process {
+        stdout: LineReader::new(stdout, pulse.clone()),
+        stderr: LineReader::new(stderr, pulse.clone()),
+        input: Input(input),
+        handle: Handle { cancel, ended },
+        sandbox,
+        pulse,
+    })
+}
+
+/// Watches over a program.
+struct Watch {
+    supervisor: Child,
+    words: tokio::io::Lines<BufReader<OwnedReadHalf>>,
+    control: OwnedWriteHalf,
+    /// The last that was said of it.
+    said: Said,
+    reads: Reads,
+    limits: Limits,
+    pulse: Pulse,
+}
+
+impl Watch {
+    async fn over(mut self, cancelled: mpsc::UnboundedReceiver<()>, inputs: mpsc::Receiver<Word>) -> Ended {
+        let because = self.until_over(cancelled, inputs).await;
+        if because.is_some() {
+            let _ = self.control.write_all(b"stop\n").await;
+        }
+        drop(self.control);
+        let mut said = self.said;
+        let rest = async {
+            while let Ok(Some(word)) = self.words.next_line().await {
+                said = serde_json::from_str(&word).unwrap_or(said.clone());
+            }
+        };
+        if timeout(PATIENCE, rest).await.is_err() || timeout(PATIENCE, self.supervisor.wait()).await.is_err() {
+            kill(&mut self.supervisor, std::slice::from_ref(&said)).await;
+        }
+        let how = match said {
+            Said::Exited { code } => How::Exited(code),
+            Said::Killed { signal } => How::Killed(signal),
+            Said::Forked { .. } | Said::Started { .. } | Said::NotStarted { .. } => How::Lost,
+        };
+        // Whoever watched over it is gone without a word: what stayed in its group ends.
+        kill_group(&[said]);
+        Ended { how, because }
+    }
+
+    /// Passes on what it is to read, until it ended or has to.
+    async fn until_over(
+        &mut self,
+        mut cancelled: mpsc::UnboundedReceiver<()>,
+        mut inputs: mpsc::Receiver<Word>,
+    ) -> Option<Because> {
+        let time_is_over = sleep(self.limits.time);
+        let pulse = self.pulse.clone();
+        let too_silent = pulse.silent_for(self.limits.idle);
+        tokio::pin!(time_is_over, too_silent);
+        if self.reads == Reads::Nothing {
+            inputs.close();
+        }
+        loop {
+            tokio::select! {
+                word = self.words.next_line() => match word {
+                    Ok(Some(word)) => self.said = serde_json::from_str(&word).unwrap_or(self.said.clone()),
+                    Ok(None) | Err(_) => return None,
+                },
+                _ = cancelled.recv() => return Some(Because::Cancelled),
+                word = inputs.recv(), if self.reads == Reads::More => {
+                    let word = word.unwrap_or(Word::Close {});
+                    if word == (Word::Close {}) {
+                        self.reads = Reads::Nothing;
+                        inputs.close();
+                    }
+                    if let Ok(line) = child::line(&word) {
+                        let _ = self.control.write_all(&line).await;
+                    }
+                }
+                () = &mut time_is_over => return Some(Because::Time),
+                () = &mut too_silent => return Some(Because::Idle),
+            }
+        }
+    }
+}
+
+/// What more a program reads from us. What is said to it otherwise means that it is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    More,
+    Nothing,
+}
