@@ -14,6 +14,7 @@ mod reports;
 mod runs;
 mod sessions;
 mod skills;
+mod spawn;
 mod steering;
 mod tasks;
 mod workflows;
@@ -57,6 +58,7 @@ pub(crate) fn routes() -> Router<App> {
         .merge(events::routes())
         .merge(skills::routes())
         .merge(prompts::routes())
+        .merge(spawn::routes())
         .merge(workflows::routes())
         .merge(runs::routes())
         .merge(live::routes())
@@ -66,7 +68,7 @@ pub(crate) fn routes() -> Router<App> {
 /// and nobody asks them for it.
 fn derived() -> openapi::OpenApi {
     let mut document = Document::openapi();
-    let parts: [fn() -> openapi::OpenApi; 15] = [
+    let parts: [fn() -> openapi::OpenApi; 16] = [
         health::Document::openapi,
         projects::Document::openapi,
         tasks::Document::openapi,
@@ -79,6 +81,7 @@ fn derived() -> openapi::OpenApi {
         events::Document::openapi,
         skills::Document::openapi,
         prompts::Document::openapi,
+        spawn::Document::openapi,
         workflows::Document::openapi,
         runs::Document::openapi,
         live::Document::openapi,
