@@ -5,6 +5,7 @@ pub(crate) mod child;
 mod completions;
 mod config;
 mod db;
+pub(crate) mod demo_agent;
 mod doctor;
 mod events;
 mod handoff;

@@ -42,7 +42,7 @@ use screen::Paint;
 use world::World;
 
 fn main() -> ExitCode {
-    if let Some(ended) = commands::child::run() {
+    if let Some(ended) = commands::child::run().or_else(commands::demo_agent::run) {
         return ended;
     }
     let cli = match Cli::from_command_line() {

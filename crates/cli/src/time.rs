@@ -4,8 +4,7 @@ use maestro_core::moment::Moment;
 
 /// As ISO 8601 has it: `2026-02-08T09:30:00.250Z`.
 pub(crate) fn iso(at: i64) -> String {
-    let Moment { year, month, day, hour, minute, second, millisecond } = Moment::of(at);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
+    Moment::of(at).iso()
 }
 
 /// For the name of a file, which sorts by time: `20260208T093000250Z`.

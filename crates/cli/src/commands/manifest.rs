@@ -1,22 +1,18 @@
 //! `maestro manifest generate`: what a session starts with, in the file that its agent reads.
 
 use maestro_core::Role;
+use maestro_core::manifest::{About, ManifestTask, manifest};
 use serde::Deserialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::json;
 
 use crate::args::{GenerateArgs, ManifestArgs, ManifestCommand};
 use crate::client::{Client, escaped};
 use crate::error::CommandError;
+use crate::files;
 use crate::reply::Reply;
 use crate::screen::{clean_path, count};
 use crate::wire::Project;
 use crate::world::World;
-use crate::{files, time};
-
-/// What a task is checked by when nobody says: the format wants at least one.
-const CRITERION: &str = "Task completion as described";
-/// The models that a manifest may name.
-const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
 
 /// A task, as far as a manifest needs it.
 #[derive(Debug, Deserialize)]
@@ -40,7 +36,14 @@ pub(crate) fn run(args: &ManifestArgs, world: &World) -> Result<Reply, CommandEr
     let client = Client::open(world)?;
     let project: Project = client.get(&format!("/api/projects/{}", escaped(&args.project_id)))?;
     let tasks = tasks(&client, args)?;
-    let manifest = manifest(args, &project, &tasks);
+    let about = About {
+        role: args.role,
+        strategy: args.strategy.as_str(),
+        workspace: &project.working_dir,
+        skills: args.skills.as_deref(),
+    };
+    let tasks: Vec<ManifestTask> = tasks.into_iter().map(ManifestTask::from).collect();
+    let manifest = manifest(about, &tasks);
     let path = world.places.working_dir.join(&args.output);
     let text = format!("{manifest:#}\n");
     files::keep_private(&path, text.as_bytes()).map_err(|error| {
@@ -79,59 +82,20 @@ fn tasks(client: &Client, args: &GenerateArgs) -> Result<Vec<Task>, CommandError
     Ok(tasks)
 }
 
-fn manifest(args: &GenerateArgs, project: &Project, tasks: &[Task]) -> Json {
-    let model = tasks.iter().find_map(|task| task.model.as_deref().filter(|model| MODELS.contains(model)));
-    let mut session = Map::new();
-    session.insert("model".to_owned(), json!(model.unwrap_or("sonnet")));
-    session.insert("permissionMode".to_owned(), json!("acceptEdits"));
-    session.insert("thinkingMode".to_owned(), json!("auto"));
-    if !project.working_dir.is_empty() {
-        session.insert("workingDirectory".to_owned(), json!(project.working_dir));
-    }
-    let ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
-    json!({
-        "manifestVersion": "1.0",
-        "role": args.role,
-        "strategy": args.strategy.as_str(),
-        "tasks": tasks.iter().map(entry).collect::<Vec<_>>(),
-        "session": session,
-        "context": { "custom": { "taskIds": ids } },
-        "skills": skills(args),
-    })
-}
-
-fn entry(task: &Task) -> Json {
-    json!({
-        "id": task.id,
-        "title": task.title,
-        "description": task.description,
-        "acceptanceCriteria": [CRITERION],
-        "projectId": task.project_id,
-        "createdAt": time::iso(task.created_at),
-        "parentId": task.parent_id,
-        "dependencies": task.dependencies,
-        "priority": task.priority,
-        "status": status(&task.status),
-        "sessionIds": task.session_ids,
-    })
-}
-
-/// The format knows fewer words than we do.
-fn status(ours: &str) -> &str {
-    match ours {
-        "in_review" => "in_progress",
-        "archived" => "completed",
-        known => known,
-    }
-}
-
-fn skills(args: &GenerateArgs) -> Vec<&str> {
-    let own = match args.role {
-        Role::Worker => "maestro-worker",
-        Role::Orchestrator => "maestro-orchestrator",
-    };
-    match &args.skills {
-        None => vec![own],
-        Some(names) => names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect(),
+impl From<Task> for ManifestTask {
+    fn from(task: Task) -> Self {
+        Self {
+            id: task.id,
+            project_id: task.project_id,
+            parent_id: task.parent_id,
+            title: task.title,
+            description: task.description,
+            status: task.status,
+            priority: task.priority,
+            created_at: task.created_at,
+            session_ids: task.session_ids,
+            dependencies: task.dependencies,
+            model: task.model,
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 mod builtins;
 mod confined;
-mod ended;
+pub(crate) mod ended;
 mod given;
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
 use maestro_engine::{Abilities, Executed, Executor, Limits, Site};
 use tempfile::TempDir;
 
-const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
+pub(crate) const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
 
 /// A workspace and a data directory that nobody else uses.
 pub(crate) struct Place {
@@ -35,11 +35,11 @@ impl Place {
         self.root.path().canonicalize().unwrap().join(name)
     }
 
-    fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.path("work")
     }
 
-    fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.path("home/.maestro")
     }
 

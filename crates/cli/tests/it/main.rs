@@ -5,6 +5,7 @@
 mod agent;
 mod sandbox;
 
+mod agents;
 mod builtin_skills;
 mod builtin_skills_commands;
 mod completions;

@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use maestro_core::workflow::run::Finish;
-use maestro_engine::child::{Said, Spec};
+use maestro_engine::child::{Said, Spec, Stdin};
 use maestro_engine::sandbox::Policy;
 use maestro_engine::{Executor, Limits};
 
 use super::{MAESTRO, Place, exited, is_alive, number_in, runtime, shell, ticket, wait_until};
 
 /// A program that leaves a child, a stubborn one, and a daemon of a session of its own; each says its number.
-const FAMILY: &str = "
+pub(crate) const FAMILY: &str = "
     sleep 1000 & echo $! > child
     (trap '' TERM; echo $$ > stubborn.tmp; while :; do sleep 0.1; done) & echo $! > stubborn
     setsid sh -c 'setsid sh -c \"echo \\$\\$ > daemon; exec sleep 1000\" &' &
@@ -23,7 +23,7 @@ const FAMILY: &str = "
     echo $$ > program
 ";
 
-fn family(place: &Place) -> [u32; 3] {
+pub(crate) fn family(place: &Place) -> [u32; 3] {
     ["child", "stubborn", "daemon"].map(|name| number_in(&place.workspace().join(name)))
 }
 
@@ -47,6 +47,7 @@ fn supervise(place: &Place, script: &str) -> (Child, UnixStream) {
         cwd: place.workspace(),
         env: [("PATH".to_owned(), std::env::var("PATH").unwrap())].into(),
         policy: Policy::usual(&place.workspace(), None),
+        stdin: Stdin::Nothing,
     };
     let line = serde_json::to_string(&spec).unwrap() + "\n";
     ours.write_all(line.as_bytes()).unwrap();
@@ -56,7 +57,10 @@ fn supervise(place: &Place, script: &str) -> (Child, UnixStream) {
 fn said(words: &mut impl BufRead) -> Said {
     let mut line = String::new();
     words.read_line(&mut line).unwrap();
-    serde_json::from_str(&line).unwrap()
+    match serde_json::from_str(&line).unwrap() {
+        Said::Forked { .. } => said(words),
+        said => said,
+    }
 }
 
 #[test]

@@ -1,0 +1,12 @@
+//! `maestro demo-agent`: an agent that needs no model. Maestro starts it itself, so it is in no list.
+
+use std::process::ExitCode;
+
+use maestro_engine::agents::demo;
+
+/// Becomes the demo agent if that is what was typed, before anything of what commands need is looked at.
+pub(crate) fn run() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let meant = arguments.next().is_some_and(|word| word == demo::COMMAND);
+    meant.then(|| demo::run(arguments))
+}

@@ -1,0 +1,188 @@
+"""How each agent is started so that it asks the scripted model, works without asking anybody, and leaves the user alone."""
+
+import json
+import os
+from dataclasses import dataclass, field
+
+AGENTS = ["goose", "codex", "claude", "opencode", "gemini", "aider"]
+
+
+@dataclass
+class Run:
+    """One call: what comes behind the program's name, what is said in its environment, and what is on its stdin."""
+
+    args: list
+    env: dict
+    stdin: str | None = None
+    files: dict = field(default_factory=dict)
+
+
+def shell(name, command):
+    """The call with which this agent's model runs a command."""
+    return {
+        "claude": {"tool": "Bash", "args": {"command": command, "description": "Runs it"}},
+        "codex": {"tool": "exec_command", "args": {"cmd": command}},
+        "opencode": {"tool": "bash", "args": {"command": command, "description": "Runs it"}},
+        "gemini": {"tool": "run_shell_command", "args": {"command": command, "description": "Runs it"}},
+        "goose": {"tool": "shell", "args": {"command": command}},
+    }[name]
+
+
+def write(name, directory, file, text):
+    """The call with which this agent's model writes a file."""
+    path = os.path.join(directory, file)
+    patch = f"*** Begin Patch\n*** Add File: {file}\n+{text}\n*** End Patch"
+    return {
+        "claude": {"tool": "Write", "args": {"file_path": path, "content": text + "\n"}},
+        # The model it does not know has no tool for it, so the shell's word is used, which Codex takes as its own.
+        "codex": {"tool": "exec_command", "args": {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}},
+        "opencode": {"tool": "write", "args": {"filePath": path, "content": text + "\n"}},
+        "gemini": {"tool": "write_file", "args": {"file_path": path, "content": text + "\n"}},
+        "goose": {"tool": "write", "args": {"path": path, "content": text + "\n"}},
+        # The text is the call.
+        "aider": {"text": f"I add it.\n\n{file}\n```\n{text}\n```\n"},
+    }[name]
+
+
+def ways(name):
+    """How the prompt can be given."""
+    return {"aider": ["argument", "file"], "goose": ["argument", "stdin", "file"]}.get(name, ["argument", "stdin"])
+
+
+def run(name, url, home, prompt, way="stdin"):
+    """The call that gives `prompt` to an agent."""
+    by_argument, stdin, files = way == "argument", prompt if way == "stdin" else None, {}
+    if way == "file":
+        files = {f"{home}/prompt.md": prompt}
+    if name == "claude":
+        env = claude_env(url, home)
+        args = ["-p"] + ([prompt] if by_argument else [])
+        args += ["--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
+    elif name == "codex":
+        env = {"CODEX_HOME": f"{home}/.codex", "TEST_KEY": "sk-test"}
+        args = ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+        args += [*codex_config(url), prompt if by_argument else "-"]
+        files[f"{home}/.codex/config.toml"] = ""
+    elif name == "opencode":
+        env = opencode_env(url, home, "allow")
+        args = ["run", "--format", "json", "--pure"] + ([prompt] if by_argument else [])
+    elif name == "gemini":
+        env = gemini_env(url)
+        args = ["-m", "gemini-2.5-pro", "--approval-mode", "yolo", "--skip-trust", "-o", "stream-json"]
+        args += ["-p", prompt] if by_argument else []
+        files[f"{home}/.gemini/settings.json"] = GEMINI_SETTINGS
+    elif name == "goose":
+        env = goose_env(url, "auto")
+        args = ["run", "--no-session", "--no-profile", "--with-builtin", "developer", "-q", "--output-format", "stream-json"]
+        args += {"argument": ["-t", prompt], "stdin": ["-i", "-"], "file": ["-i", f"{home}/prompt.md"]}[way]
+    else:
+        env = {"OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": "sk-test", "AIDER_ANALYTICS": "false"}
+        args = [
+            "--model", "openai/gpt-4o", "--edit-format", "whole", "--no-analytics", "--analytics-disable",
+            "--no-check-update", "--no-show-release-notes", "--no-show-model-warnings", "--no-browser", "--no-pretty",
+            "--no-fancy-input", "--no-gitignore", "--no-auto-commits", "--no-suggest-shell-commands",
+            "--no-detect-urls", "--map-tokens", "0", "--yes-always",
+        ]
+        args += ["--message", prompt] if by_argument else ["--message-file", f"{home}/prompt.md"]
+    return Run(args, env, stdin, files)
+
+
+def named(name, run):
+    """The call whose session can be taken up again; goose knows it only by a name that it was given."""
+    if name == "goose":
+        run.args = [arg for arg in run.args if arg != "--no-session"] + ["--name", "mine"]
+    return run
+
+
+def resumed(name, run, session):
+    """The call that takes a session up, with another prompt; Aider has none."""
+    if name == "codex":
+        run.args = ["exec", "resume", *run.args[1:-1], session, run.args[-1]]
+    elif name == "goose":
+        run = named(name, run)
+        run.args.append("--resume")
+    else:
+        run.args += {"claude": ["--resume", session], "gemini": ["--resume", session], "opencode": ["--session", session]}[name]
+    return run
+
+
+def acp(name, url, home):
+    """The call that starts an agent as one end of the Agent Client Protocol, asking before it does anything."""
+    if name == "gemini":
+        files = {f"{home}/.gemini/settings.json": GEMINI_SETTINGS}
+        return Run(["--acp", "-m", "gemini-2.5-pro", "--skip-trust"], gemini_env(url), files=files)
+    if name == "opencode":
+        return Run(["acp", "--pure"], opencode_env(url, home, {"bash": "ask", "edit": "ask"}))
+    return Run(["acp", "--with-builtin", "developer"], goose_env(url, "approve"))
+
+
+def claude_session(url, home, session=None):
+    """Claude Code with messages in both directions, asking before it does anything."""
+    args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    args += ["--permission-prompt-tool", "stdio", "--permission-mode", "default"]
+    return Run(args + (["--resume", session] if session else []), claude_env(url, home))
+
+
+def codex_session(url, home):
+    """Codex' app server, which asks before it does anything when a thread is opened so."""
+    env = {"CODEX_HOME": f"{home}/.codex", "TEST_KEY": "sk-test"}
+    return Run(["app-server", *codex_config(url)], env, files={f"{home}/.codex/config.toml": ""})
+
+
+def claude_env(url, home):
+    return {
+        "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-test", "CLAUDE_CONFIG_DIR": f"{home}/.claude",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
+        "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "CLAUDE_CODE_MAX_RETRIES": "1",
+    }
+
+
+def codex_config(url):
+    provider = (
+        f'{{name="test",base_url="{url}/v1",wire_api="responses",env_key="TEST_KEY",request_max_retries=1,'
+        "stream_max_retries=1,supports_websockets=false}"
+    )
+    settings = [
+        "model_provider=test", f"model_providers.test={provider}", "model=gpt-5.1-codex", "analytics.enabled=false",
+        "otel.exporter=none", "check_for_update_on_startup=false",
+    ]
+    return [part for setting in settings for part in ["-c", setting]]
+
+
+GEMINI_SETTINGS = json.dumps({
+    "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+    "privacy": {"usageStatisticsEnabled": False},
+    "general": {"disableAutoUpdate": True, "maxAttempts": 2},
+    "telemetry": {"enabled": False},
+})
+
+
+def gemini_env(url):
+    return {
+        "GEMINI_API_KEY": "test", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_NO_RELAUNCH": "true",
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    }
+
+
+def goose_env(url, mode):
+    return {
+        "GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "gpt-4o", "OPENAI_API_KEY": "sk-test", "OPENAI_HOST": url,
+        "GOOSE_DISABLE_KEYRING": "1", "GOOSE_TELEMETRY_ENABLED": "false", "GOOSE_MODE": mode,
+    }
+
+
+def opencode_env(url, home, permission):
+    config = {
+        "autoupdate": False, "share": "disabled", "snapshot": False, "model": "test/m1", "small_model": "test/m1",
+        "enabled_providers": ["test"], "permission": permission,
+        "provider": {"test": {
+            "npm": "@ai-sdk/openai-compatible", "name": "Test", "options": {"baseURL": f"{url}/v1", "apiKey": "sk-test"},
+            "models": {"m1": {"name": "m1", "limit": {"context": 128000, "output": 8192}}},
+        }},
+    }
+    env = {f"XDG_{kind}_HOME": f"{home}/.{kind.lower()}" for kind in ["DATA", "CONFIG", "STATE", "CACHE"]}
+    return env | {
+        "OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    }
