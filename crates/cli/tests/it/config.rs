@@ -25,6 +25,7 @@ fn every_setting_is_shown_with_its_default() {
     session_silence_minutes    = 15
     task_when_done             = "completed"
     event_retention_days       = 30
+    agent                      = ""
     verify                     = []
     auth                       = "local"
     "#);
@@ -144,6 +145,8 @@ fn origin_says_where_each_value_comes_from() {
                                  default
     event_retention_days       = 30
                                  default
+    agent                      = ""
+                                 default
     verify                     = []
                                  default
     auth                       = "local"
@@ -243,6 +246,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "event_retention_days": {
           "value": 30,
+          "origin": "default"
+        },
+        "agent": {
+          "value": "",
           "origin": "default"
         },
         "verify": {
