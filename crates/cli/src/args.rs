@@ -1,5 +1,6 @@
 //! What can be typed? The command line as data; nothing is carried out here.
 
+mod agents;
 mod records;
 mod server;
 mod skills;
@@ -13,6 +14,9 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::help;
 use crate::screen::ColorChoice;
 
+pub(crate) use agents::{
+    AttachArgs, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs, SpawnArgs, WorkerArgs, WorkerCommand,
+};
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
     RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
@@ -124,6 +128,16 @@ pub(crate) enum Command {
     Session(SessionArgs),
     /// Say something to an agent; it hears it with its next command
     Say(SayArgs),
+    /// Show a session: its agent, what came of it, its skills, what it did
+    Show(ShowArgs),
+    /// Speak with a session's agent in the agent's own interface; when you leave, Maestro goes on
+    Attach(AttachArgs),
+    /// Start the agents that are asked for
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Worker(WorkerArgs),
+    /// Start an orchestrator's agent
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Orchestrator(OrchestratorArgs),
     /// List, make and remove projects
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Project(ProjectArgs),

@@ -23,7 +23,7 @@ use crate::error::{CommandError, Exit};
 use crate::found::ServerFile;
 use crate::shelves;
 use crate::world::World;
-use crate::{config, context, database, token};
+use crate::{config, context, database, token, workers};
 
 /// How much of an answer is read.
 const LARGEST: usize = 256 * 1024 * 1024;
@@ -376,6 +376,7 @@ fn local(store: Store, retention: i64, world: &World) -> Options {
         clock: database::clock(),
         retention,
         shelves: shelves::once(world),
+        around: workers::around(world, None),
         workshop: None,
     }
 }

@@ -1,6 +1,7 @@
 //! Which command is it? One file for each.
 
 mod allowed;
+mod attach;
 pub(crate) mod child;
 mod completions;
 mod config;
@@ -22,16 +23,18 @@ mod report;
 mod roles;
 mod say;
 mod session;
+mod show;
 mod skills;
 mod status;
 mod subtask;
 mod task;
 mod track_file;
 mod trust;
-mod up;
+pub(crate) mod up;
 mod update;
 mod version;
 mod whoami;
+mod worker;
 mod workflow;
 
 use maestro_core::report::ReportKind;
@@ -67,6 +70,10 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Task(args)) => task::run(args, world),
         Some(Command::Session(args)) => session::run(args, world),
         Some(Command::Say(args)) => say::run(args, world),
+        Some(Command::Show(args)) => show::run(args, world),
+        Some(Command::Attach(args)) => attach::run(args, world),
+        Some(Command::Worker(args)) => worker::run(args, world),
+        Some(Command::Orchestrator(args)) => worker::orchestrator(args, world),
         Some(Command::Project(args)) => project::run(args, world),
         Some(Command::Queue(args)) => queue::run(args, world),
         Some(Command::Status) => status::run(world),

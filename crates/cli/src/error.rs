@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Network,
     /// The caller may not do it.
     Forbidden,
+    /// An agent was not started.
+    NotSpawned,
 }
 
 impl From<Exit> for ExitCode {
@@ -32,6 +34,7 @@ impl From<Exit> for ExitCode {
             Exit::NotFound => 2,
             Exit::Network => 3,
             Exit::Forbidden => 4,
+            Exit::NotSpawned => 5,
         })
     }
 }
@@ -59,6 +62,8 @@ pub(crate) enum Kind {
     NoContext,
     /// The server, or the store behind it, failed.
     Server,
+    /// An agent was not started.
+    NotSpawned,
     /// A fault of the program.
     Internal,
 }
@@ -74,6 +79,7 @@ impl Kind {
             Self::Forbidden => "permission_denied",
             Self::NoContext => "no_context",
             Self::Server => "server_error",
+            Self::NotSpawned => "spawn_failed",
             Self::Internal => "internal_error",
         }
     }
@@ -127,6 +133,14 @@ impl CommandError {
 
     pub(crate) fn no_context(message: impl Into<String>) -> Self {
         Self::new(Kind::NoContext, message)
+    }
+
+    /// The same error, of somebody who wanted an agent to be started; that something is not there, or not allowed, stays.
+    pub(crate) fn of_spawn(mut self) -> Self {
+        if matches!(self.kind, Kind::Invalid | Kind::Refused | Kind::Server | Kind::Internal) {
+            self.kind = Kind::NotSpawned;
+        }
+        self
     }
 
     pub(crate) fn server(message: impl Into<String>) -> Self {
@@ -231,6 +245,7 @@ impl CommandError {
             Kind::NotFound => Exit::NotFound,
             Kind::Unreachable | Kind::Network => Exit::Network,
             Kind::Forbidden => Exit::Forbidden,
+            Kind::NotSpawned => Exit::NotSpawned,
             Kind::Invalid
             | Kind::Refused
             | Kind::Config

@@ -5,6 +5,8 @@ mod event;
 mod lines;
 mod outcome;
 mod parse;
+pub mod policy;
+mod progress;
 mod prompt;
 pub mod spawn;
 mod table;
@@ -18,6 +20,7 @@ pub use event::{
 pub use lines::{Line, Lines, MOST_LINE};
 pub use outcome::{CheckResult, Checked, Ending, Evidence, Expected, Outcome, Reported, outcome};
 pub use parse::{Exit, Format, Parser};
+pub use progress::Progress;
 pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt};
 pub use table::{
     Agent, Agents, Conversation, Driver, Fill, Launch, Mistake, NoSuchAgent, Permission, PromptBy, Reporting,

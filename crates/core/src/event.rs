@@ -103,6 +103,9 @@ pub enum Event {
     /// A session is gone.
     #[serde(rename = "session:deleted")]
     SessionDeleted(SessionFact),
+    /// An agent is to be started for a session.
+    #[serde(rename = "session:spawn")]
+    SessionSpawn(SessionFact),
     /// A task was added to a session.
     #[serde(rename = "session:task_added")]
     SessionTaskAdded(Binding),
@@ -154,6 +157,9 @@ pub enum Event {
     /// An agent did something; what stands in its transcript.
     #[serde(rename = "transcript:added")]
     TranscriptAdded(TranscriptFact),
+    /// Not all of what an agent was to be told had room.
+    #[serde(rename = "prompt:cut")]
+    PromptCut(PromptCutFact),
     /// An agent asks before it does something.
     #[serde(rename = "permission:asked")]
     PermissionAsked(PermissionFact),
@@ -284,6 +290,15 @@ pub struct TranscriptFact {
     pub last: i64,
     /// How many there were.
     pub count: usize,
+}
+
+/// What an agent was not told for want of room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptCutFact {
+    /// What: a skill, a task, or another part.
+    pub what: String,
+    /// How many characters are missing.
+    pub chars: usize,
 }
 
 /// What an agent asks, or what was answered.

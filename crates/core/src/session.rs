@@ -110,6 +110,11 @@ impl EntryKind {
         Self::of("session_stopped")
     }
 
+    /// The session's agent ended; whether the session did is another question.
+    pub fn agent_ended() -> Self {
+        Self::of("agent_ended")
+    }
+
     /// Work on a task began.
     pub fn task_started() -> Self {
         Self::of("task_started")

@@ -6,6 +6,7 @@
 mod acp;
 mod command;
 pub mod demo;
+pub mod installed;
 mod lines;
 pub mod process;
 mod pulse;
@@ -203,6 +204,12 @@ impl Handle {
             }
         });
     }
+
+    /// Has it stand still with everything that came of it.
+    pub fn pause(&self) {}
+
+    /// Has it go on.
+    pub fn go_on(&self) {}
 
     /// How its process ended, once nothing of it is left.
     pub async fn wait(&self) -> Ended {

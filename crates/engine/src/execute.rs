@@ -2,7 +2,7 @@
 
 mod environment;
 mod globs;
-mod programs;
+pub(crate) mod programs;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ pub struct Executor {
 impl Executor {
     /// One for a run. Programs that it starts find our own one as `maestro`.
     pub fn new(site: Site) -> io::Result<Self> {
-        programs::put_on_path(&site)?;
+        programs::put_on_path(&site.home, &site.maestro)?;
         Ok(Self { site })
     }
 

@@ -2,6 +2,7 @@
 //! a process.
 
 pub mod agents;
+pub mod briefing;
 mod builtins;
 pub mod changes;
 pub mod child;

@@ -3,44 +3,40 @@
 //! A worker claims what waits in the store, briefs the agent, follows it to its end and settles the claim. It keeps
 //! nothing of its own: when it dies, the next one finds in the store all it needs to go on.
 
-mod briefing;
+mod begin;
+mod course;
 mod follow;
+mod settle;
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use maestro_core::agent::spawn::{PermissionMode, SpawnSpec};
-use maestro_core::agent::{Agent, Agents, Briefing, Permission, Protocol, SkillText, Work, prompt};
-use maestro_core::event::RunId;
-use maestro_core::session::{EndReason, Session, SessionStatus};
-use maestro_core::task::Task;
-use maestro_skills::Catalogue;
-use maestro_skills::render::References;
+use maestro_core::agent::Agents;
+use maestro_core::agent::spawn::Around;
+use maestro_core::id::SessionId;
 use maestro_store::{
-    After, ClaimSpawn, Clock, IssueToken, KeepReceipts, ProjectById, Record, Scope, SessionById, SettleSpawn, Spawn,
-    Store, StoreError, TaskById,
+    After, AnyDue, ClaimSpawn, Claimants, Clock, ReleaseSpawns, SettleSpawn, Spawn, Standing, Standings, Store,
 };
-use serde_json::json;
-use tokio::sync::Semaphore;
-use uuid::Uuid;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::agents::process::Limits;
-use crate::agents::{self, Launch};
+use crate::agents::installed::Programs;
+use crate::execute::programs::put_on_path;
 use crate::identity::Identity;
-use crate::sandbox::Policy;
-use briefing::{Measure, Surroundings};
-use follow::Follower;
+use settle::Settled;
 
 /// How long a claim holds without a word, in milliseconds.
 const LEASE: i64 = 15_000;
-/// How often it is looked whether something waits.
-const LOOK: Duration = Duration::from_millis(100);
-/// How often an agent may ask a model's server again by itself.
-const RETRIES: u32 = 3;
+/// How often it is looked whether something waits, even if nobody says so.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long changes are gathered before they are looked at.
+const GATHER: Duration = Duration::from_millis(10);
 
-/// The skills of a directory, and how much of a skill's text is handed over.
-pub type Shelf = Arc<dyn Fn(&Path) -> Result<(Arc<Catalogue>, usize), String> + Send + Sync>;
+/// The commands that check the work in a directory, as far as somebody consented to them.
+pub type Checks = Arc<dyn Fn(&Path) -> Result<Vec<String>, String> + Send + Sync>;
 
 /// What a worker works with.
 #[derive(Clone)]
@@ -49,223 +45,138 @@ pub struct Worker {
     pub store: Store,
     /// Tells the time.
     pub clock: Clock,
-    /// Our own program.
-    pub maestro: PathBuf,
-    /// Where we keep our data.
-    pub home: PathBuf,
-    /// Where agents' commands find the server.
-    pub server: Option<String>,
+    /// Where the agents' programs find Maestro.
+    pub around: Around,
     /// The variables that agents inherit.
-    pub variables: std::collections::BTreeMap<String, String>,
-    /// The directories programs are looked for in.
-    pub program_dirs: Vec<PathBuf>,
+    pub variables: BTreeMap<String, String>,
+    /// Where programs are looked for.
+    pub programs: Programs,
     /// The agents that are known.
     pub agents: Arc<Agents>,
-    /// The skills of a directory.
-    pub shelf: Shelf,
+    /// Directories beside their own that all agents may write to.
+    pub extra: Vec<PathBuf>,
+    /// The checks of a directory.
+    pub checks: Checks,
     /// How many agents may be at work at once.
     pub most: usize,
+    /// Who we are.
+    pub identity: Identity,
 }
 
-/// Why an agent could not be started.
-#[derive(Debug, thiserror::Error)]
-enum Unstarted {
-    #[error("{0}")]
-    Spec(#[from] serde_json::Error),
-    #[error("{0}")]
-    Store(#[from] StoreError),
-    #[error("there is no agent `{0}`")]
-    Unknown(String),
-    #[error("none of the agents that Maestro knows is installed")]
-    NoneInstalled,
-    #[error("the program of `{0}` is not installed")]
-    NotInstalled(String),
-    #[error("{0}")]
-    Launch(#[from] agents::LaunchError),
-    #[error("the file about the session cannot be written: {0}")]
-    Manifest(std::io::Error),
-}
+/// How each session that this worker has stands, told to whoever follows it; nothing once it is another's.
+type Board = Arc<Mutex<HashMap<SessionId, watch::Sender<Option<Standing>>>>>;
 
 impl Worker {
+    /// Makes this program the one that agents find under its name.
+    pub fn prepare(&self) -> std::io::Result<()> {
+        put_on_path(Path::new(&self.around.home), &self.programs.maestro)
+    }
+
     /// Works until the future is dropped; every agent it started ends with it.
     pub async fn run(self) {
+        let board = Board::default();
         let room = Arc::new(Semaphore::new(self.most));
-        let name = Identity::of_this_process().as_str().to_owned();
-        let mut working = tokio::task::JoinSet::new();
+        let mut working = JoinSet::new();
+        let mut changes = self.store.changes();
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-            let claimed = self.store.write(ClaimSpawn { worker: name.clone(), lease: LEASE }).await;
-            if let Ok(Some(spawn)) = claimed {
-                let (worker, name) = (self.clone(), name.clone());
-                working.spawn(async move {
-                    worker.see_to(spawn, &name).await;
-                    drop(permit);
-                });
-            } else {
-                // What fails now is tried again with the next look.
-                drop(permit);
-                tokio::time::sleep(LOOK).await;
+            tokio::select! {
+                changed = changes.next() => match changed {
+                    // Changes come in crowds, and one look finds them all.
+                    Ok(()) => sleep(GATHER).await,
+                    Err(_) => return,
+                },
+                _ = looks.tick() => self.release_lost().await,
             }
             while working.try_join_next().is_some() {}
+            self.tell_standings(&board).await;
+            while let Ok(permit) = Arc::clone(&room).try_acquire_owned() {
+                let Some(spawn) = self.claim(None).await else { break };
+                let (worker, board) = (self.clone(), Arc::clone(&board));
+                working.spawn(async move {
+                    worker.see_to(spawn, &board).await;
+                    drop(permit);
+                });
+            }
         }
     }
 
-    async fn see_to(&self, spawn: Spawn, name: &str) {
+    /// Sees to one session's agent, and to no other. Says what came of it; nothing if it is not to be had.
+    pub async fn run_one(self, session: SessionId) -> Option<String> {
+        let spawn = self.claim(Some(session)).await?;
+        let board = Board::default();
+        let mut changes = self.store.changes();
+        let seeing = self.see_to(spawn, &board);
+        tokio::pin!(seeing);
+        loop {
+            tokio::select! {
+                line = &mut seeing => return Some(line),
+                _ = changes.next() => {
+                    sleep(GATHER).await;
+                    self.tell_standings(&board).await;
+                }
+            }
+        }
+    }
+
+    /// The next thing to be started.
+    async fn claim(&self, session: Option<SessionId>) -> Option<Spawn> {
+        // A look costs nothing; a claim is a write.
+        if session.is_none() && !self.store.read(AnyDue { now: (self.clock)() }).await.unwrap_or(false) {
+            return None;
+        }
+        let worker = self.identity.as_str().to_owned();
+        self.store.write(ClaimSpawn { worker, lease: LEASE, session }).await.ok().flatten()
+    }
+
+    /// Takes from workers of this machine that are gone what they had.
+    async fn release_lost(&self) {
+        let claimants = self.store.read(Claimants).await.unwrap_or_default();
+        let workers: Vec<String> = claimants.into_iter().filter(|name| self.identity.knows_gone(name)).collect();
+        if !workers.is_empty() {
+            // What fails now is tried again with the next look.
+            let _ = self.store.write(ReleaseSpawns { workers }).await;
+        }
+    }
+
+    /// Tells whoever follows an agent what was decided about its session.
+    async fn tell_standings(&self, board: &Board) {
+        let followed = board.lock().unwrap_or_else(PoisonError::into_inner).len();
+        if followed == 0 {
+            return;
+        }
+        let worker = self.identity.as_str().to_owned();
+        let Ok(standings) = self.store.read(Standings { worker }).await else { return };
+        let standings: HashMap<SessionId, Standing> = standings.into_iter().collect();
+        for (session, follower) in board.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let standing = standings.get(session);
+            follower.send_if_modified(|known| {
+                let news = known.as_ref() != standing;
+                *known = standing.cloned();
+                news
+            });
+        }
+    }
+
+    /// Starts an agent, follows it, and settles what came of it. Says it in a line.
+    async fn see_to(&self, spawn: Spawn, board: &Board) -> String {
         let session = spawn.session.clone();
-        let (outcome, after) = match self.start(&spawn, name).await {
-            Ok((agent, follower)) => follower.follow(agent, &spawn).await,
-            Err(error) => {
-                let outcome = json!({ "kind": "failed", "reasons": [error.to_string()] });
-                (outcome, After::Over { status: SessionStatus::Failed, end: Some(EndReason::Exited) })
-            }
+        let (sender, standing) = watch::channel(None);
+        board.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), sender);
+        let settled = match self.begin(&spawn).await {
+            Ok(begun) => follow::follow(self, begun, &spawn, standing).await,
+            Err(error) => Settled::not_started(&error.to_string()),
         };
+        board.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+        let Settled { outcome, line, after } = settled;
+        let lost = matches!(after, After::Again { .. });
+        let worker = self.identity.as_str().to_owned();
         // Whoever lost the claim has nothing to say about it any more.
-        let settle = SettleSpawn { session, worker: name.to_owned(), outcome, after };
-        let _ = self.store.write(settle).await;
-    }
-
-    async fn start(&self, spawn: &Spawn, name: &str) -> Result<(agents::Session, Follower), Unstarted> {
-        let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
-        let session = self.store.read(SessionById(spawn.session.clone())).await?;
-        let project = self.store.read(ProjectById(session.project.clone())).await?;
-        let mut tasks = Vec::new();
-        for task in &session.tasks {
-            tasks.push(self.store.read(TaskById(task.clone())).await?);
+        let settle = SettleSpawn { session, worker, outcome, line: line.clone(), after };
+        if self.store.write(settle).await.is_err() && lost {
+            return "another worker goes on with it".to_owned();
         }
-        let (agent, program) = self.agent(&spec)?;
-        let token = self.store.write(IssueToken { session: session.id.clone() }).await?;
-        let text = self.prompt(&session, &spec, &tasks, spawn.attempt).await?;
-        let manifest = briefing::session_manifest(&session, &spec, &project, &tasks);
-        write_private(&briefing::manifest_path(&self.home, &session), &format!("{manifest:#}\n"))
-            .map_err(Unstarted::Manifest)?;
-        let around =
-            Surroundings { server: self.server.as_deref(), home: &self.home, maestro: &self.maestro, token: &token };
-        let mut env = self.variables.clone();
-        env.extend(briefing::environment(&session, around));
-        env.insert("PATH".to_owned(), self.path());
-        let workspace = PathBuf::from(&spec.workspace);
-        let places = agent.places(&|name| self.variables.get(name).cloned());
-        let policy =
-            Policy::usual(&workspace, None).allow(places.into_iter().map(PathBuf::from)).seal(self.home.clone());
-        let way = agent.ways().next().map(|(driver, _)| driver).ok_or(Unstarted::NoneInstalled)?;
-        let can_resume = agent.launch(way).is_some_and(maestro_core::agent::Launch::can_resume);
-        let minutes = |minutes: u32| Duration::from_secs(u64::from(minutes) * 60);
-        let launch = Launch {
-            maestro: self.maestro.clone(),
-            driver: way,
-            program,
-            arguments: Vec::new(),
-            model: spec.model.clone(),
-            cwd: workspace.clone(),
-            env,
-            retries: RETRIES,
-            prompt: text,
-            session: Uuid::now_v7().to_string(),
-            resume: spawn.agent_session.clone().filter(|_| can_resume),
-            permission: match spec.permission {
-                PermissionMode::Ask => Permission::Ask,
-                PermissionMode::Edits => Permission::Edits,
-                PermissionMode::All => Permission::All,
-            },
-            limits: Limits { time: minutes(spec.budget.minutes), idle: minutes(spec.budget.idle_minutes) },
-            policy,
-            mcp: Vec::new(),
-            agent,
-        };
-        let reporting = launch.agent.reporting;
-        let started = agents::start(launch).await?;
-        let follower = Follower {
-            store: self.store.clone(),
-            clock: Arc::clone(&self.clock),
-            session: session.id.clone(),
-            worker: name.to_owned(),
-            workspace,
-            budget: spec.budget,
-            reporting,
-        };
-        Ok((started, follower))
+        line
     }
-
-    /// What the agent is told, with its skills; what did not arrive is an event.
-    async fn prompt(
-        &self,
-        session: &Session,
-        spec: &SpawnSpec,
-        tasks: &[Task],
-        attempt: i64,
-    ) -> Result<String, StoreError> {
-        let handed = match (self.shelf)(Path::new(&spec.workspace)) {
-            Ok((catalogue, most_chars)) => {
-                let measure = Measure { references: References::Leave, most_chars };
-                briefing::skills(&catalogue, session.role, &spec.skills, measure)
-            }
-            Err(reason) => {
-                briefing::Handed { missing: vec![("skills".to_owned(), reason)], ..briefing::Handed::default() }
-            }
-        };
-        let receipts = KeepReceipts { session: session.id.clone(), texts: handed.receipts };
-        self.store.write(receipts).await?;
-        let run_id = RunId::new(Uuid::now_v7());
-        let events = handed.missing.into_iter().map(|missing| briefing::not_loaded(run_id, missing)).collect();
-        let scope = Scope::project(&session.project).session(&session.id);
-        self.store.write(Record { scope, events }).await?;
-        let so_far =
-            (attempt > 1).then_some("This session was begun before and broke off; look at what is there first.");
-        let briefing = Briefing {
-            session: &session.id,
-            role: session.role,
-            tasks: tasks
-                .iter()
-                .map(|task| Work {
-                    id: &task.id,
-                    title: &task.title,
-                    description: &task.description,
-                    acceptance: vec![],
-                })
-                .collect(),
-            words: spec.prompt.as_deref().unwrap_or_default(),
-            skills: vec![SkillText { name: "skills", text: &handed.text }],
-            protocol: Protocol::Commands,
-            so_far,
-        };
-        Ok(prompt(&briefing, maestro_core::agent::PROMPT_MAX_CHARS).text)
-    }
-
-    /// The agent that is meant, and its program.
-    fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, PathBuf), Unstarted> {
-        if !spec.agent.is_empty() {
-            let agent = self.agents.find(&spec.agent).map_err(|_| Unstarted::Unknown(spec.agent.clone()))?.clone();
-            let program = self.program(&agent).ok_or_else(|| Unstarted::NotInstalled(spec.agent.clone()))?;
-            return Ok((agent, program));
-        }
-        let mut installed = self.agents.all().iter().filter(|agent| agent.name != "demo");
-        installed.find_map(|agent| Some((agent.clone(), self.program(agent)?))).ok_or(Unstarted::NoneInstalled)
-    }
-
-    /// The first program of an agent that is installed; our own for the one that is built in.
-    fn program(&self, agent: &Agent) -> Option<PathBuf> {
-        let (_, way) = agent.ways().next()?;
-        way.programs.iter().find_map(|name| match name.as_str() {
-            "maestro" => Some(self.maestro.clone()),
-            name => self.program_dirs.iter().map(|dir| dir.join(name)).find(|path| path.is_file()),
-        })
-    }
-
-    /// Programs that the agent starts find our own one first.
-    fn path(&self) -> String {
-        let own = self.home.join("bin").to_string_lossy().into_owned();
-        match self.variables.get("PATH") {
-            Some(path) => format!("{own}:{path}"),
-            None => own,
-        }
-    }
-}
-
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-    if let Some(directory) = path.parent() {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    }
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    std::io::Write::write_all(&mut file, text.as_bytes())
 }

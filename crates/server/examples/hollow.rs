@@ -25,6 +25,7 @@ async fn main() -> std::io::Result<()> {
         clock: Arc::new(|| 0),
         retention: 0,
         shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
+        around: maestro_core::agent::spawn::Around::default(),
         workshop: None,
     });
     let listener = TcpListener::bind("127.0.0.1:0").await?;

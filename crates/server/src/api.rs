@@ -15,6 +15,7 @@ mod runs;
 mod sessions;
 mod skills;
 mod spawn;
+mod spawned;
 mod steering;
 mod tasks;
 mod workflows;
@@ -59,6 +60,7 @@ pub(crate) fn routes() -> Router<App> {
         .merge(skills::routes())
         .merge(prompts::routes())
         .merge(spawn::routes())
+        .merge(spawned::routes())
         .merge(workflows::routes())
         .merge(runs::routes())
         .merge(live::routes())
@@ -68,7 +70,7 @@ pub(crate) fn routes() -> Router<App> {
 /// and nobody asks them for it.
 fn derived() -> openapi::OpenApi {
     let mut document = Document::openapi();
-    let parts: [fn() -> openapi::OpenApi; 16] = [
+    let parts: [fn() -> openapi::OpenApi; 17] = [
         health::Document::openapi,
         projects::Document::openapi,
         tasks::Document::openapi,
@@ -82,6 +84,7 @@ fn derived() -> openapi::OpenApi {
         skills::Document::openapi,
         prompts::Document::openapi,
         spawn::Document::openapi,
+        spawned::Document::openapi,
         workflows::Document::openapi,
         runs::Document::openapi,
         live::Document::openapi,

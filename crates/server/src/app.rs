@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use maestro_core::agent::spawn::Around;
 use maestro_engine::drive::Workshop;
 use maestro_engine::runs::Runs;
 use maestro_store::{Clock, Store};
@@ -42,6 +43,8 @@ pub struct Options {
     pub retention: i64,
     /// Finds the skills of a directory.
     pub shelves: Shelves,
+    /// Where the programs of agents find Maestro.
+    pub around: Around,
     /// What is needed to execute what runs order; without it only callers do.
     pub workshop: Option<Workshop>,
 }
@@ -69,6 +72,7 @@ pub(crate) struct Facts {
     pub(crate) instance: String,
     pub(crate) version: String,
     pub(crate) hostname: String,
+    pub(crate) around: Around,
     pub(crate) started: Instant,
     pub(crate) retention: i64,
 }
@@ -82,6 +86,7 @@ impl App {
             instance: options.instance,
             version: options.version,
             hostname: options.hostname,
+            around: options.around,
             started: Instant::now(),
             retention: options.retention,
         };

@@ -122,6 +122,8 @@ impl From<StoreError> for ApiError {
                 transition(&message, json!({ "from": from, "to": order.as_str(), "allowed": allowed }))
             }
             StoreError::Exists { .. } => Self::new(StatusCode::CONFLICT, "ALREADY_EXISTS", message),
+            StoreError::Limit { name, most, living, .. } => Self::new(StatusCode::CONFLICT, "LIMIT_REACHED", message)
+                .with(json!({ "limit": name, "most": most, "living": living })),
             StoreError::Collision => Self::new(StatusCode::CONFLICT, "CONFLICT", message),
             StoreError::Rule(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "BUSINESS_RULE_ERROR", message),
             StoreError::KeyReused => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_KEY_REUSED", message),

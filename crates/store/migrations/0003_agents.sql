@@ -5,10 +5,12 @@ CREATE TABLE spawns (
   spec TEXT NOT NULL,
   state TEXT NOT NULL,
   worker TEXT,
+  wanted_by TEXT,
   lease_until BIGINT,
   attempt BIGINT NOT NULL,
   not_before BIGINT NOT NULL,
   agent_session TEXT,
+  tree TEXT,
   outcome TEXT,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL

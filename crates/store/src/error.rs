@@ -63,6 +63,18 @@ pub enum StoreError {
         /// Which id.
         id: String,
     },
+    /// A session has as many agents as it may have.
+    #[error("{name} is {most}, and {living} agents of session '{session}' have not ended")]
+    Limit {
+        /// Whose agents.
+        session: String,
+        /// The limit.
+        name: String,
+        /// How many there may be.
+        most: i64,
+        /// How many there are.
+        living: i64,
+    },
     /// A rule of the domain is in the way.
     #[error("{0}")]
     Rule(String),
@@ -153,6 +165,8 @@ pub enum What {
     Run,
     /// Something an agent asks.
     Permission,
+    /// What an agent was started for.
+    Spawn,
 }
 
 impl fmt::Display for What {
@@ -167,6 +181,7 @@ impl fmt::Display for What {
             Self::Handoff => "Handoff",
             Self::Run => "Run",
             Self::Permission => "Permission request",
+            Self::Spawn => "Agent of session",
         })
     }
 }

@@ -44,7 +44,7 @@ pub use error::{StoreError, What};
 pub use events::{EventFilter, EventRow, EventsAfter, LastSeq, Record};
 pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, Handoffs};
 pub use leases::{AnySilent, ExpireSilent, RenewLease};
-pub use messages::{Messages, Say};
+pub use messages::{Messages, PassedOn, Say, Unheard};
 pub use notices::{Confirm, Notices, NoticesOf};
 pub use overview::{Counts, Excerpt, Gaze, LastMessages, LastWords, SessionsSeen, Tally, Titles};
 pub use pairs::{BindTask, UnbindTask};
@@ -62,7 +62,8 @@ pub use sessions::{
     Steer, UpdateSession,
 };
 pub use spawns::{
-    After, ClaimSpawn, LivingChildren, RenewSpawn, RequestSpawn, SettleSpawn, Spawn, SpawnOf, SpawnState,
+    After, AnyDue, Attach, ClaimSpawn, Claimants, Detach, KeepAttached, ReleaseSpawns, RenewSpawn, Renewed,
+    RequestSpawn, SettleSpawn, Spawn, SpawnOf, SpawnState, Standing, Standings, Starter, Wish,
 };
 pub use store::{Changes, Clock, Options, Place, Store};
 pub use tasks::{CreateTask, DeleteTask, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask};

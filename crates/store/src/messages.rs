@@ -12,7 +12,7 @@ use crate::db::Db;
 use crate::error::StoreError;
 use crate::tx::{Scope, Tx};
 use crate::value::Row;
-use crate::{Listed, Page, notices, sessions};
+use crate::{Listed, Page, notices, sessions, spawns};
 
 pub(crate) fn message(row: &mut Row) -> Result<Message, StoreError> {
     Ok(Message {
@@ -117,6 +117,49 @@ pub(crate) fn refuse_all(tx: &mut Tx<'_>, session: &Session, why: &str) -> Resul
     }
     // A session that comes back must not hear what its sender was told it never got.
     notices::drop_messages(tx, &session.id)
+}
+
+/// Notes that a session's agent was told what somebody said, so that it does not hear it twice.
+#[derive(Debug, Clone)]
+pub struct PassedOn {
+    /// Which session.
+    pub session: SessionId,
+    /// Who has it.
+    pub worker: String,
+    /// Which messages.
+    pub messages: Vec<MessageId>,
+    /// How it was told.
+    pub how: String,
+}
+
+impl Change for PassedOn {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        spawns::held_by(tx, &self.session, &self.worker)?;
+        let session = sessions::by_id(tx, &self.session)?;
+        for message in &self.messages {
+            delivered(tx, &session, message, &self.how)?;
+        }
+        notices::drop_these(tx, &self.session, &self.messages)
+    }
+}
+
+/// What was said to a session and has not reached it, oldest first.
+#[derive(Debug, Clone)]
+pub struct Unheard(
+    /// Which session.
+    pub SessionId,
+);
+
+impl Read for Unheard {
+    type Output = Vec<Message>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Message>, StoreError> {
+        let sql = "SELECT id, session_id, sender, body, state, how, created_at, settled_at FROM messages \
+                   WHERE session_id = $1 AND state = 'queued' ORDER BY ord LIMIT 100";
+        db.rows(sql, &[(&self.0).into()])?.iter_mut().map(message).collect()
+    }
 }
 
 /// What was said to a session, oldest first.

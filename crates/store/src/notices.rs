@@ -1,6 +1,6 @@
 //! What has a session not heard yet? Written when it happens, told with its next call, gone when it confirms.
 
-use maestro_core::id::{SessionId, TaskId};
+use maestro_core::id::{MessageId, SessionId, TaskId};
 use maestro_core::notice::Notice;
 use serde::{Deserialize, Serialize};
 
@@ -67,10 +67,21 @@ pub(crate) fn keep(tx: &mut Tx<'_>, session: &SessionId, notice: &Notice) -> Res
 
 /// Drops the messages among a session's notices, which it will not hear any more.
 pub(crate) fn drop_messages(tx: &mut Tx<'_>, session: &SessionId) -> Result<(), StoreError> {
+    drop_where(tx, session, |_| true)
+}
+
+/// Drops these messages among a session's notices, which it heard otherwise.
+pub(crate) fn drop_these(tx: &mut Tx<'_>, session: &SessionId, heard: &[MessageId]) -> Result<(), StoreError> {
+    drop_where(tx, session, |id| heard.contains(id))
+}
+
+fn drop_where(tx: &mut Tx<'_>, session: &SessionId, which: impl Fn(&MessageId) -> bool) -> Result<(), StoreError> {
     let waiting = tx.rows("SELECT ord, notice FROM notices WHERE session_id = $1", &[session.into()])?;
     for mut row in waiting {
         let ord = row.int()?;
-        if let Notice::Message { .. } = row.json()? {
+        if let Notice::Message { id, .. } = row.json()?
+            && which(&id)
+        {
             tx.execute("DELETE FROM notices WHERE ord = $1", &[ord.into()])?;
         }
     }

@@ -132,7 +132,10 @@ impl Change for AnswerPermission {
         let permission = by_request(tx, &self.session, &self.request)?;
         match permission.answer {
             Some(given) if given == self.answer => return Ok(permission),
-            Some(_) => return Err(StoreError::Rule("it was answered already".to_owned())),
+            Some(given) => return Err(StoreError::Rule(format!("it was answered already: {given}"))),
+            None if self.answer.allows() && permission.expires_at <= tx.now => {
+                return Err(StoreError::Rule("nobody answered in time, which was a no".to_owned()));
+            }
             None => {}
         }
         tx.execute(

@@ -3,6 +3,7 @@
 use maestro_core::agent::AgentEvent;
 use maestro_core::event::{Event, TranscriptFact};
 use maestro_core::id::SessionId;
+use maestro_core::session::SessionStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, Read};
@@ -41,7 +42,10 @@ impl Change for AppendTranscript {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         spawns::held_by(tx, &self.session, &self.worker)?;
-        let session = sessions::by_id(tx, &self.session)?;
+        let mut session = sessions::by_id(tx, &self.session)?;
+        if session.status == SessionStatus::Spawning {
+            sessions::become_status(tx, &mut session, SessionStatus::Working, None)?;
+        }
         let mut last = 0;
         for (at, event) in &self.events {
             last = tx.number(

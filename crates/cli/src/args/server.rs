@@ -14,6 +14,9 @@ pub(crate) struct UpArgs {
     /// A token that callers must show
     #[arg(long, env = "MAESTRO_AUTH_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
+    /// How many agents may be at work at once; with 0 other workers start them
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) agents: usize,
 }
 
 /// Options of `maestro update`.

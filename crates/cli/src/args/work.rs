@@ -7,10 +7,11 @@ use maestro_core::id::{BadId, Id, TaskId};
 use maestro_core::report::ReportKind;
 use maestro_core::task::{Priority, TaskStatus};
 
+use super::agents::{PermitArgs, SpawnArgs};
 use super::records::SuggestNameArgs;
 
 /// Any id; all kinds have one grammar.
-fn id(text: &str) -> Result<String, BadId> {
+pub(super) fn id(text: &str) -> Result<String, BadId> {
     TaskId::parse(text).map(Into::into)
 }
 
@@ -237,6 +238,8 @@ pub(crate) struct SessionArgs {
 /// What to do with sessions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
+    /// Start an agent for a task
+    Spawn(Box<SpawnArgs>),
     /// Show your own session
     Info,
     /// Show a session and its last words
@@ -265,6 +268,8 @@ pub(crate) enum SessionCommand {
     },
     /// Say that your session goes on (for hooks: never fails)
     ResumeWorking,
+    /// Show what agents ask before they do something, and answer it
+    Answer(PermitArgs),
     /// Tell a session to wait
     Pause {
         /// The session

@@ -2,6 +2,8 @@
 
 mod hooks;
 mod names;
+mod permit;
+mod spawn;
 mod suggest_name;
 
 use std::fmt::Write as _;
@@ -24,6 +26,8 @@ const LAST: usize = 10;
 
 pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<Reply, CommandError> {
     match &args.command {
+        SessionCommand::Spawn(args) => spawn::run(args, world),
+        SessionCommand::Answer(args) => permit::run(args, world),
         SessionCommand::Register => hooks::register(world),
         SessionCommand::Complete => hooks::complete(world),
         SessionCommand::NeedsInput { message } => hooks::needs_input(message.as_deref(), world),

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use maestro_core::settings::Auth;
+use maestro_engine::worker::Worker;
 use maestro_server::{Access, App, Options, serve};
 use maestro_store::Place;
 use serde_json::json;
@@ -20,7 +21,7 @@ use crate::reply::Reply;
 use crate::screen::clean_path;
 use crate::shelves;
 use crate::world::World;
-use crate::{config, database, token, workshop};
+use crate::{config, database, token, workers, workshop};
 
 /// Where the server listens when nobody says.
 const PORT: u16 = 3000;
@@ -62,6 +63,11 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     };
     let token = if keeps_token { Some(token::make(&world.maestro_home)?) } else { given.map(str::to_owned) };
     let shelves = shelves::kept(world);
+    let workshop = workshop::of(world, &shelves)?;
+    let worker = match args.agents {
+        0 => None,
+        most => Some(workers::of(world, store.clone(), file.url.clone(), &workshop, most)?),
+    };
     let app = App::new(Options {
         store,
         access: token.map_or(Access::Local, Access::Token),
@@ -71,10 +77,11 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         hostname: hostname(),
         clock: database::clock(),
         retention: database::retention(&settings),
-        workshop: Some(workshop::of(world, &shelves)?),
+        around: workers::around(world, Some(file.url.clone())),
+        workshop: Some(workshop),
         shelves,
     });
-    let server = Server { runtime, listeners, app, file, home: world.maestro_home.clone() };
+    let server = Server { runtime, listeners, app, worker, file, home: world.maestro_home.clone() };
     let json = world.json;
     Ok(Reply::stream(move |out| server.run(out, json)))
 }
@@ -93,6 +100,7 @@ struct Server {
     runtime: Runtime,
     listeners: Vec<TcpListener>,
     app: App,
+    worker: Option<Worker>,
     file: ServerFile,
     home: PathBuf,
 }
@@ -116,7 +124,13 @@ impl Server {
         out.flush()?;
         let served = self.runtime.block_on(async {
             let end = told_to_end()?;
+            let worker = self.worker.map(|worker| tokio::spawn(worker.run()));
             serve(self.listeners, self.app, end).await;
+            if let Some(worker) = worker {
+                // Its agents end with it, and go on when there is a worker again.
+                worker.abort();
+                let _ = worker.await;
+            }
             Ok(())
         });
         self.file.remove(&self.home);
@@ -125,7 +139,7 @@ impl Server {
 }
 
 /// Waits for Ctrl-C or a polite signal.
-fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn told_to_end() -> io::Result<impl Future<Output = ()>> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {

@@ -43,8 +43,8 @@ pub fn bounded(mut event: AgentEvent) -> AgentEvent {
                 name(text);
             }
         }
-        AgentEvent::Asked { id, title, detail, options } => {
-            [id, title].into_iter().for_each(name);
+        AgentEvent::Asked { id, title, detail, call, options } => {
+            [id, title].into_iter().chain(call).for_each(name);
             text(detail);
             parts(options);
             for Choice { id, name: shown, .. } in options {

@@ -121,6 +121,9 @@ pub enum AgentEvent {
         title: String,
         /// What exactly.
         detail: String,
+        /// The call of a tool that it is about, where that was told.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        call: Option<String>,
         /// What can be answered.
         options: Vec<Choice>,
     },

@@ -1,81 +1,148 @@
-//! What is an agent started for, and within which bounds?
+//! What is an agent started for, with what, and within which bounds?
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::table::{Driver, Permission};
+use crate::session::Session;
+
 /// What is needed to start an agent for a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SpawnSpec {
-    /// Which agent, by its name in the table.
-    pub agent: String,
+    /// Which agent, by its name in the table; whoever starts it chooses, where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// How it is spoken with, if not in the preferred way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Driver>,
     /// Which model, if not the agent's own choice.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Where it works.
     pub workspace: String,
-    /// The skills that were asked for, beside those of its role.
+    /// The skills it is handed, dependencies before dependents.
     #[serde(default)]
-    pub skills: Vec<String>,
+    pub skills: Vec<GivenSkill>,
     /// What it is told beside its tasks.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// How many characters it is told at most.
+    pub prompt_max_chars: usize,
     /// What it may do without asking.
-    #[serde(default)]
-    pub permission: PermissionMode,
+    pub permission: Permission,
     /// How much it may use up.
     #[serde(default)]
     pub budget: Budget,
 }
 
-/// What an agent may do without asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PermissionMode {
-    /// Nothing: it asks before everything.
-    Ask,
-    /// Change files where it works, and run the configured checks.
-    #[default]
-    Edits,
-    /// Everything the sandbox lets it.
-    All,
-}
-
-impl PermissionMode {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Ask, Self::Edits, Self::All];
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Edits => "edits",
-            Self::All => "all",
-        }
-    }
-
-    /// What the word stands for.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
-    }
+/// A skill as an agent is handed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenSkill {
+    /// Its id.
+    pub id: String,
+    /// Where its text stands, so that it is noticed when the agent opens it.
+    pub path: String,
+    /// The hash of its text as it is handed over.
+    pub hash: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// How much an agent may use up before it is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Budget {
     /// How many minutes it may take.
     pub minutes: u32,
     /// How many minutes it may be silent.
     pub idle_minutes: u32,
+    /// How many minutes a question of its waits for an answer before that is a no.
+    pub question_minutes: u32,
     /// How many tokens it may use, in and out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// How much money it may cost, in dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// How many times it may ask the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
     /// How many times it may be started, the first included.
     pub starts: u32,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { minutes: 60, idle_minutes: 10, tokens: None, cost_usd: None, starts: 3 }
+        Self {
+            minutes: 60,
+            idle_minutes: 10,
+            question_minutes: 30,
+            tokens: None,
+            cost_usd: None,
+            turns: None,
+            starts: 3,
+        }
     }
+}
+
+impl Budget {
+    /// What of it is used up, in words.
+    pub fn exceeded(&self, spent: &super::Spent, turns: u64) -> Option<String> {
+        let tokens = self.tokens.filter(|most| spent.tokens() > *most).map(|most| format!("{most} tokens"));
+        let money = || self.cost_usd.filter(|most| spent.cost_usd > *most).map(|most| format!("${most}"));
+        let turns = || self.turns.filter(|most| turns > *most).map(|most| format!("{most} turns"));
+        tokens.or_else(money).or_else(turns)
+    }
+}
+
+/// Where the programs of an agent find Maestro.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Around {
+    /// The server's address.
+    pub server: Option<String>,
+    /// Where Maestro keeps its data.
+    pub home: String,
+    /// Where the files about sessions are.
+    pub sessions: String,
+    /// The program.
+    pub maestro: String,
+}
+
+impl Around {
+    /// Where the file about a session is.
+    pub fn manifest_path(&self, session: &Session) -> String {
+        format!("{}/{}/manifest.json", self.sessions, session.id)
+    }
+}
+
+/// The variables that say to an agent's programs who they are. What is secret is not among them.
+pub fn environment(session: &Session, around: &Around) -> BTreeMap<String, String> {
+    let ids: Vec<String> = session.tasks.iter().map(ToString::to_string).collect();
+    let mut variables: BTreeMap<String, String> = [
+        ("MAESTRO_SESSION_ID", session.id.to_string()),
+        ("MAESTRO_PROJECT_ID", session.project.to_string()),
+        ("MAESTRO_ROLE", session.role.as_str().to_owned()),
+        ("MAESTRO_STRATEGY", session.strategy.as_str().to_owned()),
+        ("MAESTRO_TASK_IDS", ids.join(",")),
+        ("MAESTRO_MANIFEST_PATH", around.manifest_path(session)),
+        ("MAESTRO_BIN", around.maestro.clone()),
+        ("MAESTRO_HOME", around.home.clone()),
+        ("DATA_DIR", around.home.clone()),
+        ("SESSION_DIR", around.sessions.clone()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect();
+    variables.extend(ids.first().map(|first| ("MAESTRO_TASK_ID".to_owned(), first.clone())));
+    for name in ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"] {
+        variables.extend(around.server.clone().map(|url| (name.to_owned(), url)));
+    }
+    variables
+}
+
+/// The command by which the original's clients start a session's agent themselves.
+pub fn init_command(session: &Session) -> String {
+    format!("maestro {} init", session.role.as_str())
 }

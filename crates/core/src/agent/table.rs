@@ -252,6 +252,15 @@ impl Agent {
         self.mcp.as_ref().map(|form| filled(form, &[("{server}", server), ("{tool}", tool)]))
     }
 
+    /// Whether a file in a project is something it leaves there on its own account, and no work.
+    pub fn leaves_behind(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or(path);
+        self.leaves.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(beginning) => first.starts_with(beginning),
+            None => first == pattern,
+        })
+    }
+
     /// The directories and files it writes on its own account: `~` is the home directory, `{config}`, `{data}`,
     /// `{state}` and `{cache}` the user's directories of that kind, and `$NAME` what a variable says, if it is set.
     pub fn places(&self, env: &dyn Fn(&str) -> Option<String>) -> Vec<String> {

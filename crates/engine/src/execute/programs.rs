@@ -23,16 +23,16 @@ pub(super) enum NoProgram {
 }
 
 /// Makes our own program the first one on every program's path, under its usual name.
-pub(super) fn put_on_path(site: &Site) -> io::Result<()> {
-    let bin = site.home.join("bin");
+pub(crate) fn put_on_path(home: &Path, maestro: &Path) -> io::Result<()> {
+    let bin = home.join("bin");
     let link = bin.join(OWN);
-    if fs::read_link(&link).is_ok_and(|to| to == site.maestro) {
+    if fs::read_link(&link).is_ok_and(|to| to == maestro) {
         return Ok(());
     }
     fs::create_dir_all(&bin)?;
     let scratch = tempfile::Builder::new().prefix(".link-").tempdir_in(&bin)?;
     let fresh = scratch.path().join(OWN);
-    std::os::unix::fs::symlink(&site.maestro, &fresh)?;
+    std::os::unix::fs::symlink(maestro, &fresh)?;
     fs::rename(&fresh, &link)
 }
 

@@ -1,185 +1,319 @@
-//! What does an agent do from its first word to its last, and what came of it?
+//! What does an agent do from its first word to its last, and who is told of it?
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use maestro_core::agent::spawn::Budget;
-use maestro_core::agent::{
-    AgentEvent, ChoiceKind, Ending, Evidence, Expected, Ledger, Outcome, Reporting, Verdict, bounded, outcome,
-};
+use maestro_core::agent::policy::Policy;
+use maestro_core::agent::{Agent, AgentEvent, Choice, ChoiceKind, Ending, Stop, bounded};
 use maestro_core::id::SessionId;
-use maestro_core::session::{EndReason, SessionStatus};
+use maestro_core::session::SessionStatus;
 use maestro_store::{
-    After, AppendTranscript, AskPermission, Clock, Permissions, RenewSpawn, SessionById, Spawn, Store, Which,
+    Actor, AnswerPermission, AppendTranscript, AskPermission, KeepReceipts, PassedOn, Permissions, RenewSpawn,
+    SessionById, Spawn, Stage, Standing, Unheard, Which, Wish,
 };
-use serde_json::{Value as Json, json};
-use tokio::time::{Instant, interval_at};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::LEASE;
+use super::begin::Begun;
+use super::settle::{self, Settled};
+use super::{LEASE, Worker};
 use crate::agents::{Handle, Session};
 use crate::changes;
 
-/// How often the claim is renewed and orders are looked for.
-const BEAT: Duration = Duration::from_secs(1);
+/// How often the claim is renewed.
+const BEAT: Duration = Duration::from_secs(3);
 /// How often what an agent did is kept.
 const FLUSH: Duration = Duration::from_millis(100);
 /// How many events are kept at once.
 const BATCH: usize = 256;
-/// How long an answer to an agent's question is waited for, in milliseconds.
-const PATIENCE: i64 = 30 * 60 * 1000;
+
+/// Follows an agent to its end, and says what came of it and what follows.
+pub(super) async fn follow(
+    worker: &Worker,
+    begun: Begun,
+    spawn: &Spawn,
+    standing: watch::Receiver<Option<Standing>>,
+) -> Settled {
+    let Begun { agent, spec, workspace, checks, course, tree, kind, temporary } = begun;
+    let since = (worker.clock)();
+    let Session { mut events, handle, .. } = agent;
+    let mut follower = Follower {
+        worker,
+        session: &spawn.session,
+        kind,
+        handle,
+        standing,
+        spec,
+        workspace,
+        checks,
+        course,
+        batch: Vec::new(),
+        receipts: Vec::new(),
+        asked: Vec::new(),
+        wish: Wish::GoOn,
+        paused: Pace::Goes,
+        tree: spawn.tree.clone().or(tree),
+    };
+    follower.renew().await;
+    let beat = |every| {
+        let mut beats = interval_at(Instant::now() + every, every);
+        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        beats
+    };
+    let (mut beats, mut flushes) = (beat(BEAT), beat(FLUSH));
+    loop {
+        tokio::select! {
+            event = events.recv() => match event {
+                Some(event) => follower.note(event).await,
+                None => break,
+            },
+            changed = follower.standing.changed() => if changed.is_ok() { follower.heed().await },
+            _ = flushes.tick() => follower.keep().await,
+            _ = beats.tick() => {
+                follower.renew().await;
+                follower.expire().await;
+            }
+        }
+    }
+    follower.keep().await;
+    // Nothing of it is left that could still write there.
+    drop(temporary);
+    follower.settled(spawn, since).await
+}
+
+/// Whether an agent goes on or stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    Goes,
+    Stands,
+}
 
 /// Whoever follows one agent.
-pub(super) struct Follower {
-    pub(super) store: Store,
-    pub(super) clock: Clock,
-    pub(super) session: SessionId,
-    pub(super) worker: String,
-    pub(super) workspace: PathBuf,
-    pub(super) budget: Budget,
-    pub(super) reporting: Reporting,
-}
-
-/// What is known of an agent while it works.
-struct Course {
-    evidence: Evidence,
-    ledger: Ledger,
+struct Follower<'a> {
+    worker: &'a Worker,
+    session: &'a SessionId,
+    kind: Agent,
+    handle: Handle,
+    standing: watch::Receiver<Option<Standing>>,
+    spec: maestro_core::agent::spawn::SpawnSpec,
+    workspace: std::path::PathBuf,
+    checks: Vec<String>,
+    course: super::course::Course,
+    /// What is not kept yet.
     batch: Vec<(i64, AgentEvent)>,
+    receipts: Vec<(String, String, Stage)>,
+    /// The questions that are open, and until when.
     asked: Vec<(String, i64)>,
+    wish: Wish,
+    paused: Pace,
+    tree: Option<String>,
 }
 
-impl Follower {
-    /// Follows an agent to its end, and says what came of it and what follows.
-    pub(super) async fn follow(self, mut agent: Session, spawn: &Spawn) -> (Json, After) {
-        let before = changes::tree(&self.workspace);
-        let evidence = Evidence::new(self.reporting, Expected::Anything);
-        let mut course = Course { evidence, ledger: Ledger::default(), batch: Vec::new(), asked: Vec::new() };
-        let (mut beat, mut flush) =
-            (interval_at(Instant::now() + BEAT, BEAT), interval_at(Instant::now() + FLUSH, FLUSH));
-        loop {
-            tokio::select! {
-                event = agent.events.recv() => match event {
-                    Some(event) => self.note(event, &mut course).await,
-                    None => break,
-                },
-                _ = flush.tick() => self.keep(&mut course).await,
-                _ = beat.tick() => self.look(&agent.handle, &mut course).await,
-            }
-            if course.batch.len() >= BATCH {
-                self.keep(&mut course).await;
-            }
-        }
-        self.keep(&mut course).await;
-        let after = changes::tree(&self.workspace);
-        course.evidence.changed = match (before.as_deref(), after.as_deref()) {
-            (Some(before), Some(after)) => changes::between(&self.workspace, before, after).unwrap_or_default(),
-            _ => Vec::new(),
-        };
-        self.settled(&course, spawn).await
-    }
-
-    async fn note(&self, event: AgentEvent, course: &mut Course) {
+impl Follower<'_> {
+    async fn note(&mut self, event: AgentEvent) {
         let event = bounded(event);
-        course.evidence.note(&event);
-        course.ledger.note(&event);
-        if let AgentEvent::Asked { id, title, detail, options } = &event {
-            let ask = AskPermission {
-                session: self.session.clone(),
-                worker: self.worker.clone(),
-                request: id.clone(),
-                title: title.clone(),
-                detail: detail.clone(),
-                options: options.clone(),
-                patience: PATIENCE,
-            };
-            if let Ok(asked) = self.store.write(ask).await {
-                course.asked.push((asked.request, asked.expires_at));
-            }
+        self.receipts.extend(self.course.note(&event));
+        let (asked, began) = (matches!(event, AgentEvent::Asked { .. }), matches!(event, AgentEvent::Began { .. }));
+        let turn_ended = matches!(event, AgentEvent::Ended { .. });
+        if asked {
+            self.ask(&event).await;
         }
-        course.batch.push(((self.clock)(), event));
+        if let AgentEvent::Ended { stop: Stop::Cancelled, .. } = event {
+            self.asked.clear();
+        }
+        self.batch.push(((self.worker.clock)(), event));
+        if began {
+            // What it calls its session must outlive us from the first moment on.
+            self.renew().await;
+        }
+        if self.batch.len() >= BATCH || asked || began {
+            self.keep().await;
+        }
+        if turn_ended {
+            self.next_turn().await;
+        }
+        self.keep_budget();
     }
 
-    async fn keep(&self, course: &mut Course) {
-        if course.batch.is_empty() {
+    /// Tells an agent that is through with a turn what was said meanwhile; when nothing was, it may end.
+    async fn next_turn(&mut self) {
+        let over = self.standing.borrow().as_ref().is_some_and(|standing| standing.status.is_over());
+        let unheard = match over {
+            true => Vec::new(),
+            false => self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default(),
+        };
+        let mut told = Vec::new();
+        for message in unheard {
+            let text = format!("{} says: {}", message.from, message.text);
+            if self.handle.say(&text).await.is_err() {
+                break;
+            }
+            told.push(message.id);
+        }
+        if told.is_empty() {
+            return self.handle.finish().await;
+        }
+        let how = "told by its protocol".to_owned();
+        let passed = PassedOn { session: self.session.clone(), worker: self.name(), messages: told, how };
+        let _ = self.worker.store.write(passed).await;
+    }
+
+    /// Keeps a question, unless it needs no answer of a person.
+    async fn ask(&mut self, event: &AgentEvent) {
+        let AgentEvent::Asked { id, title, detail, call, options } = event else { return };
+        if let Some(kind) = self.unasked(call.as_deref(), options) {
+            let _ = self.handle.answer(id, kind).await;
             return;
         }
-        let events = std::mem::take(&mut course.batch);
-        let append = AppendTranscript { session: self.session.clone(), worker: self.worker.clone(), events };
-        // A claim that is lost is found out with the next beat.
-        let _ = self.store.write(append).await;
-    }
-
-    /// Renews the claim, and does what was decided meanwhile.
-    async fn look(&self, handle: &Handle, course: &mut Course) {
-        let renew = RenewSpawn {
+        let ask = AskPermission {
             session: self.session.clone(),
-            worker: self.worker.clone(),
-            lease: LEASE,
-            agent_session: handle.agent_session(),
+            worker: self.name(),
+            request: id.clone(),
+            title: title.clone(),
+            detail: detail.clone(),
+            options: options.clone(),
+            patience: i64::from(self.spec.budget.question_minutes) * 60_000,
         };
-        match self.store.write(renew).await {
-            Ok(SessionStatus::Stopped | SessionStatus::Failed) => {
-                course.evidence.ending = Ending::Cancelled;
-                handle.cancel();
-            }
-            Err(maestro_store::StoreError::Rule(_)) => handle.cancel(),
-            _ => {}
+        // The question stands in the transcript before anybody can answer it.
+        self.keep().await;
+        match self.worker.store.write(ask).await {
+            Ok(asked) => self.asked.push((asked.request, asked.expires_at)),
+            Err(_) => drop(self.handle.answer(id, ChoiceKind::RejectOnce).await),
         }
-        let spent = course.ledger.spent();
-        let over = [
-            self.budget.tokens.filter(|most| spent.tokens() > *most).map(|most| format!("{most} tokens")),
-            self.budget.cost_usd.filter(|most| spent.cost_usd > *most).map(|most| format!("${most}")),
-        ];
-        if let Some(what) = over.into_iter().flatten().next() {
-            course.evidence.ending = Ending::Limit { what };
-            handle.cancel();
-        }
-        self.answer(handle, course).await;
     }
 
-    /// Passes answers on; what nobody answered in time is a no.
-    async fn answer(&self, handle: &Handle, course: &mut Course) {
-        if course.asked.is_empty() {
+    /// The yes that needs no person.
+    fn unasked(&self, call: Option<&str>, options: &[Choice]) -> Option<ChoiceKind> {
+        let call = self.course.call(call?)?;
+        let (permission, workspace) = (self.spec.permission, self.workspace.as_path());
+        let policy = Policy { permission, workspace, checks: &self.checks };
+        let offered = options.iter().any(|option| option.kind == ChoiceKind::AllowOnce);
+        (offered && policy.allows(call.kind, &call.input)).then_some(ChoiceKind::AllowOnce)
+    }
+
+    /// Does what was decided meanwhile.
+    async fn heed(&mut self) {
+        let standing = self.standing.borrow_and_update().clone();
+        let Some(standing) = standing else {
+            // Somebody else has it now.
+            return self.handle.cancel();
+        };
+        if standing.wish == Wish::LetGo && self.wish == Wish::GoOn {
+            self.wish = Wish::LetGo;
+            self.handle.cancel();
+        }
+        match (standing.status, self.paused) {
+            (SessionStatus::Stopped | SessionStatus::Failed, _) => {
+                self.course.evidence.ending = Ending::Cancelled;
+                self.handle.cancel();
+            }
+            (SessionStatus::Paused, Pace::Goes) => {
+                self.paused = Pace::Stands;
+                self.handle.pause();
+            }
+            (SessionStatus::Paused, Pace::Stands) | (_, Pace::Goes) => {}
+            (_, Pace::Stands) => {
+                self.paused = Pace::Goes;
+                self.handle.go_on();
+            }
+        }
+        self.answer().await;
+    }
+
+    /// Passes answers on.
+    async fn answer(&mut self) {
+        if self.asked.is_empty() {
             return;
         }
         let wanted = Permissions { session: Some(self.session.clone()), which: Which::All };
-        let Ok(known) = self.store.read(wanted).await else { return };
-        let now = (self.clock)();
+        let Ok(known) = self.worker.store.read(wanted).await else { return };
         let mut open = Vec::new();
-        for (request, expires) in std::mem::take(&mut course.asked) {
-            let answered = known.iter().find(|one| one.request == request).and_then(|one| one.answer);
-            match answered.or((expires <= now).then_some(ChoiceKind::RejectOnce)) {
-                Some(kind) => drop(handle.answer(&request, kind).await),
+        for (request, expires) in std::mem::take(&mut self.asked) {
+            match known.iter().find(|one| one.request == request).and_then(|one| one.answer) {
+                Some(kind) => drop(self.handle.answer(&request, kind).await),
                 None => open.push((request, expires)),
             }
         }
-        course.asked = open;
+        self.asked = open;
     }
 
-    async fn settled(&self, course: &Course, spawn: &Spawn) -> (Json, After) {
-        let status = self.store.read(SessionById(self.session.clone())).await.map(|session| session.status);
-        let reported = matches!(status, Ok(SessionStatus::Completed));
-        let found = outcome(&course.evidence);
-        let spent = course.ledger.spent();
-        let told = json!({
-            "outcome": found,
-            "tokens": spent.tokens(),
-            "costUsd": spent.cost_usd,
-            "changedFiles": course.evidence.changed,
-        });
-        let over = |status| After::Over { status, end: Some(EndReason::Exited) };
-        if reported {
-            return (told, over(SessionStatus::Completed));
+    /// What nobody answered in time is a no.
+    async fn expire(&mut self) {
+        let now = (self.worker.clock)();
+        let late: Vec<String> =
+            self.asked.iter().filter(|(_, expires)| *expires <= now).map(|(request, _)| request.clone()).collect();
+        for request in late {
+            let (session, answer) = (self.session.clone(), ChoiceKind::RejectOnce);
+            let _ = self.worker.store.write(AnswerPermission { session, request, answer, actor: Actor::Person }).await;
         }
-        let may_again = spawn.attempt < i64::from(self.budget.starts);
-        let again = |ms: i64| After::Again { not_before: (self.clock)() + ms };
-        let after = match (course.evidence.verdict(), &found) {
-            (Some(Verdict::RetryAfter { ms }), _) if may_again => again(i64::try_from(ms).unwrap_or(i64::MAX / 2)),
-            (Some(Verdict::WaitUntil { at }), _) if may_again => After::Again { not_before: at },
-            (Some(Verdict::Retry), Outcome::Failed { .. } | Outcome::NothingDone) if may_again => again(5_000),
-            (_, Outcome::Done) => over(SessionStatus::Completed),
-            (_, Outcome::Cancelled) => over(SessionStatus::Stopped),
-            _ => over(SessionStatus::Failed),
+        self.answer().await;
+    }
+
+    /// Ends an agent that used up what it may.
+    fn keep_budget(&mut self) {
+        let exceeded = self.spec.budget.exceeded(&self.course.ledger.spent(), self.course.progress.turns());
+        if let Some(what) = exceeded
+            && self.course.evidence.ending == Ending::Own
+        {
+            self.course.evidence.ending = Ending::Limit { what };
+            self.handle.cancel();
+        }
+    }
+
+    async fn keep(&mut self) {
+        if !self.batch.is_empty() {
+            let events = std::mem::take(&mut self.batch);
+            let append = AppendTranscript { session: self.session.clone(), worker: self.name(), events };
+            // A claim that is lost is told by its standing.
+            let _ = self.worker.store.write(append).await;
+        }
+        if !self.receipts.is_empty() {
+            let texts = std::mem::take(&mut self.receipts);
+            let _ = self.worker.store.write(KeepReceipts { session: self.session.clone(), texts }).await;
+        }
+    }
+
+    async fn renew(&self) {
+        let renew = RenewSpawn {
+            session: self.session.clone(),
+            worker: self.name(),
+            lease: LEASE,
+            agent_session: self.handle.agent_session(),
+            tree: self.tree.clone(),
         };
-        (told, after)
+        if let Err(maestro_store::StoreError::Rule(_)) = self.worker.store.write(renew).await {
+            self.handle.cancel();
+        }
+    }
+
+    fn name(&self) -> String {
+        self.worker.identity.as_str().to_owned()
+    }
+
+    async fn settled(mut self, spawn: &Spawn, since: i64) -> Settled {
+        self.course.evidence.changed = self.changed().await;
+        self.course.note_reports(&self.worker.store, self.session, since).await;
+        let session = self.worker.store.read(SessionById(self.session.clone())).await.ok();
+        let unheard = self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default().len();
+        settle::settled(&settle::Standing {
+            evidence: &self.course.evidence,
+            spent: self.course.ledger.spent(),
+            turns: self.course.progress.turns(),
+            budget: &self.spec.budget,
+            attempt: spawn.attempt,
+            status: session.as_ref().map_or(SessionStatus::Working, |session| session.status),
+            needs_input: session.as_ref().and_then(|session| session.needs_input.as_deref()),
+            wish: self.wish,
+            unheard,
+            now: (self.worker.clock)(),
+        })
+    }
+
+    /// The files that really changed since the session first began.
+    async fn changed(&self) -> Vec<String> {
+        let Some(before) = self.tree.clone() else { return Vec::new() };
+        let workspace = self.workspace.clone();
+        let look = move || changes::between(&workspace, &before, &changes::tree(&workspace)?);
+        let changed = tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or_default();
+        changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect()
     }
 }

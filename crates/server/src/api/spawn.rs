@@ -1,47 +1,47 @@
-//! Agents that are started, over HTTP: asked for, watched, answered.
+//! Agents that somebody asks for, over HTTP.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
-use maestro_core::Role;
-use maestro_core::agent::ChoiceKind;
-use maestro_core::agent::spawn::{Budget, PermissionMode, SpawnSpec};
+use maestro_core::agent::spawn::{Budget, SpawnSpec};
+use maestro_core::agent::{Driver, PROMPT_MAX_CHARS, Permission};
 use maestro_core::id::{Id as _, ProjectId, SessionId, TaskId};
-use maestro_core::session::{Approach, SessionStatus};
+use maestro_core::session::{Approach, Session, SessionStatus};
+use maestro_core::task::Task;
+use maestro_core::{Project, Role};
+use maestro_engine::briefing::{self, Handed, Measure, Missing};
 use maestro_skills::Lookup;
+use maestro_skills::render::References;
 use maestro_store::{
-    Actor, AnswerPermission, CreateSession, LivingChildren, Permission, Permissions, ProjectById, Receipts,
-    RequestSpawn, SessionById, SpawnOf, StoreError, TaskById, Transcript, TranscriptEntry, Which,
+    Actor, CreateSession, ProjectById, RequestSpawn, SessionById, Starter, StoreError, TaskById, UpdateSession,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json_, json};
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use utoipa::{OpenApi, ToSchema};
 
-use super::{Failures, listed};
+use super::Failures;
+use super::skills::{fresh_run, record};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, OneId, Paging, Retry, Sent, word};
+use crate::extract::{Retry, Sent, word};
 use crate::shelves::{Freshness, Shelf};
-use crate::wire::words::{Id, Part as RolePart, Strategy, Text};
+use crate::wire::words::{Id, Part as RolePart, Strategy};
 use crate::wire::{FullSession, SessionJson};
 
+/// How many skills may be asked for.
+const MOST_SKILLS: usize = 100;
+
 pub(super) fn routes() -> Router<App> {
-    Router::new()
-        .route("/api/sessions/spawn", routing::post(spawn))
-        .route("/api/sessions/{id}/transcript", routing::get(transcript))
-        .route("/api/sessions/{id}/receipts", routing::get(receipts))
-        .route("/api/sessions/{id}/spawn", routing::get(of_session))
-        .route("/api/permissions", routing::get(permissions))
-        .route("/api/sessions/{id}/permissions/{request}", routing::post(answer))
+    Router::new().route("/api/sessions/spawn", routing::post(spawn))
 }
 
 /// What describes them.
 #[derive(OpenApi)]
-#[openapi(paths(spawn, transcript, receipts, of_session, permissions, answer))]
+#[openapi(paths(spawn))]
 pub(super) struct Document;
 
 /// What an agent is started for.
@@ -70,6 +70,8 @@ struct NewSpawn {
     context: Option<Map<String, Json_>>,
     /// Which agent; the one that the settings name, unless said otherwise.
     agent: Option<String>,
+    /// How it is spoken with, if not in the preferred way: `json`, `acp` or `text`.
+    driver: Option<String>,
     /// Which model.
     model: Option<String>,
     /// `ask`, `edits` or `all`: what it may do without asking.
@@ -78,7 +80,9 @@ struct NewSpawn {
     prompt: Option<String>,
     /// How much it may use up.
     #[schema(value_type = Option<Object>)]
-    budget: Option<Budget>,
+    budget: Option<Json_>,
+    /// `worker`, or `ui` for a client that runs `maestro worker init` itself.
+    spawn_mode: Option<String>,
 }
 
 fn refused(code: &'static str, message: impl Into<String>) -> ApiError {
@@ -94,8 +98,8 @@ fn missing(code: &'static str, error: StoreError, details: Json_) -> ApiError {
 
 /// What was asked for, made sure of in the order of the original.
 struct Wanted {
-    project: maestro_core::project::Project,
-    tasks: Vec<TaskId>,
+    project: Project,
+    tasks: Vec<Task>,
     role: Role,
     strategy: Approach,
     source: &'static str,
@@ -136,9 +140,8 @@ async fn wanted(app: &App, caller: &Caller, value: &NewSpawn) -> Result<Wanted, 
     let mut found = Vec::new();
     for id in tasks {
         let task = TaskId::parse(id).map_err(|error| ApiError::field("taskIds", error))?;
-        let read = app.store.read(TaskById(task.clone())).await;
-        read.map_err(|error| missing("task_not_found", error, json!({ "taskId": id })))?;
-        found.push(task);
+        let read = app.store.read(TaskById(task)).await;
+        found.push(read.map_err(|error| missing("task_not_found", error, json!({ "taskId": id })))?);
     }
     let id = ProjectId::parse(project).map_err(|error| ApiError::field("projectId", error))?;
     let read = app.store.read(ProjectById(id)).await;
@@ -152,6 +155,12 @@ async fn wanted(app: &App, caller: &Caller, value: &NewSpawn) -> Result<Wanted, 
     Ok(Wanted { project, tasks: found, role, strategy, source, parent })
 }
 
+/// A word of the request, as what it stands for.
+fn meant<T: std::str::FromStr>(field: &'static str, value: Option<&str>, known: &str) -> Result<Option<T>, ApiError> {
+    let parsed = value.map(|value| value.parse().map_err(|_| ApiError::field(field, format!("must be {known}"))));
+    parsed.transpose()
+}
+
 /// Start an agent for tasks
 #[utoipa::path(post, path = "/api/sessions/spawn", tag = "sessions", request_body = NewSpawn, params(Retry),
     responses((status = 201, body = Spawned), Failures))]
@@ -162,63 +171,45 @@ async fn spawn(
 ) -> Result<Response, ApiError> {
     caller.not_a_worker("start agents")?;
     let wanted = wanted(&app, &caller, &value).await?;
-    within_limits(&app, &caller, &wanted).await?;
-    let permission = match value.permission.as_deref() {
-        None => PermissionMode::default(),
-        Some(word) => {
-            PermissionMode::from_word(word).ok_or_else(|| ApiError::field("permission", "must be ask, edits or all"))?
-        }
+    let shelf = shelf(&app, &wanted.project.working_dir).await;
+    let asked = value.skills.clone().unwrap_or_default();
+    if asked.len() > MOST_SKILLS {
+        return Err(ApiError::field("skills", format!("must be at most {MOST_SKILLS}")));
+    }
+    let handed = handed(shelf.clone(), &wanted, asked.clone()).await;
+    let spec = spec(&value, &wanted, shelf.as_ref().ok(), &handed)?;
+    let starter = match value.spawn_mode.as_deref() {
+        None | Some("worker") => Starter::Worker,
+        Some("ui") => Starter::Named,
+        Some(_) => return Err(ApiError::field("spawnMode", "must be worker or ui")),
     };
-    let skills = value.skills.clone().unwrap_or_default();
-    let agent = match value.agent {
-        Some(agent) => agent,
-        None => usual_agent(&app, &wanted.project.working_dir).await,
+    let request = RequestSpawn {
+        session: session(&app, &wanted, &value, asked, &handed)?,
+        spec: serde_json::to_value(&spec).map_err(|error| ApiError::internal(error.to_string()))?,
+        around: app.facts.around.clone(),
+        starter,
+        limits: limits(&caller, shelf.as_ref().ok()),
     };
-    let spec = SpawnSpec {
-        agent: agent.clone(),
-        model: value.model,
-        workspace: wanted.project.working_dir.clone(),
-        skills: skills.clone(),
-        prompt: value.prompt,
-        permission,
-        budget: value.budget.unwrap_or_default(),
-    };
-    let metadata = json!({
-        "skills": skills,
-        "spawnedBy": wanted.parent.as_ref().map(|id| id.as_str()),
-        "spawnSource": wanted.source,
-        "role": wanted.role,
-        "strategy": wanted.strategy.as_str(),
-        "context": value.context.unwrap_or_default(),
-    });
-    let Json_::Object(metadata) = metadata else { return Err(ApiError::internal("metadata is an object")) };
-    let session = CreateSession {
-        id: None,
-        project: wanted.project.id.clone(),
-        tasks: wanted.tasks,
-        name: value.session_name,
-        role: wanted.role,
-        agent: Some(agent),
-        strategy: wanted.strategy,
-        status: SessionStatus::Spawning,
-        env: Map::new(),
-        metadata,
-        parent: wanted.parent,
-        hostname: app.facts.hostname.clone(),
-        platform: std::env::consts::OS.to_owned(),
-    };
-    let spec = serde_json::to_value(spec).map_err(|error| ApiError::internal(error.to_string()))?;
-    let session = app.store.write_once(RequestSpawn { session, spec }, once).await?;
-    let id = session.id.to_string();
-    let session = app.store.read(FullSession(session.id)).await?;
+    let session = app.store.write_once(request, once).await?;
+    write_manifest(&app, &session, &wanted).await?;
+    let max_chars = shelf.as_ref().map_or(0, |shelf| shelf.settings.skills_max_body_chars.value);
+    record(&app, Some(session.project.as_str()), handed.events(fresh_run(), max_chars)).await?;
     let spawned = Spawned {
         success: true,
-        manifest_path: format!("~/.maestro/sessions/{id}/manifest.json"),
-        session_id: id,
-        message: "A worker starts the agent as soon as it is free".to_owned(),
-        session,
+        session_id: session.id.to_string(),
+        manifest_path: app.facts.around.manifest_path(&session),
+        message: message(starter).to_owned(),
+        skill_problems: handed.missing.into_iter().map(SkillProblem::from).collect(),
+        session: app.store.read(FullSession(session.id)).await?,
     };
     Ok((StatusCode::CREATED, Json(spawned)).into_response())
+}
+
+fn message(starter: Starter) -> &'static str {
+    match starter {
+        Starter::Worker => "A worker starts the agent as soon as it is free",
+        Starter::Named => "Spawn request sent to Agents UI",
+    }
 }
 
 /// That an agent will be started.
@@ -230,213 +221,123 @@ struct Spawned {
     session_id: String,
     manifest_path: String,
     message: String,
+    /// The skills that it will not have, and why.
+    skill_problems: Vec<SkillProblem>,
     session: SessionJson,
 }
 
-/// Refuses an orchestrator more agents than its skill allows.
-async fn within_limits(app: &App, caller: &Caller, wanted: &Wanted) -> Result<(), ApiError> {
-    let Actor::Session { id, role: Role::Orchestrator } = &caller.0 else { return Ok(()) };
-    let living = app.store.read(LivingChildren(id.clone())).await?;
-    for (name, most) in limits(app, &wanted.project.working_dir).await {
-        if living >= most {
-            let message = format!("{name} is {most}, and {living} agents of session '{id}' have not ended");
-            let details = json!({ "limit": name, "most": most, "living": living });
-            return Err(ApiError::new(StatusCode::CONFLICT, "LIMIT_REACHED", message).with(details));
-        }
+/// A skill that an agent will not have.
+#[derive(Debug, Serialize, ToSchema)]
+struct SkillProblem {
+    name: String,
+    reason: String,
+}
+
+impl From<Missing> for SkillProblem {
+    fn from(Missing { name, reason }: Missing) -> Self {
+        Self { name, reason }
     }
-    Ok(())
 }
 
-/// The skills and settings of a directory, if they can be had.
-async fn shelf(app: &App, directory: &str) -> Option<Shelf> {
+/// What is needed to start it.
+fn spec(value: &NewSpawn, wanted: &Wanted, shelf: Option<&Shelf>, handed: &Handed) -> Result<SpawnSpec, ApiError> {
+    let usual = || shelf.map(|shelf| shelf.settings.agent.value.clone()).filter(|agent| !agent.is_empty());
+    let budget = value.budget.clone().map(serde_json::from_value::<Budget>).transpose();
+    let model = wanted.tasks.iter().find_map(|task| task.model.clone());
+    Ok(SpawnSpec {
+        agent: value.agent.clone().filter(|agent| !agent.is_empty()).or_else(usual),
+        driver: meant::<Driver>("driver", value.driver.as_deref(), "json, acp or text")?,
+        model: value.model.clone().or(model),
+        workspace: wanted.project.working_dir.clone(),
+        skills: handed.skills.clone(),
+        prompt: value.prompt.clone(),
+        prompt_max_chars: PROMPT_MAX_CHARS,
+        permission: meant("permission", value.permission.as_deref(), "ask, edits or all")?.unwrap_or(Permission::Edits),
+        budget: budget.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default(),
+    })
+}
+
+/// The session that it is started for.
+fn session(
+    app: &App,
+    wanted: &Wanted,
+    value: &NewSpawn,
+    asked: Vec<String>,
+    handed: &Handed,
+) -> Result<CreateSession, ApiError> {
+    let loaded: Vec<&str> = handed.skills.iter().map(|skill| skill.id.as_str()).collect();
+    let metadata = json!({
+        "skills": asked,
+        "loadedSkills": loaded,
+        "spawnedBy": wanted.parent.as_ref().map(SessionId::as_str),
+        "spawnSource": wanted.source,
+        "role": wanted.role,
+        "strategy": wanted.strategy.as_str(),
+        "context": value.context.clone().unwrap_or_default(),
+    });
+    let Json_::Object(metadata) = metadata else { return Err(ApiError::internal("metadata is an object")) };
+    Ok(CreateSession {
+        id: None,
+        project: wanted.project.id.clone(),
+        tasks: wanted.tasks.iter().map(|task| task.id.clone()).collect(),
+        name: value.session_name.clone().filter(|name| !name.trim().is_empty()),
+        role: wanted.role,
+        agent: value.agent.clone(),
+        strategy: wanted.strategy,
+        status: SessionStatus::Spawning,
+        env: Map::new(),
+        metadata,
+        parent: wanted.parent.clone(),
+        hostname: app.facts.hostname.clone(),
+        platform: std::env::consts::OS.to_owned(),
+    })
+}
+
+/// Writes the file about a session. A session without it is ended at once: its agent would not know what to do.
+async fn write_manifest(app: &App, session: &Session, wanted: &Wanted) -> Result<(), ApiError> {
+    let path = PathBuf::from(app.facts.around.manifest_path(session));
+    let manifest = briefing::session_manifest(session, &wanted.project, &wanted.tasks);
+    let written = tokio::task::spawn_blocking(move || briefing::write_manifest(&path, &manifest)).await;
+    let Err(error) = written.map_err(std::io::Error::other).flatten() else { return Ok(()) };
+    let failed =
+        UpdateSession { status: Some(SessionStatus::Failed), ..UpdateSession::of(session.id.clone(), Actor::Person) };
+    app.store.write(failed).await?;
+    let message = format!("the file about the session cannot be written: {error}");
+    Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "manifest_generation_failed", message))
+}
+
+/// The skills and settings of a directory, or why they cannot be had.
+async fn shelf(app: &App, directory: &str) -> Result<Shelf, String> {
     let (shelves, directory) = (app.shelves.clone(), PathBuf::from(directory));
-    let found = tokio::task::spawn_blocking(move || shelves(Some(&directory), Freshness::Kept)).await;
-    found.ok()?.ok()
+    let look = move || shelves(Some(Path::new(&directory)), Freshness::Kept);
+    tokio::task::spawn_blocking(look).await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// The agent that the settings name; whoever starts it chooses where they name none.
-async fn usual_agent(app: &App, directory: &str) -> String {
-    shelf(app, directory).await.map(|shelf| shelf.settings.agent.value.clone()).unwrap_or_default()
+/// The skills that it is handed: those of its role, those that were asked for, those that its tasks name.
+async fn handed(shelf: Result<Shelf, String>, wanted: &Wanted, mut asked: Vec<String>) -> Handed {
+    let shelf = match shelf {
+        Ok(shelf) => shelf,
+        Err(reason) => {
+            return Handed { missing: vec![Missing { name: "skills".to_owned(), reason }], ..Handed::default() };
+        }
+    };
+    let role = wanted.role;
+    asked.extend(wanted.tasks.iter().flat_map(|task| task.skills.clone()));
+    let read = move || {
+        let settings = &shelf.settings;
+        let references = if settings.skills_load_references.value { References::Include } else { References::Leave };
+        let measure = Measure { references, most_chars: settings.skills_max_body_chars.value };
+        briefing::skills(&shelf.catalogue, role, &asked, measure)
+    };
+    tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }
 
 /// How many agents an orchestrator may have at once, by what its skill says.
-async fn limits(app: &App, directory: &str) -> Vec<(&'static str, i64)> {
-    let Some(shelf) = shelf(app, directory).await else { return Vec::new() };
+fn limits(caller: &Caller, shelf: Option<&Shelf>) -> Vec<(String, i64)> {
+    let (Actor::Session { role: Role::Orchestrator, .. }, Some(shelf)) = (&caller.0, shelf) else { return Vec::new() };
     let Lookup::Found(skill) = shelf.catalogue.find("maestro-orchestrator") else { return Vec::new() };
-    let number = |name: &'static str| Some((name, skill.config.get(name)?.as_i64()?));
+    let number = |name: &str| Some((name.to_owned(), skill.config.get(name)?.as_i64()?));
     let alone = skill.config.get("parallelExecution").and_then(Json_::as_bool) == Some(false);
-    let mut limits: Vec<(&'static str, i64)> =
-        ["maxWorkers", "maxConcurrentTasks"].into_iter().filter_map(number).collect();
-    limits.extend(alone.then_some(("parallelExecution", 1)));
-    limits
-}
-
-/// Something an agent did.
-#[derive(Debug, Serialize, ToSchema)]
-struct Entry {
-    /// Its place; the `Maestro-Next-Cursor` of a list is one.
-    ord: i64,
-    at: i64,
-    #[schema(value_type = Object)]
-    event: maestro_core::agent::AgentEvent,
-}
-
-impl From<TranscriptEntry> for Entry {
-    fn from(entry: TranscriptEntry) -> Self {
-        Self { ord: entry.ord, at: entry.at, event: entry.event }
-    }
-}
-
-/// What a session's agent did, oldest first
-#[utoipa::path(get, path = "/api/sessions/{id}/transcript", tag = "sessions", params(("id" = Id, Path), Paging),
-    responses((status = 200, body = [Entry]), Failures))]
-async fn transcript(
-    State(app): State<App>,
-    OneId(id): OneId<SessionId>,
-    Asked(paging): Asked<Paging>,
-) -> Result<Response, ApiError> {
-    app.store.read(SessionById(id.clone())).await?;
-    let page = paging.page()?;
-    Ok(listed::<TranscriptEntry, Entry>(app.store.read(Transcript { session: id, page }).await?))
-}
-
-/// A skill's text that reached an agent.
-#[derive(Debug, Serialize, ToSchema)]
-struct ReceiptJson {
-    skill: String,
-    hash: String,
-    /// handed, opened, read.
-    stage: &'static str,
-    at: i64,
-}
-
-/// Which skill texts reached a session's agent
-#[utoipa::path(get, path = "/api/sessions/{id}/receipts", tag = "sessions", params(("id" = Id, Path)),
-    responses((status = 200, body = [ReceiptJson]), Failures))]
-async fn receipts(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<Vec<ReceiptJson>>, ApiError> {
-    app.store.read(SessionById(id.clone())).await?;
-    let found = app.store.read(Receipts(id)).await?;
-    let receipt = |receipt: maestro_store::Receipt| ReceiptJson {
-        skill: receipt.skill,
-        hash: receipt.hash,
-        stage: receipt.stage.as_str(),
-        at: receipt.at,
-    };
-    Ok(Json(found.into_iter().map(receipt).collect()))
-}
-
-/// How far the start of an agent is.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct SpawnJson {
-    /// waiting, claimed, done; nothing for a session that nobody spawned.
-    state: Option<String>,
-    worker: Option<String>,
-    attempt: i64,
-    agent_session: Option<String>,
-    #[schema(value_type = Option<Object>)]
-    spec: Json_,
-    #[schema(value_type = Option<Object>)]
-    outcome: Option<Json_>,
-}
-
-/// How far the start of a session's agent is
-#[utoipa::path(get, path = "/api/sessions/{id}/spawn", tag = "sessions", params(("id" = Id, Path)),
-    responses((status = 200, body = SpawnJson), Failures))]
-async fn of_session(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<SpawnJson>, ApiError> {
-    app.store.read(SessionById(id.clone())).await?;
-    let Some(spawn) = app.store.read(SpawnOf(id)).await? else {
-        return Err(ApiError::not_found("nobody spawned this session"));
-    };
-    Ok(Json(SpawnJson {
-        state: serde_json::to_value(spawn.state).ok().and_then(|word| word.as_str().map(str::to_owned)),
-        worker: spawn.worker,
-        attempt: spawn.attempt,
-        agent_session: spawn.agent_session,
-        spec: spawn.spec,
-        outcome: spawn.outcome,
-    }))
-}
-
-/// Which questions are wanted.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-struct Whose {
-    /// Only this session's.
-    #[param(value_type = Option<Id>)]
-    session_id: Option<String>,
-    /// Also those that were answered.
-    all: Option<bool>,
-}
-
-/// Something an agent asks before it does it.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct PermissionJson {
-    #[schema(value_type = Id)]
-    session_id: String,
-    request: String,
-    title: String,
-    detail: String,
-    #[schema(value_type = Vec<Object>)]
-    options: Vec<maestro_core::agent::Choice>,
-    #[schema(value_type = Option<String>)]
-    answer: Option<ChoiceKind>,
-    created_at: i64,
-    expires_at: i64,
-}
-
-impl From<Permission> for PermissionJson {
-    fn from(permission: Permission) -> Self {
-        Self {
-            session_id: permission.session.into(),
-            request: permission.request,
-            title: permission.title,
-            detail: permission.detail,
-            options: permission.options,
-            answer: permission.answer,
-            created_at: permission.created_at,
-            expires_at: permission.expires_at,
-        }
-    }
-}
-
-/// What agents ask, oldest first
-#[utoipa::path(get, path = "/api/permissions", tag = "sessions", params(Whose),
-    responses((status = 200, body = [PermissionJson]), Failures))]
-async fn permissions(
-    State(app): State<App>,
-    Asked(whose): Asked<Whose>,
-) -> Result<Json<Vec<PermissionJson>>, ApiError> {
-    let session = word::<SessionId>("sessionId", whose.session_id.as_deref())?;
-    let which = if whose.all == Some(true) { Which::All } else { Which::Open };
-    let found = app.store.read(Permissions { session, which }).await?;
-    Ok(Json(found.into_iter().map(PermissionJson::from).collect()))
-}
-
-/// What somebody answers an agent.
-#[derive(Debug, Deserialize, ToSchema)]
-struct AnswerBody {
-    /// `allow_once`, `allow_always`, `reject_once` or `reject_always`.
-    #[schema(value_type = Text)]
-    answer: Option<String>,
-}
-
-/// Answer what an agent asks; the first answer counts
-#[utoipa::path(post, path = "/api/sessions/{id}/permissions/{request}", tag = "sessions", request_body = AnswerBody,
-    params(("id" = Id, Path), ("request" = crate::wire::words::SkillName, Path)),
-    responses((status = 200, body = PermissionJson), Failures))]
-async fn answer(
-    State(app): State<App>,
-    Caller(actor): Caller,
-    Path((id, request)): Path<(String, String)>,
-    Sent { value, .. }: Sent<AnswerBody>,
-) -> Result<Json<PermissionJson>, ApiError> {
-    let session = SessionId::parse(&id).map_err(|error| ApiError::field("id", error))?;
-    let answer: ChoiceKind = value
-        .answer
-        .and_then(|word| serde_json::from_value(Json_::String(word)).ok())
-        .ok_or_else(|| ApiError::field("answer", "must be allow_once, allow_always, reject_once or reject_always"))?;
-    Ok(Json(app.store.write(AnswerPermission { session, request, answer, actor }).await?.into()))
+    let alone = alone.then(|| ("parallelExecution".to_owned(), 1));
+    alone.into_iter().chain(["maxWorkers", "maxConcurrentTasks"].into_iter().filter_map(number)).collect()
 }

@@ -1,10 +1,13 @@
 //! What does a client get? The original's objects, as they are when they are sent, encoded once for everybody.
 
 use axum::extract::ws::Utf8Bytes;
+use maestro_core::agent::spawn::init_command;
 use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
-use maestro_store::{Db, ProjectById, Read, StoreError, TaskById};
+use maestro_core::session::Session;
+use maestro_engine::briefing::session_manifest;
+use maestro_store::{Db, ProjectById, Read, SessionById, StoreError, TaskById};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::sign::{Sign, Subject};
 use crate::wire::{FullSession, ProjectJson, TaskJson};
@@ -76,6 +79,11 @@ fn data(sign: &Sign, db: &mut Db<'_>) -> Result<(String, Vec<String>), StoreErro
             about.extend(task.sessions.iter().map(|pair| pair.session.to_string()));
             Ok((text(&TaskJson::from(task))?, about))
         }
+        Subject::Session(id) if sign.name == "session:spawn" => {
+            let (data, session) = spawn(parse::<SessionId>(id)?, db)?;
+            let about = std::iter::once(id.clone()).chain(session.tasks.iter().map(ToString::to_string)).collect();
+            Ok((data.to_string(), about))
+        }
         Subject::Session(id) => {
             let session = FullSession(parse::<SessionId>(id)?).load(db)?;
             let mut about = vec![id.clone()];
@@ -83,6 +91,26 @@ fn data(sign: &Sign, db: &mut Db<'_>) -> Result<(String, Vec<String>), StoreErro
             Ok((text(&session)?, about))
         }
     }
+}
+
+/// What a client of the original needs to start a session's agent itself.
+fn spawn(id: SessionId, db: &mut Db<'_>) -> Result<(Json, Session), StoreError> {
+    let session = SessionById(id.clone()).load(db)?;
+    let project = ProjectById(session.project.clone()).load(db)?;
+    let tasks = session.tasks.iter().map(|task| TaskById(task.clone()).load(db)).collect::<Result<Vec<_>, _>>()?;
+    let data = json!({
+        "session": FullSession(id).load(db)?,
+        "command": init_command(&session),
+        "cwd": project.working_dir,
+        "envVars": session.env,
+        "manifest": session_manifest(&session, &project, &tasks),
+        "projectId": session.project,
+        "taskIds": session.tasks,
+        "spawnSource": session.metadata.get("spawnSource"),
+        "parentSessionId": session.parent,
+        "_isSpawnCreated": true,
+    });
+    Ok((data, session))
 }
 
 fn parse<I: Id>(text: &str) -> Result<I, StoreError> {

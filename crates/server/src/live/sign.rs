@@ -74,5 +74,5 @@ fn name_of(kind: &str) -> Option<&'static str> {
     {
         return Some("session:updated");
     }
-    EVENTS.into_iter().find(|name| *name == kind && *name != "session:spawn")
+    EVENTS.into_iter().find(|name| *name == kind)
 }

@@ -38,6 +38,7 @@ impl Site {
             clock: told,
             retention: i64::MAX,
             shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
+            around: maestro_core::agent::spawn::Around::default(),
             workshop: None,
         });
         Self { router: router(app), clock, _directory: directory }

@@ -83,6 +83,7 @@ impl Api {
             clock: ticking,
             retention: i64::MAX,
             shelves,
+            around: maestro_core::agent::spawn::Around::default(),
             workshop: None,
         });
         let router = router(app.clone());

@@ -1,6 +1,8 @@
 //! Who starts which agent, what is kept of its work, and what happens when a worker falls silent?
 
+use maestro_core::agent::spawn::Around;
 use maestro_core::agent::{AgentEvent, Choice, ChoiceKind};
+use maestro_core::id::Id as _;
 use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
 use maestro_store::*;
 use serde_json::json;
@@ -12,15 +14,31 @@ async fn spawned(world: &World, title: &str) -> Session {
     let task = world.task(title).await;
     let session =
         CreateSession { status: SessionStatus::Spawning, ..world.new_session(&[&task], Approach::Simple).await };
-    world.store.write(RequestSpawn { session, spec: json!({ "agent": "demo" }) }).await.unwrap()
+    world.store.write(request(session)).await.unwrap()
+}
+
+fn request(session: CreateSession) -> RequestSpawn {
+    let around =
+        Around { home: "/home/me/.maestro".into(), sessions: "/home/me/.maestro/sessions".into(), ..Around::default() };
+    RequestSpawn { session, spec: json!({ "agent": "demo" }), around, starter: Starter::Worker, limits: Vec::new() }
+}
+
+fn claims(worker: &str) -> ClaimSpawn {
+    ClaimSpawn { worker: worker.to_owned(), lease: MINUTE, session: None }
 }
 
 async fn claim(world: &World, worker: &str) -> Option<Spawn> {
-    world.store.write(ClaimSpawn { worker: worker.to_owned(), lease: MINUTE }).await.unwrap()
+    world.store.write(claims(worker)).await.unwrap()
 }
 
 fn renew(session: &Session, worker: &str) -> RenewSpawn {
-    RenewSpawn { session: session.id.clone(), worker: worker.to_owned(), lease: MINUTE, agent_session: None }
+    RenewSpawn {
+        session: session.id.clone(),
+        worker: worker.to_owned(),
+        lease: MINUTE,
+        agent_session: None,
+        tree: None,
+    }
 }
 
 fn said(session: &Session, worker: &str, text: &str) -> AppendTranscript {
@@ -30,7 +48,12 @@ fn said(session: &Session, worker: &str, text: &str) -> AppendTranscript {
 
 fn over(session: &Session, worker: &str, status: SessionStatus) -> SettleSpawn {
     let after = After::Over { status, end: Some(EndReason::Exited) };
-    SettleSpawn { session: session.id.clone(), worker: worker.to_owned(), outcome: json!({ "kind": "done" }), after }
+    settle(session, worker, after)
+}
+
+fn settle(session: &Session, worker: &str, after: After) -> SettleSpawn {
+    let (outcome, line) = (json!({ "kind": "done" }), "It ended".to_owned());
+    SettleSpawn { session: session.id.clone(), worker: worker.to_owned(), outcome, line, after }
 }
 
 both! {
@@ -48,7 +71,7 @@ both! {
         let workers = (0..30).map(|number| {
             let store = world.store.clone();
             tokio::spawn(async move {
-                store.write(ClaimSpawn { worker: format!("w{number}"), lease: MINUTE }).await.unwrap()
+                store.write(claims(&format!("w{number}"))).await.unwrap()
             })
         });
         let mut got = Vec::new();
@@ -86,7 +109,7 @@ both! {
         claim(world, "a").await.unwrap();
         let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
         world.store.write(cancel).await.unwrap();
-        assert_eq!(world.store.write(renew(&session, "a")).await.unwrap(), SessionStatus::Stopped);
+        assert_eq!(world.store.write(renew(&session, "a")).await.unwrap().status, SessionStatus::Stopped);
         world.store.write(over(&session, "a", SessionStatus::Failed)).await.unwrap();
         let ended = world.find(&session).await;
         assert_eq!((ended.status, ended.end), (SessionStatus::Stopped, Some(EndReason::Cancelled)));
@@ -99,10 +122,7 @@ both! {
         claim(world, "a").await.unwrap();
         let not_before = world.clock.load(std::sync::atomic::Ordering::Relaxed) + 5 * MINUTE;
         let after = After::Again { not_before };
-        let settle = SettleSpawn {
-            session: session.id.clone(), worker: "a".into(), outcome: json!({ "kind": "rate_limit" }), after,
-        };
-        world.store.write(settle).await.unwrap();
+        world.store.write(settle(&session, "a", after)).await.unwrap();
         assert_eq!(claim(world, "b").await, None);
         world.wait(6 * MINUTE);
         assert_eq!(claim(world, "b").await.unwrap().attempt, 2);
@@ -129,5 +149,82 @@ both! {
         assert_eq!(given.answer, Some(ChoiceKind::RejectOnce));
         assert_refused!(world.store.write(answer(ChoiceKind::AllowOnce, Actor::Person)).await, StoreError::Rule(_));
         assert_eq!(world.store.read(open).await.unwrap().len(), 0);
+    }
+
+    async fn its_programs_are_told_who_they_are_and_it_works_from_its_first_word_on(world) {
+        let session = spawned(world, "one").await;
+        assert_eq!(session.env["MAESTRO_TASK_ID"], session.tasks[0].as_str());
+        assert_eq!(session.env["MAESTRO_MANIFEST_PATH"], format!("/home/me/.maestro/sessions/{}/manifest.json", session.id));
+        assert_eq!(session.status, SessionStatus::Spawning);
+        claim(world, "a").await.unwrap();
+        world.store.write(said(&session, "a", "hello")).await.unwrap();
+        assert_eq!(world.find(&session).await.status, SessionStatus::Working);
+    }
+
+    async fn who_waits_for_words_is_started_again_when_it_has_some_and_hears_them_once(world) {
+        let session = spawned(world, "one").await;
+        claim(world, "a").await.unwrap();
+        world.store.write(settle(&session, "a", After::WhenSpokenTo { needs: "a decision".into() })).await.unwrap();
+        assert_eq!(claim(world, "b").await, None);
+        world.wait(600 * MINUTE);
+        assert_eq!(world.store.write(ExpireSilent).await.unwrap(), [], "who waits for a person is not silent");
+        let say = Say { session: session.id.clone(), from: "me".into(), text: "go on".into(), actor: Actor::Person };
+        let message = world.store.write(say).await.unwrap();
+        assert_eq!(claim(world, "b").await.unwrap().attempt, 1, "and it counts anew");
+        let unheard = world.store.read(Unheard(session.id.clone())).await.unwrap();
+        assert_eq!(unheard.iter().map(|message| message.text.as_str()).collect::<Vec<_>>(), ["go on"]);
+        let passed = PassedOn {
+            session: session.id.clone(), worker: "b".into(), messages: vec![message.id], how: "with its prompt".into(),
+        };
+        world.store.write(passed).await.unwrap();
+        assert_eq!(world.store.read(Unheard(session.id.clone())).await.unwrap(), []);
+        assert_eq!(world.store.read(NoticesOf(session.id.clone())).await.unwrap().notices, []);
+    }
+
+    async fn a_person_takes_an_agent_from_its_worker_and_gives_it_back(world) {
+        let session = spawned(world, "one").await;
+        claim(world, "a").await.unwrap();
+        let attach = |by: &str| Attach { session: session.id.clone(), by: by.into(), lease: MINUTE, actor: Actor::Person };
+        assert_eq!(world.store.write(attach("me")).await.unwrap().state, SpawnState::Claimed);
+        assert_eq!(world.store.write(renew(&session, "a")).await.unwrap().wish, Wish::LetGo);
+        world.store.write(settle(&session, "a", After::LetGo)).await.unwrap();
+        assert_eq!(world.store.write(attach("me")).await.unwrap().state, SpawnState::Attached);
+        assert_refused!(world.store.write(attach("you")).await, StoreError::Rule(_));
+        assert_eq!(claim(world, "b").await, None);
+        let given_back = Detach { session: session.id.clone(), by: "me".into() };
+        assert_eq!(world.store.write(given_back).await.unwrap().state, SpawnState::Waiting);
+        assert_eq!(claim(world, "b").await.unwrap().attempt, 1);
+        world.store.write(ReleaseSpawns { workers: vec!["b".into()] }).await.unwrap();
+        assert_eq!(claim(world, "c").await.unwrap().attempt, 2, "who is gone is not waited for");
+        assert_eq!(world.store.read(Claimants).await.unwrap(), ["c"]);
+    }
+
+    async fn what_a_named_starter_is_to_start_is_left_to_it(world) {
+        let task = world.task("one").await;
+        let session =
+            CreateSession { status: SessionStatus::Spawning, ..world.new_session(&[&task], Approach::Simple).await };
+        let request = RequestSpawn { starter: Starter::Named, ..request(session) };
+        let session = world.store.write(request).await.unwrap();
+        assert_eq!(claim(world, "a").await, None);
+        let named = ClaimSpawn { session: Some(session.id.clone()), ..claims("b") };
+        assert_eq!(world.store.write(named.clone()).await.unwrap().unwrap().session, session.id);
+        assert_eq!(world.store.write(ClaimSpawn { worker: "c".into(), ..named }).await.unwrap(), None);
+    }
+
+    async fn a_session_has_no_more_agents_than_it_may(world) {
+        let parent = spawned(world, "parent").await;
+        let mut answers = Vec::new();
+        for title in ["one", "two", "three"] {
+            let task = world.task(title).await;
+            let session = CreateSession {
+                parent: Some(parent.id.clone()), status: SessionStatus::Spawning,
+                ..world.new_session(&[&task], Approach::Simple).await
+            };
+            let limits = vec![("maxConcurrentTasks".to_owned(), 5), ("maxWorkers".to_owned(), 2)];
+            answers.push(world.store.write(RequestSpawn { limits, ..request(session) }).await);
+        }
+        let refused = answers.pop().unwrap();
+        assert_refused!(refused, StoreError::Limit { name, most: 2, living: 2, .. } if name == "maxWorkers");
+        assert!(answers.iter().all(Result::is_ok));
     }
 }

@@ -54,14 +54,16 @@ impl Questions {
         }
         let call = &parameters["toolCall"];
         let id = uuid::Uuid::now_v7().to_string();
+        let about = call["toolCallId"].as_str().map(str::to_owned);
         self.open.push(Question {
             id: id.clone(),
             request,
-            call: call["toolCallId"].as_str().unwrap_or_default().to_owned(),
+            call: about.clone().unwrap_or_default(),
             choices: choices.clone(),
             _hold: self.pulse.hold(),
         });
-        Ok(AgentEvent::Asked { id, title: title.to_owned(), detail: told::detail(call), options: choices })
+        let detail = told::detail(call);
+        Ok(AgentEvent::Asked { id, title: title.to_owned(), detail, call: about, options: choices })
     }
 
     /// Answers a question.

@@ -1,4 +1,4 @@
-//! What does the demo agent remember of a session? Its prompts, in a temporary file.
+//! What does the demo agent remember of a session? Its prompts, in a file of its own.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -37,8 +37,18 @@ impl Memory {
     }
 }
 
+/// Where its sessions are, as its entry in the table says.
+fn place() -> io::Result<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || std::env::home_dir().map(|home| home.join(".local/state"));
+    let state = state.or_else(home).ok_or_else(|| io::Error::other("there is no home directory"))?;
+    Ok(state.join("maestro-demo"))
+}
+
 fn path(id: &str) -> io::Result<PathBuf> {
     // It is part of a path, and comes from outside.
     let id = uuid::Uuid::parse_str(id).map_err(|_| io::Error::other(format!("there is no session `{id}`")))?;
-    Ok(std::env::temp_dir().join(format!("maestro-demo-{id}.jsonl")))
+    let directory = place()?;
+    fs::create_dir_all(&directory)?;
+    Ok(directory.join(format!("{id}.jsonl")))
 }

@@ -1,0 +1,127 @@
+//! What can be typed about agents that are started?
+
+use clap::{Args, Subcommand};
+
+use super::work::id;
+
+/// Options of `maestro session spawn`.
+#[derive(Debug, Args)]
+pub(crate) struct SpawnArgs {
+    /// The task; several are separated by commas, the main one first
+    #[arg(long, value_name = "ID", value_delimiter = ',', required = true, value_parser = id)]
+    pub(crate) task: Vec<String>,
+    /// A skill beside those of its role; `maestro-orchestrator` makes it an orchestrator
+    #[arg(long = "skill", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) skills: Vec<String>,
+    /// Which agent; `maestro agents` shows them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// How it is spoken with, if not in the preferred way: json, acp or text
+    #[arg(long, value_name = "WAY")]
+    pub(crate) driver: Option<String>,
+    /// Which model, if not the agent's own choice
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// What it may do without asking: ask, edits or all
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission: Option<String>,
+    /// What people call the session
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Why it is started; it is told so
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// What it is told beside its task
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prompt: Option<String>,
+    /// Tell it also of the tasks below and beside its own
+    #[arg(long)]
+    pub(crate) include_related: bool,
+    /// How many minutes it may take
+    #[arg(long, value_name = "N")]
+    pub(crate) minutes: Option<u32>,
+    /// How many tokens it may use
+    #[arg(long, value_name = "N")]
+    pub(crate) tokens: Option<u64>,
+    /// How many dollars it may cost
+    #[arg(long, value_name = "USD")]
+    pub(crate) cost: Option<f64>,
+    /// How many times it may ask the model
+    #[arg(long, value_name = "N")]
+    pub(crate) turns: Option<u64>,
+    /// Show what it does until it has ended
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+}
+
+/// Options of `maestro worker` and `maestro orchestrator`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    #[command(subcommand)]
+    pub(crate) command: WorkerCommand,
+}
+
+/// What a worker can be told.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkerCommand {
+    /// Start the agents that are asked for, until told to end
+    Run {
+        /// How many at once
+        #[arg(long, short = 'j', value_name = "N", default_value_t = 8)]
+        agents: usize,
+    },
+    /// Start the agent of the session that the environment names, and show what it does
+    Init,
+}
+
+/// Options of `maestro orchestrator`.
+#[derive(Debug, Args)]
+pub(crate) struct OrchestratorArgs {
+    #[command(subcommand)]
+    pub(crate) command: OrchestratorCommand,
+}
+
+/// What an orchestrator can be told.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrchestratorCommand {
+    /// Start the agent of the session that the environment names, and show what it does
+    Init,
+}
+
+/// Options of `maestro show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The session
+    #[arg(value_parser = id)]
+    pub(crate) id: String,
+    /// Which skills were asked for, arrived, and were opened and read
+    #[arg(long)]
+    pub(crate) skills: bool,
+    /// Everything its agent did
+    #[arg(long)]
+    pub(crate) transcript: bool,
+    /// Go on with what it does until it has ended
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+}
+
+/// Options of `maestro session answer`.
+#[derive(Debug, Args)]
+pub(crate) struct PermitArgs {
+    /// The session; without it, what waits for an answer is shown
+    #[arg(value_parser = id)]
+    pub(crate) id: Option<String>,
+    /// once, always (in this run) or deny
+    pub(crate) answer: Option<String>,
+    /// Which of its questions, by the number shown; the oldest, unless said otherwise
+    #[arg(long, value_name = "N")]
+    pub(crate) question: Option<usize>,
+}
+
+/// Options of `maestro attach`.
+#[derive(Debug, Args)]
+pub(crate) struct AttachArgs {
+    /// The session
+    #[arg(value_parser = id)]
+    pub(crate) id: String,
+}

@@ -1,0 +1,71 @@
+//! `maestro session answer`: what agents ask before they do something, and the answer.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use crate::args::PermitArgs;
+use crate::client::{Client, escaped, with_query};
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::clean;
+use crate::world::World;
+
+pub(crate) fn run(args: &PermitArgs, world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    let open: Vec<Json> = client.get(&with_query("/api/permissions", &[("sessionId", args.id.as_deref())]))?;
+    let (Some(id), Some(answer)) = (&args.id, &args.answer) else { return list(&open, world) };
+    let at = args.question.unwrap_or(1);
+    let question = at.checked_sub(1).and_then(|at| open.get(at)).ok_or_else(|| {
+        CommandError::not_found(format!("session `{id}` asks no question {at}"))
+            .hint("`maestro session answer` shows what waits for an answer")
+    })?;
+    let kind = kind(answer, question)?;
+    let request = question["request"].as_str().unwrap_or_default();
+    let path = format!("/api/sessions/{}/permissions/{}", escaped(id), escaped(request));
+    let answered: Json = client.post(&path, &json!({ "answer": kind }))?;
+    if world.json {
+        return Reply::json(&answered);
+    }
+    let title = clean(answered["title"].as_str().unwrap_or_default());
+    Ok(Reply::text(format!("{}: {title}\n", clean(answer))))
+}
+
+/// The server's word for an answer, as far as the agent offers it.
+fn kind(answer: &str, question: &Json) -> Result<&'static str, CommandError> {
+    let kind = match answer {
+        "once" | "allow" | "yes" => "allow_once",
+        "always" => "allow_always",
+        "deny" | "no" => "reject_once",
+        other => {
+            return Err(CommandError::invalid(format!("`{other}` is no answer")).hint("answer once, always or deny"));
+        }
+    };
+    let offered =
+        |kind: &str| question["options"].as_array().into_iter().flatten().any(|option| option["kind"] == kind);
+    if kind == "allow_always" && !offered(kind) {
+        return Err(CommandError::invalid("its agent does not offer that").hint("answer once or deny"));
+    }
+    Ok(kind)
+}
+
+fn list(open: &[Json], world: &World) -> Result<Reply, CommandError> {
+    if world.json {
+        return Reply::json(&open);
+    }
+    let mut text = String::new();
+    for (at, question) in open.iter().enumerate() {
+        let word = |key: &str| clean(question[key].as_str().unwrap_or_default());
+        let before = open[..at].iter().filter(|other| other["sessionId"] == question["sessionId"]).count();
+        let _ = writeln!(text, "{}  {}  {}", word("sessionId"), before + 1, word("title"));
+        for line in question["detail"].as_str().unwrap_or_default().lines().take(20) {
+            let _ = writeln!(text, "    {}", clean(line));
+        }
+    }
+    if open.is_empty() {
+        text.push_str("No agent asks anything.\n");
+    } else {
+        text.push_str("Answer with `maestro session answer ID once|always|deny`.\n");
+    }
+    Ok(Reply::text(text))
+}

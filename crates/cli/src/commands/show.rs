@@ -1,0 +1,172 @@
+//! `maestro show`: a session with its agent, what came of it, its skills, and what it did.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use maestro_core::agent::AgentEvent;
+use serde_json::{Value as Json, json};
+
+use crate::args::ShowArgs;
+use crate::client::{Client, escaped, with_query};
+use crate::commands::info::head;
+use crate::error::{CommandError, Exit};
+use crate::reply::Reply;
+use crate::screen::{clean, pad};
+use crate::transcript::{self, Shown, Tail};
+use crate::wire::{self, Session};
+use crate::world::World;
+
+/// How much of a hash is shown.
+const HASH: usize = 12;
+
+pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    if args.follow {
+        return follow(client, args.id.clone(), world);
+    }
+    let known = Known::of(&client, &args.id)?;
+    if world.json {
+        return Reply::json(&known.json(args, &client)?);
+    }
+    let session: Session = wire::read(&known.session)?;
+    let mut text = head(&session, world);
+    known.agent(&mut text);
+    known.questions(&mut text);
+    if args.skills {
+        known.skills(&mut text);
+    }
+    if args.transcript {
+        let mut shown = Shown::new(world.paint);
+        text.push('\n');
+        for entry in transcript::whole(&client, &args.id)? {
+            if let Ok(event) = serde_json::from_value::<AgentEvent>(entry["event"].clone()) {
+                text.push_str(&shown.event(&event));
+            }
+        }
+        text.push_str(&shown.close());
+    }
+    Ok(Reply::text(text))
+}
+
+/// What there is to know of a session.
+struct Known {
+    session: Json,
+    spawn: Json,
+    receipts: Vec<Json>,
+    questions: Vec<Json>,
+}
+
+impl Known {
+    fn of(client: &Client, id: &str) -> Result<Self, CommandError> {
+        let path = format!("/api/sessions/{}", escaped(id));
+        Ok(Self {
+            session: client.get(&path)?,
+            // A session that nobody spawned has no agent of ours.
+            spawn: client.get(&format!("{path}/spawn")).unwrap_or_default(),
+            receipts: client.get(&format!("{path}/receipts"))?,
+            questions: client.get(&with_query("/api/permissions", &[("sessionId", Some(id))]))?,
+        })
+    }
+
+    fn json(self, args: &ShowArgs, client: &Client) -> Result<Json, CommandError> {
+        let mut whole = json!({
+            "session": self.session,
+            "spawn": self.spawn,
+            "questions": self.questions,
+            "skills": { "asked": self.session["metadata"]["skills"], "loaded": self.session["metadata"]["loadedSkills"], "receipts": self.receipts },
+        });
+        if args.transcript {
+            whole["transcript"] = Json::Array(transcript::whole(client, &args.id)?);
+        }
+        Ok(whole)
+    }
+
+    fn agent(&self, text: &mut String) {
+        let Some(state) = self.spawn["state"].as_str() else { return };
+        let agent = self.spawn["spec"]["agent"].as_str().unwrap_or("any");
+        let attempt = self.spawn["attempt"].as_i64().unwrap_or_default();
+        let _ = write!(text, "  agent: {} ({}", clean(agent), clean(state));
+        let _ = writeln!(text, "{})", if attempt > 1 { format!(", start {attempt}") } else { String::new() });
+        let outcome = &self.spawn["outcome"];
+        if let Some(kind) = outcome["kind"].as_str() {
+            let reasons = outcome["reasons"].as_array().into_iter().flatten().filter_map(Json::as_str);
+            let reasons: Vec<String> =
+                reasons.chain(outcome["reason"].as_str()).map(|word| clean(word).into_owned()).collect();
+            let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+            let _ = writeln!(text, "  outcome: {}{why}", clean(kind));
+        }
+        if let Some(spent) = outcome["spent"].as_object() {
+            let number = |name: &str| spent.get(name).and_then(Json::as_f64).unwrap_or_default();
+            let tokens = number("input") + number("output");
+            if tokens > 0.0 {
+                let _ = writeln!(text, "  spent: {tokens} tokens, ${:.4}", number("costUsd"));
+            }
+        }
+    }
+
+    fn questions(&self, text: &mut String) {
+        for question in &self.questions {
+            let title = question["title"].as_str().unwrap_or_default();
+            let _ = writeln!(text, "  asks: {} (`maestro session answer {}`)", clean(title), self.id());
+        }
+    }
+
+    fn id(&self) -> String {
+        clean(self.session["id"].as_str().unwrap_or_default()).into_owned()
+    }
+
+    /// Which skills were asked for and arrived, and how far each text got.
+    fn skills(&self, text: &mut String) {
+        let words = |value: &Json| -> String {
+            let words: Vec<String> = value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Json::as_str)
+                .map(|word| clean(word).into_owned())
+                .collect();
+            if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+        };
+        let _ = writeln!(text, "  skills asked for: {}", words(&self.session["metadata"]["skills"]));
+        let _ = writeln!(text, "  skills that arrived: {}", words(&self.session["metadata"]["loadedSkills"]));
+        let word = |receipt: &Json, key: &str| clean(receipt[key].as_str().unwrap_or_default()).into_owned();
+        let width = self.receipts.iter().map(|receipt| word(receipt, "skill").len()).max().unwrap_or_default();
+        for receipt in &self.receipts {
+            let hash: String = word(receipt, "hash").chars().take(HASH).collect();
+            let _ = writeln!(text, "    {}  {hash}  {}", pad(&word(receipt, "skill"), width), word(receipt, "stage"));
+        }
+    }
+}
+
+/// Shows what a session's agent does until the session has ended.
+pub(crate) fn follow(client: Client, id: String, world: &World) -> Result<Reply, CommandError> {
+    // Who follows wants to know by the exit code how it went; so it is followed before there is a reply.
+    let mut out = io::stdout().lock();
+    let mut tail = Tail { client: &client, session: &id, shown: Shown::new(world.paint), after: 0 };
+    let session = loop {
+        let session: Json = client.get(&format!("/api/sessions/{}", escaped(&id)))?;
+        tail.more(&mut out)?;
+        let over = matches!(session["status"].as_str(), Some("completed" | "failed" | "stopped"));
+        let waits = session["needsInput"]["active"].as_bool() == Some(true);
+        if over || waits {
+            let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(&id))).unwrap_or_default();
+            if spawn["state"] != "claimed" {
+                tail.more(&mut out)?;
+                break session;
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(150));
+    };
+    let end = tail.shown.close();
+    out.write_all(end.as_bytes()).map_err(|error| CommandError::io("the output cannot be written", &error))?;
+    drop(out);
+    let mut text = head(&wire::read::<Session>(&session)?, world);
+    let known = Known::of(&client, &id)?;
+    known.agent(&mut text);
+    let exit = match session["status"].as_str() {
+        Some("completed") => Exit::Ok,
+        _ if known.spawn["outcome"]["kind"] == "not_started" => Exit::NotSpawned,
+        _ => Exit::Failed,
+    };
+    Ok(Reply::text(text).ending(exit))
+}

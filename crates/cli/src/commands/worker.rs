@@ -1,0 +1,111 @@
+//! `maestro worker` and `maestro orchestrator`: whoever starts the agents that are asked for.
+
+use maestro_core::Role;
+use maestro_core::id::{Id as _, SessionId};
+use serde_json::{Value as Json, json};
+
+use crate::args::{OrchestratorArgs, OrchestratorCommand, WorkerArgs, WorkerCommand};
+use crate::client::{Client, Target, escaped};
+use crate::commands::show;
+use crate::commands::up::told_to_end;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::world::World;
+use crate::{config, context, database, shelves, workers, workshop};
+
+pub(crate) fn run(args: &WorkerArgs, world: &World) -> Result<Reply, CommandError> {
+    match &args.command {
+        WorkerCommand::Run { agents } => work(*agents, world),
+        WorkerCommand::Init => init(Role::Worker, world),
+    }
+}
+
+pub(crate) fn orchestrator(args: &OrchestratorArgs, world: &World) -> Result<Reply, CommandError> {
+    match args.command {
+        OrchestratorCommand::Init => init(Role::Orchestrator, world),
+    }
+}
+
+/// The server that agents report to.
+fn server(client: &Client) -> Result<String, CommandError> {
+    match client.target() {
+        Target::Server(url) => Ok(url.to_owned()),
+        Target::Database(_) => Err(CommandError::network("no server runs, and agents need one to report to")
+            .hint("start it with `maestro up`, or name it with --server")),
+    }
+}
+
+/// A worker on the database, beside the server.
+fn worker(most: usize, world: &World) -> Result<maestro_engine::worker::Worker, CommandError> {
+    let url = server(&Client::open(world)?)?;
+    let settings = config::settings(world)?;
+    let store = database::open(database::place(world))?;
+    store.set_rules(database::rules(&settings));
+    store.watch_others().map_err(|error| database::failed(&error))?;
+    let workshop = workshop::of(world, &shelves::kept(world))?;
+    workers::of(world, store, url, &workshop, most)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.map_err(|error| CommandError::io("the worker cannot start its work", &error))
+}
+
+fn work(most: usize, world: &World) -> Result<Reply, CommandError> {
+    let worker = worker(most, world)?;
+    let runtime = runtime()?;
+    let (json, server) = (world.json, worker.around.server.clone().unwrap_or_default());
+    Ok(Reply::stream(move |out| {
+        if json {
+            writeln!(out, "{}", json!({ "worker": worker.identity.as_str(), "server": server, "agents": most }))?;
+        } else {
+            writeln!(out, "Agents that are asked for at {server} are started here, {most} at once")?;
+        }
+        out.flush()?;
+        runtime.block_on(async {
+            let end = told_to_end()?;
+            let working = tokio::spawn(worker.run());
+            end.await;
+            working.abort();
+            let _ = working.await;
+            Ok(())
+        })
+    }))
+}
+
+/// Starts the agent of the session that the environment names. Where a worker has it already, it is watched.
+fn init(role: Role, world: &World) -> Result<Reply, CommandError> {
+    let id = context::session(world).ok_or_else(|| {
+        CommandError::no_context("MAESTRO_SESSION_ID does not say which session is meant")
+            .hint("`maestro session spawn` makes one, and its agent is started by a worker")
+    })?;
+    check_manifest(role, world)?;
+    let client = Client::open(world)?;
+    let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
+    if session["role"] != role.as_str() {
+        return Err(CommandError::invalid(format!("session `{id}` is no {role}")).hint("start it by its own role"));
+    }
+    let id = SessionId::parse(id).map_err(|error| CommandError::invalid(format!("`{id}`: {error}")))?;
+    let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(id.as_str())))?;
+    if spawn["state"] == "waiting" {
+        let (worker, runtime, session) = (worker(1, world)?, runtime()?, id.clone());
+        // It works beside what is shown, and ends with it.
+        std::thread::spawn(move || runtime.block_on(worker.run_one(session)));
+    }
+    show::follow(client, id.to_string(), world)
+}
+
+/// Makes sure that the file about the session is there and says the same.
+fn check_manifest(role: Role, world: &World) -> Result<(), CommandError> {
+    let Some(path) = world.variable("MAESTRO_MANIFEST_PATH") else { return Ok(()) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| CommandError::io(format!("{path} cannot be read"), &error).hint("spawn the session again"))?;
+    let manifest: Json = serde_json::from_str(&text).map_err(|error| {
+        CommandError::invalid(format!("{path} is no manifest: {error}")).hint("spawn the session again")
+    })?;
+    if manifest["role"] != role.as_str() || manifest["tasks"].as_array().is_none_or(Vec::is_empty) {
+        return Err(CommandError::invalid(format!("{path} is not the manifest of a {role}"))
+            .hint("`maestro worker init` and `maestro orchestrator init` are for sessions of their own role"));
+    }
+    Ok(())
+}

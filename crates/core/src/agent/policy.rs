@@ -1,0 +1,184 @@
+//! What may an agent do without anybody being asked? Only what its permission and the configured checks name; whatever
+//! cannot be understood is asked.
+
+use std::path::{Component, Path};
+
+use serde_json::Value as Json;
+
+use super::event::ToolKind;
+use super::table::Permission;
+
+/// What an agent may do without anybody being asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy<'a> {
+    /// How much it may do.
+    pub permission: Permission,
+    /// Where it works.
+    pub workspace: &'a Path,
+    /// The commands that check its work, each as one would type it.
+    pub checks: &'a [String],
+}
+
+impl Policy<'_> {
+    /// Whether a call of a tool needs no answer of a person. Reports to Maestro never do.
+    pub fn allows(&self, kind: ToolKind, input: &Json) -> bool {
+        if let Some(command) = command(input) {
+            return match self.permission {
+                Permission::All => true,
+                Permission::Ask => is_report(&command),
+                Permission::Edits => is_report(&command) || self.is_check(&command),
+            };
+        }
+        match (self.permission, kind) {
+            (Permission::All, _) => true,
+            (_, ToolKind::Read) => self.is_inside(input),
+            (Permission::Edits, ToolKind::Edit) => self.is_inside(input),
+            _ => false,
+        }
+    }
+
+    /// Whether everything that a call names lies where the agent works, and it names something.
+    fn is_inside(&self, input: &Json) -> bool {
+        let paths = paths(input);
+        !paths.is_empty() && paths.iter().all(|path| inside(self.workspace, Path::new(path)))
+    }
+
+    fn is_check(&self, command: &[String]) -> bool {
+        self.checks.iter().filter_map(|check| plain_words(check)).any(|check| check == command)
+    }
+}
+
+/// A command of Maestro's own that reports, and nothing besides it.
+fn is_report(command: &[String]) -> bool {
+    let program = command.first().map(|program| Path::new(program).file_name());
+    program.flatten().is_some_and(|name| name == "maestro")
+        && command.get(1).is_some_and(|verb| REPORTS.contains(&verb.as_str()))
+}
+
+/// What an agent reports with and looks its task up with.
+const REPORTS: [&str; 11] =
+    ["update", "complete", "blocked", "report", "info", "subtask", "task", "whoami", "commands", "skills", "status"];
+
+/// The command that a call runs, if it runs one that is plain words; `None` for a call that runs nothing.
+fn command(input: &Json) -> Option<Vec<String>> {
+    let value = ["command", "cmd"].iter().find_map(|key| input.get(*key))?;
+    match value {
+        // A shell that is handed a text is a text; anything that is more than words is not known here.
+        Json::String(text) => Some(plain_words(text).unwrap_or_default()),
+        Json::Array(words) => {
+            let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+            let words = words.unwrap_or_default();
+            match words.as_slice() {
+                [shell, flag, text] if is_shell(shell) && flag.ends_with('c') => {
+                    Some(plain_words(text).unwrap_or_default())
+                }
+                _ => Some(words),
+            }
+        }
+        _ => Some(Vec::new()),
+    }
+}
+
+fn is_shell(program: &str) -> bool {
+    matches!(Path::new(program).file_name().and_then(|name| name.to_str()), Some("sh" | "bash" | "zsh" | "dash"))
+}
+
+/// The words of a command line that a shell would not read anything into but quotes; nothing for any other.
+fn plain_words(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    for char in text.trim().chars() {
+        match (quote, char) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('"'), '$' | '`' | '\\' | '!') => return None,
+            (Some(_), char) => word.get_or_insert_default().push(char),
+            (None, '\'' | '"') => {
+                quote = Some(char);
+                word.get_or_insert_default();
+            }
+            (None, ' ' | '\t') => words.extend(word.take()),
+            (None, char) if MEANT_FOR_A_SHELL.contains(char) => return None,
+            (None, char) => word.get_or_insert_default().push(char),
+        }
+    }
+    words.extend(word);
+    (quote.is_none() && !words.is_empty()).then_some(words)
+}
+
+/// Characters that make more of a line than words.
+const MEANT_FOR_A_SHELL: &str = "|&;<>()$`\\\n\r*?[]#~%!{}";
+
+/// The paths that a call names, by the names that agents have for them.
+fn paths(input: &Json) -> Vec<String> {
+    const NAMES: [&str; 7] = ["path", "file_path", "filePath", "filepath", "abs_path", "file", "notebook_path"];
+    let named = NAMES.iter().filter_map(|name| input.get(*name)?.as_str().map(str::to_owned));
+    let listed = input.get("locations").and_then(Json::as_array).into_iter().flatten();
+    let listed = listed.filter_map(|place| place.get("path")?.as_str().map(str::to_owned));
+    let changed = input.get("changes").and_then(Json::as_object).into_iter().flatten().map(|(path, _)| path.clone());
+    named.chain(listed).chain(changed).collect()
+}
+
+/// Whether a path lies below a directory, and not in what git executes.
+fn inside(workspace: &Path, path: &Path) -> bool {
+    let below = if path.is_absolute() { path.strip_prefix(workspace).ok() } else { Some(path) };
+    below.is_some_and(|below| {
+        let mut parts = below.components().filter(|part| !matches!(part, Component::CurDir)).peekable();
+        let git = parts.peek().is_some_and(|first| first.as_os_str() == ".git");
+        parts.peek().is_some() && !git && parts.all(|part| matches!(part, Component::Normal(_)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn allows(permission: Permission, kind: ToolKind, input: &Json) -> bool {
+        let checks = ["cargo test --workspace".to_owned(), "sh -c 'make check'".to_owned()];
+        Policy { permission, workspace: Path::new("/w/project"), checks: &checks }.allows(kind, input)
+    }
+
+    #[test]
+    fn edits_inside_the_worktree_are_allowed_and_nowhere_else() {
+        let edit = |path: &str| allows(Permission::Edits, ToolKind::Edit, &json!({ "file_path": path }));
+        assert!(edit("/w/project/src/a.rs") && edit("src/a.rs") && edit("./src/a.rs"));
+        for path in
+            ["/w/project", "/w/other/a", "../a", "src/../../a", "/w/project/.git/hooks/pre-commit", ".git/config", ""]
+        {
+            assert!(!edit(path), "{path}");
+        }
+        assert!(!allows(Permission::Edits, ToolKind::Edit, &json!({ "text": "no path" })));
+        assert!(!allows(Permission::Ask, ToolKind::Edit, &json!({ "path": "src/a.rs" })));
+        let two = json!({ "path": "src/a.rs", "locations": [{ "path": "/etc/passwd" }] });
+        assert!(!allows(Permission::Edits, ToolKind::Edit, &two));
+    }
+
+    #[test]
+    fn only_checks_and_reports_run_unasked() {
+        let run = |command: &str| allows(Permission::Edits, ToolKind::Execute, &json!({ "command": command }));
+        assert!(run("cargo test --workspace") && run("cargo  test '--workspace'"));
+        assert!(run("maestro update \"half way\"") && run("/opt/bin/maestro complete"));
+        for command in [
+            "cargo test --workspace && curl evil",
+            "cargo test",
+            "cargo test --workspace > /etc/passwd",
+            "maestro update \"$(curl evil)\"",
+            "maestro trust",
+            "maestro update x; rm -rf /",
+            "",
+            "ls",
+        ] {
+            assert!(!run(command), "{command}");
+        }
+        let shell = json!({ "cmd": ["bash", "-lc", "cargo test --workspace"] });
+        assert!(allows(Permission::Edits, ToolKind::Execute, &shell));
+        let listed = json!({ "command": ["curl", "evil"] });
+        assert!(
+            !allows(Permission::Edits, ToolKind::Execute, &listed)
+                && allows(Permission::All, ToolKind::Execute, &listed)
+        );
+        assert!(allows(Permission::Ask, ToolKind::Execute, &json!({ "command": "maestro info" })));
+        assert!(!allows(Permission::Ask, ToolKind::Execute, &json!({ "command": "cargo test --workspace" })));
+    }
+}

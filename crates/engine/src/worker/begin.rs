@@ -1,0 +1,269 @@
+//! How does an agent begin: with which program, which words, which rights and which environment?
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use maestro_core::Event;
+use maestro_core::agent::spawn::{SpawnSpec, environment};
+use maestro_core::agent::{Agent, Briefing, Protocol, Reporting, SkillText, Work, prompt};
+use maestro_core::event::PromptCutFact;
+use maestro_core::message::Message;
+use maestro_core::session::Session;
+use maestro_core::task::Task;
+use maestro_store::{
+    IssueToken, KeepReceipts, PassedOn, ProjectById, Record, Scope, SessionById, Spawn, Stage, StoreError, TaskById,
+    Unheard,
+};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::Worker;
+use super::course::{self, Course};
+use crate::agents::installed::Found;
+use crate::agents::process::Limits;
+use crate::agents::{self, Launch};
+use crate::briefing::{session_manifest, write_manifest};
+use crate::changes;
+use crate::sandbox::Policy;
+
+/// How often an agent may ask a model's server again by itself.
+const RETRIES: u32 = 3;
+/// Variables that say who somebody else is.
+const FOREIGN: &str = "MAESTRO_";
+/// Of those, what is not about anybody.
+const KEPT: &str = "MAESTRO_DEMO_";
+
+/// Why an agent could not be started.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotBegun {
+    #[error("what is to be started cannot be understood: {0}")]
+    Spec(#[from] serde_json::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Unknown(#[from] maestro_core::agent::NoSuchAgent),
+    #[error("no agent was named, and none that Maestro knows is installed; `maestro agents` shows where it looked")]
+    NoneInstalled,
+    #[error("the program of `{0}` is not installed; `maestro agents` shows where it was looked for")]
+    NotInstalled(String),
+    #[error("there is no directory {0} to work in")]
+    NoWorkspace(PathBuf),
+    #[error("the file about the session cannot be written: {0}")]
+    Manifest(std::io::Error),
+    #[error("its temporary files have no place: {0}")]
+    Temporary(std::io::Error),
+    #[error("{agent} could not be started: {error}")]
+    Launch { agent: String, error: agents::LaunchError },
+}
+
+/// An agent that was started, and what is known of its work so far.
+pub(super) struct Begun {
+    pub(super) agent: agents::Session,
+    pub(super) spec: SpawnSpec,
+    pub(super) workspace: PathBuf,
+    pub(super) checks: Vec<String>,
+    pub(super) course: Course,
+    /// What all files together were before it began.
+    pub(super) tree: Option<String>,
+    /// Its entry in the table.
+    pub(super) kind: Agent,
+    /// Its temporary files, which end with it.
+    pub(super) temporary: TempDir,
+}
+
+impl Worker {
+    /// Starts the agent of a session.
+    pub(super) async fn begin(&self, spawn: &Spawn) -> Result<Begun, NotBegun> {
+        let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
+        let session = self.store.read(SessionById(spawn.session.clone())).await?;
+        let workspace = PathBuf::from(&spec.workspace);
+        if !workspace.is_dir() {
+            return Err(NotBegun::NoWorkspace(workspace));
+        }
+        let (agent, found) = self.agent(&spec)?;
+        let temporary = tempfile::Builder::new().prefix("maestro-session-").tempdir().map_err(NotBegun::Temporary)?;
+        let (place, known) = (workspace.clone(), spawn.tree.is_some());
+        let tree = tokio::task::spawn_blocking(move || if known { None } else { changes::tree(&place) });
+        let tasks = self.write_about(&session).await?;
+        let way = agent.launch(found.driver).ok_or(NotBegun::NoneInstalled)?;
+        let resume = spawn.agent_session.clone().filter(|_| way.can_resume());
+        let course = Course::recall(self, &session, agent.reporting, &spec).await?;
+        let unheard = self.store.read(Unheard(session.id.clone())).await?;
+        let text = match &resume {
+            Some(_) => going_on(&unheard),
+            None => self.told(&session, &spec, &tasks, &agent, &unheard, &course).await?,
+        };
+        let launch = Launch {
+            maestro: self.programs.maestro.clone(),
+            driver: found.driver,
+            program: found.program,
+            arguments: Vec::new(),
+            model: spec.model.clone(),
+            cwd: workspace.clone(),
+            env: self.environment(&session, &tasks, temporary.path()).await?,
+            retries: RETRIES,
+            prompt: text,
+            session: Uuid::now_v7().to_string(),
+            resume,
+            permission: spec.permission,
+            limits: Limits { time: minutes(spec.budget.minutes), idle: minutes(spec.budget.idle_minutes) },
+            policy: self.policy(&agent, &workspace, temporary.path()),
+            mcp: Vec::new(),
+            agent,
+        };
+        // Whatever it changes, it changes from here on.
+        let tree = tree.await.ok().flatten();
+        let title = launch.agent.title.clone();
+        let kind = launch.agent.clone();
+        let agent = agents::start(launch).await.map_err(|error| NotBegun::Launch { agent: title, error })?;
+        self.passed_on(&session, unheard).await?;
+        // What nobody consented to is asked about like everything else.
+        let checks = (self.checks)(&workspace).unwrap_or_default();
+        Ok(Begun { agent, spec, workspace, checks, course, tree, kind, temporary })
+    }
+
+    /// The agent that is meant, and its program.
+    fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Found), NotBegun> {
+        if let Some(name) = &spec.agent {
+            let agent = self.agents.find(name)?.clone();
+            let found = self.programs.find(&agent, spec.driver).ok_or_else(|| NotBegun::NotInstalled(name.clone()))?;
+            return Ok((agent, found));
+        }
+        // The demonstration is nobody's agent unless it is named.
+        let mut others = self.agents.all().iter().filter(|agent| agent.name != "demo");
+        others
+            .find_map(|agent| Some((agent.clone(), self.programs.find(agent, spec.driver)?)))
+            .ok_or(NotBegun::NoneInstalled)
+    }
+
+    /// Writes the file about a session, and returns its tasks.
+    async fn write_about(&self, session: &Session) -> Result<Vec<Task>, NotBegun> {
+        let project = self.store.read(ProjectById(session.project.clone())).await?;
+        let mut tasks = Vec::new();
+        for task in &session.tasks {
+            tasks.push(self.store.read(TaskById(task.clone())).await?);
+        }
+        let path = PathBuf::from(self.around.manifest_path(session));
+        write_manifest(&path, &session_manifest(session, &project, &tasks)).map_err(NotBegun::Manifest)?;
+        Ok(tasks)
+    }
+
+    /// What a fresh agent is told; what had no room is an event, what it was handed is kept.
+    async fn told(
+        &self,
+        session: &Session,
+        spec: &SpawnSpec,
+        tasks: &[Task],
+        agent: &Agent,
+        unheard: &[Message],
+        course: &Course,
+    ) -> Result<String, StoreError> {
+        let work = |task: &Task| -> Vec<String> {
+            Some(task.initial_prompt.clone()).filter(|text| !text.trim().is_empty()).into_iter().collect()
+        };
+        let mut words: Vec<String> = tasks.iter().flat_map(work).collect();
+        words.extend(spec.prompt.clone());
+        words.extend(unheard.iter().map(|message| format!("{}: {}", message.from, message.text)));
+        let words = words.join("\n\n");
+        let so_far = course.so_far();
+        let briefing = Briefing {
+            session: &session.id,
+            role: session.role,
+            tasks: tasks
+                .iter()
+                .map(|task| Work {
+                    id: &task.id,
+                    title: &task.title,
+                    description: &task.description,
+                    acceptance: vec![],
+                })
+                .collect(),
+            words: &words,
+            skills: spec.skills.iter().map(|skill| SkillText { name: &skill.id, text: &skill.text }).collect(),
+            protocol: match agent.reporting {
+                Reporting::Able => Protocol::Commands,
+                Reporting::Unable => Protocol::Silent,
+            },
+            so_far: so_far.as_deref(),
+        };
+        let told = prompt(&briefing, spec.prompt_max_chars);
+        let cuts = told.cuts.iter().map(|cut| PromptCutFact { what: cut.what.clone(), chars: cut.chars });
+        let events: Vec<Event> = cuts.map(Event::PromptCut).collect();
+        if !events.is_empty() {
+            self.store.write(Record { scope: Scope::project(&session.project).session(&session.id), events }).await?;
+        }
+        let whole = |id: &str| told.cuts.iter().all(|cut| cut.what != id);
+        let texts = spec.skills.iter().filter(|skill| whole(&skill.id));
+        let texts = texts.map(|skill| (skill.id.clone(), skill.hash.clone(), Stage::Handed)).collect();
+        self.store.write(KeepReceipts { session: session.id.clone(), texts }).await?;
+        Ok(told.text)
+    }
+
+    /// Notes that what was said was said with the prompt.
+    async fn passed_on(&self, session: &Session, unheard: Vec<Message>) -> Result<(), StoreError> {
+        if unheard.is_empty() {
+            return Ok(());
+        }
+        let messages = unheard.into_iter().map(|message| message.id).collect();
+        let (session, worker) = (session.id.clone(), self.identity.as_str().to_owned());
+        self.store.write(PassedOn { session, worker, messages, how: "with its prompt".to_owned() }).await
+    }
+
+    /// What the agent's programs know: the user's own variables, and who they work for.
+    async fn environment(
+        &self,
+        session: &Session,
+        tasks: &[Task],
+        temporary: &Path,
+    ) -> Result<BTreeMap<String, String>, StoreError> {
+        let token = self.store.write(IssueToken { session: session.id.clone() }).await?;
+        let own = |name: &str| !name.starts_with(FOREIGN) || name.starts_with(KEPT);
+        let mut env: BTreeMap<String, String> = self
+            .variables
+            .iter()
+            .filter(|(name, _)| own(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        env.extend(environment(session, &self.around));
+        env.insert("MAESTRO_SESSION_TOKEN".to_owned(), token);
+        if let Some(first) = tasks.first() {
+            env.insert("MAESTRO_TASK_TITLE".to_owned(), first.title.clone());
+            env.insert("MAESTRO_TASK_PRIORITY".to_owned(), first.priority.as_str().to_owned());
+        }
+        // Whatever is on the path, `maestro` is the one that runs this.
+        let bin = Path::new(&self.around.home).join("bin").display().to_string();
+        let path = match self.variables.get("PATH") {
+            Some(path) if !path.is_empty() => format!("{bin}:{path}"),
+            _ => format!("{bin}:/usr/local/bin:/usr/bin:/bin"),
+        };
+        env.insert("PATH".to_owned(), path);
+        env.insert("TMPDIR".to_owned(), temporary.display().to_string());
+        Ok(env)
+    }
+
+    /// Where the agent may write: where it works, its own places and the caches of its tools; never our data.
+    fn policy(&self, agent: &Agent, workspace: &Path, temporary: &Path) -> Policy {
+        let places = agent.places(&|name| self.variables.get(name).cloned()).into_iter().map(PathBuf::from);
+        let places: Vec<PathBuf> = places.collect();
+        for place in places.iter().filter(|place| place.extension().is_none()) {
+            // The kernel grants only what exists, and an agent that was never started has no place of its own yet.
+            let _ = std::fs::create_dir_all(place);
+        }
+        let usual = Policy::usual(workspace, Some(temporary));
+        usual.allow(places).allow(self.extra.iter().cloned()).seal(PathBuf::from(&self.around.home))
+    }
+}
+
+fn minutes(minutes: u32) -> Duration {
+    Duration::from_secs(u64::from(minutes) * 60)
+}
+
+/// What an agent is told that goes on with its own session.
+fn going_on(unheard: &[Message]) -> String {
+    if unheard.is_empty() {
+        return course::GO_ON.to_owned();
+    }
+    let said: Vec<String> = unheard.iter().map(|message| format!("{} says: {}", message.from, message.text)).collect();
+    format!("While you were away:\n\n{}\n\nGo on with this in mind.", said.join("\n\n"))
+}

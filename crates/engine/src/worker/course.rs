@@ -1,0 +1,146 @@
+//! What is known of an agent's work, in this process and in those before it?
+
+use maestro_core::agent::spawn::{GivenSkill, SpawnSpec};
+use maestro_core::agent::{AgentEvent, Evidence, Expected, Ledger, Progress, Reporting, ToolKind, ToolStatus};
+use maestro_core::id::SessionId;
+use maestro_core::report::ReportKind;
+use maestro_core::session::{Session, TimelineEntry};
+use maestro_store::{Page, Part, Stage, Store, StoreError, Timeline, Transcript};
+use serde_json::Value as Json;
+
+use super::Worker;
+
+/// How many things are read at once.
+const PART: i64 = 500;
+/// How many of a session's last words count.
+const LAST_WORDS: i64 = 100;
+/// How many reports the next one is told of.
+const REPORTS: usize = 10;
+/// How many calls of tools are remembered.
+const CALLS: usize = 256;
+
+/// What an agent is told that goes on with its own session after it broke off.
+pub(super) const GO_ON: &str = "You were interrupted. Look at the files first: they count, not what you remember. Then go on \
+                                with your task from there, and report as you were told.";
+
+/// What is known of an agent's work.
+pub(super) struct Course {
+    pub(super) evidence: Evidence,
+    pub(super) ledger: Ledger,
+    pub(super) progress: Progress,
+    skills: Vec<GivenSkill>,
+    /// The last calls of tools: what they do, and the skill that they open.
+    calls: Vec<Call>,
+    reports: Vec<String>,
+}
+
+/// A call of a tool.
+pub(super) struct Call {
+    id: String,
+    pub(super) kind: ToolKind,
+    pub(super) input: Json,
+    skill: Option<usize>,
+}
+
+impl Course {
+    /// What is known of a session's agent so far.
+    pub(super) async fn recall(
+        worker: &Worker,
+        session: &Session,
+        reporting: Reporting,
+        spec: &SpawnSpec,
+    ) -> Result<Self, StoreError> {
+        let mut course = Self {
+            evidence: Evidence::new(reporting, Expected::Anything),
+            ledger: Ledger::default(),
+            progress: Progress::default(),
+            skills: spec.skills.clone(),
+            calls: Vec::new(),
+            reports: Vec::new(),
+        };
+        let mut page = Page { limit: PART, after: 0 };
+        loop {
+            let part = worker.store.read(Transcript { session: session.id.clone(), page }).await?;
+            for entry in &part.items {
+                course.ledger.note(&entry.event);
+                course.progress.note(&entry.event);
+            }
+            match part.next {
+                Some(after) => page.after = after,
+                None => break,
+            }
+        }
+        let told = lines(&worker.store, &session.id).await?;
+        let reports = told.iter().filter(|line| kind_of(line).is_some()).map(|line| line.message.clone());
+        course.reports = reports.collect();
+        let extra = course.reports.len().saturating_sub(REPORTS);
+        course.reports.drain(..extra);
+        Ok(course)
+    }
+
+    /// What was done so far, for an agent that knows nothing of it.
+    pub(super) fn so_far(&self) -> Option<String> {
+        self.progress.told(&self.reports, &[])
+    }
+
+    /// Takes note of what the agent did. Says which skill texts it got at by that.
+    pub(super) fn note(&mut self, event: &AgentEvent) -> Vec<(String, String, Stage)> {
+        self.evidence.note(event);
+        self.ledger.note(event);
+        self.progress.note(event);
+        match event {
+            AgentEvent::ToolBegan { id, kind, input, .. } => self.called(id, *kind, input),
+            AgentEvent::ToolEnded { id, status: ToolStatus::Ok, output } if !output.trim().is_empty() => {
+                // What a tool answers is what the model reads next.
+                let call = self.calls.iter().find(|call| call.id == *id);
+                self.receipt(call.and_then(|call| call.skill), Stage::Read)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A call of a tool, as far as it is remembered.
+    pub(super) fn call(&self, id: &str) -> Option<&Call> {
+        self.calls.iter().find(|call| call.id == id)
+    }
+
+    fn called(&mut self, id: &str, kind: ToolKind, input: &Json) -> Vec<(String, String, Stage)> {
+        let text = input.to_string();
+        let opens = |skill: &GivenSkill| {
+            let commands = [format!("skills read {}", skill.id), format!("skill read {}", skill.id)];
+            (!skill.path.is_empty() && text.contains(&skill.path))
+                || commands.iter().any(|command| text.contains(command))
+        };
+        let skill = self.skills.iter().position(opens);
+        self.calls.retain(|call| call.id != id);
+        if self.calls.len() == CALLS {
+            self.calls.remove(0);
+        }
+        self.calls.push(Call { id: id.to_owned(), kind, input: input.clone(), skill });
+        self.receipt(skill, Stage::Opened)
+    }
+
+    fn receipt(&self, skill: Option<usize>, stage: Stage) -> Vec<(String, String, Stage)> {
+        let skill = skill.and_then(|at| self.skills.get(at));
+        skill.map(|skill| (skill.id.clone(), skill.hash.clone(), stage)).into_iter().collect()
+    }
+
+    /// Takes note of what the session itself reported last, since the agent began.
+    pub(super) async fn note_reports(&mut self, store: &Store, session: &SessionId, since: i64) {
+        let Ok(lines) = lines(store, session).await else { return };
+        let last = lines.iter().rev().filter(|line| line.at >= since).find_map(|line| Some((kind_of(line)?, line)));
+        if let Some((kind, line)) = last {
+            self.evidence.note_report(kind, &line.message);
+        }
+    }
+}
+
+async fn lines(store: &Store, session: &SessionId) -> Result<Vec<TimelineEntry>, StoreError> {
+    let wanted = Timeline { session: session.clone(), part: Part::Last(LAST_WORDS) };
+    Ok(store.read(wanted).await?.items)
+}
+
+/// What a line of the timeline reports, if it is a report.
+fn kind_of(line: &TimelineEntry) -> Option<ReportKind> {
+    ReportKind::ALL.into_iter().find(|kind| kind.entry_kind() == line.kind)
+}

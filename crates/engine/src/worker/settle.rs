@@ -1,0 +1,201 @@
+//! What follows from how an agent ended? Decided from what is known, without asking anybody.
+
+use maestro_core::agent::spawn::Budget;
+use maestro_core::agent::{Evidence, Outcome, Spent, Verdict, outcome};
+use maestro_core::session::{EndReason, SessionStatus};
+use maestro_store::{After, Wish};
+use serde_json::{Value as Json, json};
+
+/// How long to wait before an agent is started again, where nothing says otherwise, in milliseconds.
+const SHORTLY: i64 = 2_000;
+
+/// What came of an agent, and what follows.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Settled {
+    /// For programs.
+    pub(super) outcome: Json,
+    /// For people.
+    pub(super) line: String,
+    /// What follows.
+    pub(super) after: After,
+}
+
+/// How things stand when an agent has ended.
+pub(super) struct Standing<'a> {
+    pub(super) evidence: &'a Evidence,
+    pub(super) spent: Spent,
+    pub(super) turns: u64,
+    pub(super) budget: &'a Budget,
+    /// How often it was started, this time included.
+    pub(super) attempt: i64,
+    /// How its session stands, and what it asks.
+    pub(super) status: SessionStatus,
+    pub(super) needs_input: Option<&'a str>,
+    /// What is wanted of the worker.
+    pub(super) wish: Wish,
+    /// Whether somebody said something that it has not heard.
+    pub(super) unheard: usize,
+    pub(super) now: i64,
+}
+
+impl Settled {
+    /// An agent that did not even begin.
+    pub(super) fn not_started(reason: &str) -> Self {
+        Self {
+            outcome: json!({ "kind": "not_started", "reasons": [reason] }),
+            line: format!("The agent was not started: {reason}"),
+            after: over(SessionStatus::Failed),
+        }
+    }
+}
+
+fn over(status: SessionStatus) -> After {
+    After::Over { status, end: Some(EndReason::Exited) }
+}
+
+/// What follows.
+pub(super) fn settled(standing: &Standing<'_>) -> Settled {
+    let found = outcome(standing.evidence);
+    let (after, what) = after(standing, &found);
+    let mut told = serde_json::to_value(&found).unwrap_or_default();
+    told["attempt"] = json!(standing.attempt);
+    told["turns"] = json!(standing.turns);
+    told["spent"] = json!(standing.spent);
+    told["changedFiles"] = json!(standing.evidence.changed);
+    Settled { outcome: told, line: line(&found, &what), after }
+}
+
+fn after(standing: &Standing<'_>, found: &Outcome) -> (After, String) {
+    let nothing = String::new();
+    if standing.wish == Wish::LetGo {
+        return (After::LetGo, "a person speaks with it now".to_owned());
+    }
+    match standing.status {
+        SessionStatus::Completed => return (over(SessionStatus::Completed), nothing),
+        SessionStatus::Stopped => return (over(SessionStatus::Stopped), nothing),
+        SessionStatus::Failed => return (over(SessionStatus::Failed), nothing),
+        _ => {}
+    }
+    if matches!(found, Outcome::Cancelled) {
+        return (over(SessionStatus::Stopped), nothing);
+    }
+    let may_again = standing.attempt < i64::from(standing.budget.starts);
+    let again = |not_before: i64| {
+        let seconds = (not_before - standing.now).max(0) / 1000;
+        (After::Again { not_before }, format!("it is started again in {seconds} s"))
+    };
+    match standing.evidence.verdict() {
+        Some(Verdict::RetryAfter { ms }) if may_again => {
+            return again(standing.now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX / 4)));
+        }
+        Some(Verdict::WaitUntil { at }) if may_again => return again(at.max(standing.now)),
+        Some(Verdict::Retry) if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => {
+            return again(standing.now + SHORTLY);
+        }
+        _ => {}
+    }
+    if standing.unheard > 0 {
+        return (After::Again { not_before: standing.now }, "it is told what was said meanwhile".to_owned());
+    }
+    if let (Some(needs), _) = (standing.needs_input, found) {
+        return (After::WhenSpokenTo { needs: needs.to_owned() }, "it goes on when somebody answers".to_owned());
+    }
+    match found {
+        Outcome::Done => (over(SessionStatus::Completed), nothing),
+        Outcome::Parked { reason } if standing.evidence.reported.is_some() => {
+            (After::WhenSpokenTo { needs: reason.clone() }, "it goes on when somebody says how".to_owned())
+        }
+        _ => (over(SessionStatus::Failed), nothing),
+    }
+}
+
+fn line(found: &Outcome, what: &str) -> String {
+    let told = match found {
+        Outcome::Done => "The agent is done".to_owned(),
+        Outcome::NothingDone => "The agent ended without having done anything".to_owned(),
+        Outcome::Failed { reasons } => format!("The agent failed: {}", reasons.join("; ")),
+        Outcome::Cancelled => "The agent was ended".to_owned(),
+        Outcome::Parked { reason } => format!("The agent cannot go on: {reason}"),
+        Outcome::Stalled => "The agent fell silent and was ended".to_owned(),
+    };
+    if what.is_empty() { told } else { format!("{told}; {what}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use maestro_core::agent::{AgentEvent, Ending, Expected, Reporting, Stop, TroubleKind};
+    use maestro_core::report::ReportKind;
+
+    fn evidence() -> Evidence {
+        Evidence::new(Reporting::Able, Expected::Anything)
+    }
+
+    fn standing<'a>(evidence: &'a Evidence, budget: &'a Budget) -> Standing<'a> {
+        Standing {
+            evidence,
+            spent: Spent::default(),
+            turns: 1,
+            budget,
+            attempt: 1,
+            status: SessionStatus::Working,
+            needs_input: None,
+            wish: Wish::GoOn,
+            unheard: 0,
+            now: 1_000,
+        }
+    }
+
+    fn trouble(kind: TroubleKind, status: u16, retry_after_ms: Option<u64>) -> AgentEvent {
+        AgentEvent::Trouble { kind, status: Some(status), message: format!("HTTP {status}"), retry_after_ms }
+    }
+
+    #[test]
+    fn what_cannot_succeed_ends_and_what_may_is_tried_again_only_so_often() {
+        let budget = Budget::default();
+        let mut refused = evidence();
+        refused.note(&trouble(TroubleKind::Auth, 401, None));
+        refused.note(&AgentEvent::Ended { stop: Stop::Exited { code: 0 }, text: None });
+        let found = settled(&standing(&refused, &budget));
+        assert_eq!(found.after, over(SessionStatus::Failed));
+        assert!(found.line.contains("HTTP 401"), "{}", found.line);
+        let mut limited = evidence();
+        limited.note(&trouble(TroubleKind::RateLimit, 429, Some(30_000)));
+        assert_eq!(settled(&standing(&limited, &budget)).after, After::Again { not_before: 31_000 });
+        let last = Standing { attempt: 3, ..standing(&limited, &budget) };
+        assert_eq!(settled(&last).after, over(SessionStatus::Failed));
+    }
+
+    #[test]
+    fn a_report_counts_and_an_exit_code_does_not() {
+        let budget = Budget::default();
+        let mut quiet = evidence();
+        quiet.note(&AgentEvent::Ended { stop: Stop::Exited { code: 0 }, text: None });
+        assert_eq!(settled(&standing(&quiet, &budget)).after, over(SessionStatus::Failed));
+        let mut done = evidence();
+        done.note_report(ReportKind::Complete, "all done");
+        let completed = Standing { status: SessionStatus::Completed, ..standing(&done, &budget) };
+        assert_eq!(settled(&completed).after, over(SessionStatus::Completed));
+    }
+
+    #[test]
+    fn who_asks_a_person_waits_for_words_and_goes_on_when_there_are_some() {
+        let budget = Budget::default();
+        let mut asks = evidence();
+        asks.note_report(ReportKind::NeedsInput, "Which port?");
+        let waits = Standing { needs_input: Some("Which port?"), ..standing(&asks, &budget) };
+        assert_eq!(settled(&waits).after, After::WhenSpokenTo { needs: "Which port?".to_owned() });
+        assert_eq!(settled(&Standing { unheard: 1, ..waits }).after, After::Again { not_before: 1_000 });
+    }
+
+    #[test]
+    fn who_was_cancelled_or_taken_over_is_not_judged() {
+        let budget = Budget::default();
+        let mut cancelled = evidence();
+        cancelled.ending = Ending::Cancelled;
+        let stopped = Standing { status: SessionStatus::Stopped, ..standing(&cancelled, &budget) };
+        assert_eq!(settled(&stopped).after, over(SessionStatus::Stopped));
+        let taken = Standing { wish: Wish::LetGo, ..standing(&cancelled, &budget) };
+        assert_eq!(settled(&taken).after, After::LetGo);
+    }
+}

@@ -1,0 +1,104 @@
+//! How does a person get an agent into their own hands, and how is it given back?
+
+use maestro_core::id::SessionId;
+
+use super::{NEVER, Spawn, SpawnState, by_session};
+use crate::actor::{self, Actor};
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::sessions;
+use crate::tx::Tx;
+
+/// Asks for a session's agent. Whoever has it lets go of it first: ask again until it is attached.
+#[derive(Debug, Clone)]
+pub struct Attach {
+    /// Which session.
+    pub session: SessionId,
+    /// Who wants it: a name that no other process has.
+    pub by: String,
+    /// For how many milliseconds without a word.
+    pub lease: i64,
+    /// Who says so.
+    pub actor: Actor,
+}
+
+impl Change for Attach {
+    type Output = Spawn;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Spawn, StoreError> {
+        actor::not_a_worker(&self.actor, "take an agent into their hands")?;
+        let spawn = by_session(tx, &self.session)?;
+        match spawn.state {
+            SpawnState::Attached if spawn.worker.as_ref() == Some(&self.by) => return Ok(spawn),
+            SpawnState::Attached => {
+                return Err(StoreError::Rule(format!("somebody else is attached to session '{}'", self.session)));
+            }
+            SpawnState::Claimed => {
+                tx.execute(
+                    "UPDATE spawns SET wanted_by = $1 WHERE session_id = $2",
+                    &[(&self.by).into(), (&self.session).into()],
+                )?;
+            }
+            SpawnState::Waiting | SpawnState::Done => {
+                tx.execute(
+                    "UPDATE spawns SET state = 'attached', worker = $1, lease_until = $2, attempt = 0 \
+                     WHERE session_id = $3",
+                    &[(&self.by).into(), (tx.now + self.lease).into(), (&self.session).into()],
+                )?;
+            }
+        }
+        by_session(tx, &self.session)
+    }
+}
+
+/// Says that a person still has an agent.
+#[derive(Debug, Clone)]
+pub struct KeepAttached {
+    /// Which session.
+    pub session: SessionId,
+    /// Who has it.
+    pub by: String,
+    /// For how many milliseconds more.
+    pub lease: i64,
+}
+
+impl Change for KeepAttached {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let until = tx.now + self.lease;
+        tx.execute(
+            "UPDATE spawns SET lease_until = $1 WHERE session_id = $2 AND worker = $3 AND state = 'attached'",
+            &[until.into(), (&self.session).into(), (&self.by).into()],
+        )?;
+        Ok(())
+    }
+}
+
+/// Gives an agent back: it goes on, unless its session is over.
+#[derive(Debug, Clone)]
+pub struct Detach {
+    /// Which session.
+    pub session: SessionId,
+    /// Who had it.
+    pub by: String,
+}
+
+impl Change for Detach {
+    type Output = Spawn;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Spawn, StoreError> {
+        let over = sessions::by_id(tx, &self.session)?.status.is_over();
+        let (state, not_before) = if over { (SpawnState::Done, NEVER) } else { (SpawnState::Waiting, tx.now) };
+        tx.execute(
+            "UPDATE spawns SET state = $1, worker = NULL, lease_until = NULL, not_before = $2, updated_at = $3 \
+             WHERE session_id = $4 AND worker = $5 AND state = 'attached'",
+            &[state.as_str().into(), not_before.into(), tx.now.into(), (&self.session).into(), (&self.by).into()],
+        )?;
+        tx.execute(
+            "UPDATE spawns SET wanted_by = NULL WHERE session_id = $1 AND wanted_by = $2",
+            &[(&self.session).into(), (&self.by).into()],
+        )?;
+        by_session(tx, &self.session)
+    }
+}

@@ -1,0 +1,216 @@
+//! Who sees to an agent, and for how long without a word?
+
+use maestro_core::id::SessionId;
+use maestro_core::session::SessionStatus;
+use serde::{Deserialize, Serialize};
+
+use super::{NEVER, Spawn, SpawnState, by_session};
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::sessions;
+use crate::tx::Tx;
+use crate::value::{Param, Row};
+
+/// Takes the next thing to be started, or what a worker that fell silent had, or what waits for words and has them.
+#[derive(Debug, Clone)]
+pub struct ClaimSpawn {
+    /// Who takes it.
+    pub worker: String,
+    /// For how many milliseconds without a word.
+    pub lease: i64,
+    /// This very session's, and no other.
+    pub session: Option<SessionId>,
+}
+
+impl Change for ClaimSpawn {
+    type Output = Option<Spawn>;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Option<Spawn>, StoreError> {
+        let found = match &self.session {
+            Some(session) => next(tx, "spawns.session_id = $2", &[tx.now.into(), session.into()]),
+            None => next(tx, DUE, &[tx.now.into(), tx.now.into(), NEVER.into()]),
+        }?;
+        let Some(session) = found else { return Ok(None) };
+        tx.execute(
+            "UPDATE spawns SET state = 'claimed', worker = $1, wanted_by = NULL, lease_until = $2, \
+             attempt = attempt + 1, updated_at = $3 WHERE session_id = $4",
+            &[(&self.worker).into(), (tx.now + self.lease).into(), tx.now.into(), (&session).into()],
+        )?;
+        by_session(tx, &session).map(Some)
+    }
+}
+
+/// What any worker may start now.
+const DUE: &str = "(spawns.not_before <= $2 OR (spawns.not_before = $3 AND EXISTS (SELECT 1 FROM messages \
+                   WHERE messages.session_id = spawns.session_id AND messages.state = 'queued')))";
+
+/// The first that nobody has. The first parameter is the time.
+fn next(tx: &mut Tx<'_>, which: &str, parameters: &[Param<'_>]) -> Result<Option<SessionId>, StoreError> {
+    let lock = if tx.is_postgres() { " FOR UPDATE OF spawns SKIP LOCKED" } else { "" };
+    let sql = format!("{} ORDER BY spawns.ord LIMIT 1{lock}", due("spawns.session_id", which));
+    tx.row(&sql, parameters)?.map(|mut row| row.parsed()).transpose()
+}
+
+/// What nobody has; the first parameter is the time.
+fn due(what: &str, which: &str) -> String {
+    format!(
+        "SELECT {what} FROM spawns JOIN sessions ON sessions.id = spawns.session_id \
+         WHERE sessions.status IN ('spawning', 'idle', 'working') AND (spawns.state = 'waiting' \
+         OR (spawns.state IN ('claimed', 'attached') AND spawns.lease_until < $1)) AND {which}"
+    )
+}
+
+/// Says that a worker still has what it claimed; it hears what was decided meanwhile.
+#[derive(Debug, Clone)]
+pub struct RenewSpawn {
+    /// Which session.
+    pub session: SessionId,
+    /// Who has it.
+    pub worker: String,
+    /// For how many milliseconds more.
+    pub lease: i64,
+    /// What the agent itself calls its session, as soon as that is known.
+    pub agent_session: Option<String>,
+    /// What all files together were before it first began; the first word counts.
+    pub tree: Option<String>,
+}
+
+/// What was decided about a session while its agent worked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renewed {
+    /// How the session stands.
+    pub status: SessionStatus,
+    /// What is wanted of its worker.
+    pub wish: Wish,
+}
+
+/// What is wanted of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wish {
+    /// Nothing but to go on.
+    GoOn,
+    /// To end the agent's process, since a person wants to speak with the agent itself.
+    LetGo,
+}
+
+impl Change for RenewSpawn {
+    type Output = Renewed;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Renewed, StoreError> {
+        held_by(tx, &self.session, &self.worker)?;
+        let until = tx.now + self.lease;
+        tx.execute(
+            "UPDATE spawns SET lease_until = $1, agent_session = coalesce($2, agent_session), tree = coalesce(tree, $3), \
+             updated_at = $4 WHERE session_id = $5",
+            &[
+                until.into(),
+                self.agent_session.as_ref().into(),
+                self.tree.as_ref().into(),
+                tx.now.into(),
+                (&self.session).into(),
+            ],
+        )?;
+        tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
+        let sql = "SELECT count(*) FROM spawns WHERE session_id = $1 AND wanted_by IS NOT NULL";
+        let wanted = tx.number(sql, &[(&self.session).into()])? > 0;
+        let wish = if wanted { Wish::LetGo } else { Wish::GoOn };
+        Ok(Renewed { status: sessions::by_id(tx, &self.session)?.status, wish })
+    }
+}
+
+/// Refuses whoever lost what it claimed.
+pub(crate) fn held_by(tx: &mut Tx<'_>, session: &SessionId, worker: &str) -> Result<Spawn, StoreError> {
+    let spawn = by_session(tx, session)?;
+    if spawn.state == SpawnState::Claimed && spawn.worker.as_deref() == Some(worker) {
+        return Ok(spawn);
+    }
+    Err(StoreError::Rule(format!("session '{session}' is not this worker's any more")))
+}
+
+/// How what a worker has stands: what was decided and answered meanwhile.
+#[derive(Debug, Clone)]
+pub struct Standings {
+    /// Who has it.
+    pub worker: String,
+}
+
+/// How something that a worker has stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// How its session stands.
+    pub status: SessionStatus,
+    /// What is wanted of its worker.
+    pub wish: Wish,
+    /// How many of its agent's questions were answered.
+    pub answered: i64,
+}
+
+impl Read for Standings {
+    type Output = Vec<(SessionId, Standing)>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError> {
+        let sql = "SELECT spawns.session_id, sessions.status, spawns.wanted_by, \
+                   (SELECT count(*) FROM permissions WHERE permissions.session_id = spawns.session_id \
+                   AND permissions.answer IS NOT NULL) \
+                   FROM spawns JOIN sessions ON sessions.id = spawns.session_id \
+                   WHERE spawns.state = 'claimed' AND spawns.worker = $1";
+        let standing = |row: &mut Row| {
+            let session = row.parsed()?;
+            let status = row.parsed()?;
+            let wish = if row.maybe_text()?.is_some() { Wish::LetGo } else { Wish::GoOn };
+            Ok((session, Standing { status, wish, answered: row.int()? }))
+        };
+        db.rows(sql, &[(&self.worker).into()])?.iter_mut().map(standing).collect()
+    }
+}
+
+/// Whether there is something that any worker may start now, asked without writing anything.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyDue {
+    /// The time.
+    pub now: i64,
+}
+
+impl Read for AnyDue {
+    type Output = bool;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<bool, StoreError> {
+        let sql = due("count(*)", DUE);
+        Ok(db.number(&sql, &[self.now.into(), self.now.into(), NEVER.into()])? > 0)
+    }
+}
+
+/// The workers and persons that have something, by their names.
+#[derive(Debug, Clone, Copy)]
+pub struct Claimants;
+
+impl Read for Claimants {
+    type Output = Vec<String>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT DISTINCT worker FROM spawns WHERE state IN ('claimed', 'attached') ORDER BY worker";
+        db.rows(sql, &[])?.iter_mut().map(Row::text).collect()
+    }
+}
+
+/// Takes from those who are gone for certain what they had, without waiting for their time to run out.
+#[derive(Debug, Clone)]
+pub struct ReleaseSpawns {
+    /// Who is gone.
+    pub workers: Vec<String>,
+}
+
+impl Change for ReleaseSpawns {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        for worker in &self.workers {
+            tx.execute(
+                "UPDATE spawns SET lease_until = 0 WHERE worker = $1 AND state IN ('claimed', 'attached')",
+                &[worker.into()],
+            )?;
+        }
+        Ok(())
+    }
+}

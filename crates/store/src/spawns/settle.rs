@@ -1,0 +1,137 @@
+//! What came of an agent, and what follows?
+
+use maestro_core::agent::ChoiceKind;
+use maestro_core::event::{Event, SessionFact};
+use maestro_core::id::SessionId;
+use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};
+use serde_json::Value as Json;
+
+use super::{NEVER, held_by};
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::sessions;
+use crate::timeline::{self, NewEntry};
+use crate::tx::{Scope, Tx};
+use crate::value::to_json;
+
+/// What becomes of a spawn when its agent has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    /// It is over, and this is how its session ended.
+    Over {
+        /// The session's status.
+        status: SessionStatus,
+        /// Why, where somebody or something else decided.
+        end: Option<EndReason>,
+    },
+    /// It is started again, not before this time.
+    Again {
+        /// When.
+        not_before: i64,
+    },
+    /// It is started again once somebody says something to it.
+    WhenSpokenTo {
+        /// What it needs.
+        needs: String,
+    },
+    /// A person has it now.
+    LetGo,
+}
+
+/// Says what came of a spawn.
+#[derive(Debug, Clone)]
+pub struct SettleSpawn {
+    /// Which session.
+    pub session: SessionId,
+    /// Who had it.
+    pub worker: String,
+    /// What came of it.
+    pub outcome: Json,
+    /// The same in a line, for people.
+    pub line: String,
+    /// What follows.
+    pub after: After,
+}
+
+impl Change for SettleSpawn {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        held_by(tx, &self.session, &self.worker)?;
+        self.move_on(tx)?;
+        // Whoever asked is gone, so that nobody needs to answer any more.
+        tx.execute(
+            "UPDATE permissions SET answer = $1, answered_at = $2 WHERE session_id = $3 AND answer IS NULL",
+            &[(&to_json(&ChoiceKind::RejectOnce)?).into(), tx.now.into(), (&self.session).into()],
+        )?;
+        let mut session = sessions::by_id(tx, &self.session)?;
+        let entry = NewEntry {
+            kind: EntryKind::agent_ended(),
+            message: self.line.clone(),
+            task: None,
+            metadata: Some(self.outcome.clone()),
+        };
+        timeline::add(tx, &session.project, &session.id, &entry)?;
+        match &self.after {
+            After::Over { status, end } if !session.status.is_over() => {
+                sessions::become_status(tx, &mut session, *status, *end)
+            }
+            After::Over { .. } => Ok(()),
+            After::WhenSpokenTo { needs } => {
+                session.needs_input.get_or_insert_with(|| needs.clone());
+                match session.status {
+                    SessionStatus::Spawning | SessionStatus::Working => {
+                        sessions::become_status(tx, &mut session, SessionStatus::Idle, None)
+                    }
+                    _ => sessions::save(tx, &mut session),
+                }
+            }
+            After::Again { .. } | After::LetGo => {
+                self.tell(tx, &session);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl SettleSpawn {
+    fn move_on(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        // Who waits for a person begins to count anew; a person who speaks with the agent keeps it by a word now and then.
+        let (columns, not_before, lease) = match &self.after {
+            After::Over { .. } => ("state = 'done', worker = NULL", tx.now, None),
+            After::Again { not_before } => ("state = 'waiting', worker = NULL", *not_before, None),
+            After::WhenSpokenTo { .. } => ("state = 'waiting', worker = NULL, attempt = 0", NEVER, None),
+            After::LetGo => {
+                ("state = 'attached', worker = wanted_by, wanted_by = NULL, attempt = 0", tx.now, Some(tx.now + 30_000))
+            }
+        };
+        tx.execute(
+            &format!(
+                "UPDATE spawns SET {columns}, lease_until = $1, not_before = $2, outcome = $3, updated_at = $4 \
+                 WHERE session_id = $5"
+            ),
+            &[
+                lease.into(),
+                not_before.into(),
+                (&to_json(&self.outcome)?).into(),
+                tx.now.into(),
+                (&self.session).into(),
+            ],
+        )?;
+        // Nobody must take for silence what is waiting on purpose.
+        let waits = matches!(self.after, After::Again { .. } | After::WhenSpokenTo { .. } | After::LetGo);
+        let until = waits.then_some(NEVER);
+        tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
+        Ok(())
+    }
+
+    fn tell(&self, tx: &mut Tx<'_>, session: &Session) {
+        let fact = SessionFact {
+            id: session.id.clone(),
+            name: session.name.clone(),
+            status: session.status,
+            reason: Some(self.line.clone()),
+        };
+        tx.emit(Scope::project(&session.project).session(&session.id), Event::SessionUpdated(fact));
+    }
+}
