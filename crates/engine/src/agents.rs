@@ -7,6 +7,8 @@ mod acp;
 mod command;
 pub mod demo;
 mod lines;
+pub(crate) mod places;
+pub mod probe;
 pub mod process;
 mod pulse;
 mod teller;
