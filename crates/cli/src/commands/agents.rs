@@ -195,12 +195,14 @@ fn list(known: &[Known<'_>], usual: Option<&Usual>, world: &World) -> String {
         let [name, title, driver, program] = [0, 1, 2, 3].map(|column| pad(&row[column], widths[column]));
         let mark = if known.is_default { "*" } else { " " };
         let program = if known.chosen().is_some() { program } else { world.paint.dim(&program) };
-        let last = known.answer.as_ref().map_or_else(|| known.why(), |answer| clean(&answer.to_string()).into_owned());
-        let last = room.map_or(last.clone(), |room| fit(&last, room).into_owned());
         let last = match &known.answer {
-            None => world.paint.dim(&last),
-            Some(_) if known.fails() => world.paint.error(&last),
-            Some(_) => world.paint.good(&last),
+            None => {
+                let why = known.why();
+                world.paint.dim(&room.map_or(why.clone(), |room| fit(&why, room).into_owned()))
+            }
+            // Nothing is left out of why it does not answer.
+            Some(answer) if known.fails() => world.paint.error(&clean(&answer.to_string())),
+            Some(answer) => world.paint.good(&clean(&answer.to_string())),
         };
         let _ = writeln!(text, "{mark} {}  {title}  {driver}  {program}  {last}", world.paint.strong(&name));
     }
