@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Workflow(WorkflowArgs),
     /// Show what would be executed here, and allow it
     Trust(TrustArgs),
+    /// List coding agents: which are installed, and how each is started
+    Agents(AgentsArgs),
     /// Start the server
     Up(UpArgs),
     /// Tell how the work goes, and hear what changed
@@ -188,6 +190,16 @@ pub(crate) struct InitArgs {
     pub(crate) worker_skill: bool,
 }
 
+/// Options of `maestro agents`.
+#[derive(Debug, Args)]
+pub(crate) struct AgentsArgs {
+    /// Everything about this one; without it, a list of all
+    pub(crate) name: Option<String>,
+    /// Start those that are installed, and see whether they answer within 20 seconds
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
 /// Options of `maestro plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
@@ -251,7 +263,7 @@ pub(crate) struct TrustArgs {
     /// Workflows to allow; without any, what is allowed and what is not
     #[arg(value_name = "WORKFLOW", conflicts_with = "revoke")]
     pub(crate) names: Vec<String>,
-    /// Allow the checks that this project's config names
+    /// Allow what this project's config would run: its checks, and the agents it describes
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) config: bool,
     /// Take back what was allowed, by its name or hash

@@ -1,5 +1,6 @@
 //! Which command is it? One file for each.
 
+mod agents;
 mod allowed;
 mod attach;
 pub(crate) mod child;
@@ -55,6 +56,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Plan(args)) => plan::run(args, world),
         Some(Command::Workflow(args)) => workflow::run(args, world),
         Some(Command::Trust(args)) => trust::run(args, world),
+        Some(Command::Agents(args)) => agents::run(args, world),
         Some(Command::Up(args)) => up::run(args, world),
         Some(Command::Update(args)) => update::run(args, world),
         Some(Command::Info) => info::run(world),

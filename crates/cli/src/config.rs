@@ -57,7 +57,12 @@ pub(crate) fn settings(world: &World) -> Result<Settings, CommandError> {
 
 /// Where this project's configuration is, or would be: the nearest one up to the project's root.
 pub(crate) fn project_file(world: &World) -> PathBuf {
-    let file = |dir: &Path| dir.join(".maestro/config.toml");
+    nearest(world, ".maestro/config.toml")
+}
+
+/// Where a project's file is, or would be: the nearest one up to the project's root.
+pub(crate) fn nearest(world: &World, name: &str) -> PathBuf {
+    let file = |dir: &Path| dir.join(name);
     world
         .places
         .working_dir
@@ -68,7 +73,8 @@ pub(crate) fn project_file(world: &World) -> PathBuf {
         .unwrap_or_else(|| file(&world.places.project))
 }
 
-fn read_text(path: &Path, problems: &mut Vec<Problem>) -> Option<String> {
+/// The text of a configuration file, if there is one; why it cannot be read is a problem.
+pub(crate) fn read_text(path: &Path, problems: &mut Vec<Problem>) -> Option<String> {
     let mut refuse = |message: String| {
         let help = "mend or remove the file";
         problems.push(Problem::new(Code::ConfigInvalid, Severity::Error, path, message, help));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// The groups of the overview. A test sees to it that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["init", "up", "doctor"]),
+    ("Start", &["init", "agents", "up", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["project", "task", "plan", "prompt", "workflow"]),
     ("Watch and steer", &["status", "session", "say", "handoff", "events"]),
@@ -116,6 +116,7 @@ Skills, plans and settings.
   maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
   maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
   maestro db check --json          {ok, database, findings}
+  maestro agents --json            {agents, problems}: which agents are known, which are installed; --check starts them
   maestro doctor --json            {ok, problems, roots, agents, settings}
 
 With --json an error is one object on standard output: {success, error, message, details, suggestion}.

@@ -1,6 +1,7 @@
 //! What is a coding agent to us: what does it tell, what does it need, and what came of its work?
 
 mod bound;
+mod chosen;
 mod event;
 mod lines;
 mod outcome;
@@ -14,6 +15,7 @@ mod trouble;
 mod usage;
 
 pub use bound::{MOST_TEXT, bounded};
+pub use chosen::Chosen;
 pub use event::{
     AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, Stream, ToolKind, ToolStatus, TroubleKind,
 };

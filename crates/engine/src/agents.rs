@@ -8,6 +8,8 @@ mod command;
 pub mod demo;
 pub mod installed;
 mod lines;
+pub(crate) mod places;
+pub mod probe;
 pub mod process;
 mod pulse;
 mod teller;

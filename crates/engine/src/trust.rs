@@ -50,6 +50,8 @@ pub enum Kind {
     Workflow,
     /// What a project's configuration would run.
     Config,
+    /// The agents that a project describes.
+    Agents,
 }
 
 impl Kind {
@@ -58,6 +60,7 @@ impl Kind {
         match self {
             Self::Workflow => "workflow",
             Self::Config => "config",
+            Self::Agents => "agents",
         }
     }
 }
@@ -215,6 +218,14 @@ pub fn config_hash(verify: &[String]) -> String {
         hasher.update(command.len().to_le_bytes());
         hasher.update(command.as_bytes());
     }
+    hex(&hasher.finalize())
+}
+
+/// What somebody consents to when they trust the agents that a project describes: every byte of the file.
+pub fn agents_hash(text: &str) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update("agents");
+    hasher.update(text);
     hex(&hasher.finalize())
 }
 

@@ -17,8 +17,10 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     let loaded = config::load(world);
     let mut problems = loaded.problems;
     let found = look(args, world, &loaded.settings)?;
+    let table = agents::table(world);
+    let agents = agents::installed(&table, world);
+    problems.extend(table.problems);
     problems.extend(found.problems.iter().cloned());
-    let agents = agents::installed(&world.program_dirs);
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     let exit = if failed { Exit::Failed } else { Exit::Ok };
     if world.json {
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     }
     section(&mut text, world, "Agents");
     for agent in &agents {
-        let _ = writeln!(text, "  {} {}", pad(agent.name, 12), clean(&world.short(&agent.path)));
+        let _ = writeln!(text, "  {} {}", pad(&clean(&agent.name), 12), clean(&world.short(&agent.path)));
     }
     if agents.is_empty() {
         text.push_str("  none of the agents Maestro knows is on your PATH\n");

@@ -9,7 +9,7 @@ use crate::reply::Reply;
 
 pub(crate) fn run(args: &HelpArgs) -> Result<Reply, CommandError> {
     if let [topic] = args.topic.as_slice()
-        && matches!(topic.as_str(), "agent" | "agents")
+        && topic == "agent"
     {
         return Ok(Reply::text(help::AGENT));
     }

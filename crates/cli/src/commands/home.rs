@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::agents::{self, Agent};
+use crate::agents::{self, Installed};
 use crate::config;
 use crate::error::CommandError;
 use crate::index;
@@ -42,9 +42,11 @@ struct SkillFigures {
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let loaded = config::load(world);
     let figures = count_skills(world, &loaded.settings);
-    let agents = agents::installed(&world.program_dirs);
+    let table = agents::table(world);
+    let agents = agents::installed(&table, world);
     let plans = glance_at_plans(&world.places.project);
-    let config_errors = loaded.problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    let problems = loaded.problems.iter().chain(&table.problems);
+    let config_errors = problems.filter(|problem| problem.severity == Severity::Error).count();
     let has_config = loaded.files.iter().any(|file| file.exists && file.path.starts_with(&world.places.project));
     if world.json {
         let plans: Vec<_> = plans
@@ -156,11 +158,11 @@ fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
     receive.recv_timeout(PATIENCE).ok()
 }
 
-fn agents_line(agents: &[Agent]) -> String {
+fn agents_line(agents: &[Installed]) -> String {
     if agents.is_empty() {
         return "none of the agents Maestro knows is installed".to_owned();
     }
-    agents.iter().map(|agent| agent.name).collect::<Vec<_>>().join(", ")
+    agents.iter().map(|agent| clean(&agent.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn skills_line(figures: Option<&SkillFigures>, world: &World) -> String {

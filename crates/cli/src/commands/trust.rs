@@ -7,8 +7,9 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use maestro_core::Settings;
+use maestro_core::settings::ConfigText;
 use maestro_core::workflow::tool::Tools;
+use maestro_core::{Problem, Settings};
 use maestro_engine::trust::{self, Consent, Kind, Trust, TrustError};
 use maestro_engine::workflows::Workflows;
 use serde_json::json;
@@ -18,7 +19,7 @@ use crate::error::{CommandError, Exit};
 use crate::reply::Reply;
 use crate::screen::{clean, clean_path};
 use crate::world::World;
-use crate::{catalogue, config, time};
+use crate::{agents, catalogue, config, time};
 
 /// How much of a hash is shown.
 const SHORT: usize = 12;
@@ -48,10 +49,15 @@ pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError
         asked.push(workflow(name, &workflows, world)?);
     }
     if args.config {
-        asked.push(checks(&settings, world).ok_or_else(|| {
-            CommandError::not_found("this project's config names nothing that would be executed")
-                .hint("`maestro config show verify --origin` says which checks there are, and whose")
-        })?);
+        let (named, mut problems) = (asked.len(), Vec::new());
+        asked.extend(of_config(&settings, world, &mut problems));
+        if !problems.is_empty() {
+            return Err(CommandError::invalid("the project's agents cannot be read").because_of(&problems));
+        }
+        if asked.len() == named {
+            return Err(CommandError::not_found("this project's config names nothing that would be executed")
+                .hint("`maestro config show verify --origin` says which checks there are, and whose"));
+        }
     }
     allow(asked, args, &mut trust, world)
 }
@@ -66,18 +72,36 @@ fn workflow(name: &str, workflows: &Workflows<'_>, world: &World) -> Result<Aske
     Ok(Asked { consent: Consent { kind: Kind::Workflow, name: pinned.main, hash, path, at: now() }, shown, needed })
 }
 
+/// What the project's own files would run: the checks that they name, the agents that they describe.
+fn of_config(settings: &Settings, world: &World, problems: &mut Vec<Problem>) -> Vec<Asked> {
+    let agents = agents::of_project(world, problems).map(|file| described(file, world));
+    checks(settings, world).into_iter().chain(agents).collect()
+}
+
 /// The checks that the project names, if it does.
 fn checks(settings: &Settings, world: &World) -> Option<Asked> {
     let verify = &settings.verify;
     let needed = verify.origin.comes_with_project() && !verify.value.is_empty();
     needed.then(|| {
         let path = config::project_file(world);
-        let name = world.places.project.file_name().map(|name| name.to_string_lossy().into_owned());
         let hash = trust::config_hash(&verify.value);
-        let name = name.unwrap_or_else(|| "config".to_owned());
         let shown = shown::checks(&verify.value, &path, world);
-        Asked { consent: Consent { kind: Kind::Config, name, hash, path, at: now() }, shown, needed }
+        let consent = Consent { kind: Kind::Config, name: project_name(world), hash, path, at: now() };
+        Asked { consent, shown, needed }
     })
+}
+
+/// The agents that the project describes.
+fn described(ConfigText { path, text }: ConfigText, world: &World) -> Asked {
+    let shown = shown::agents(&text, &path, world);
+    let hash = trust::agents_hash(&text);
+    let consent = Consent { kind: Kind::Agents, name: project_name(world), hash, path, at: now() };
+    Asked { consent, shown, needed: true }
+}
+
+fn project_name(world: &World) -> String {
+    let name = world.places.project.file_name().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "config".to_owned())
 }
 
 fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) -> Result<Reply, CommandError> {
@@ -151,7 +175,9 @@ fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &W
     let mut here: Vec<(Asked, bool)> = Vec::new();
     // One with errors can be neither started nor allowed; `workflow check` tells of it.
     let found = workflows.all().iter().filter_map(|source| workflow(&source.name, workflows, world).ok());
-    for asked in found.chain(checks(settings, world)).filter(|asked| asked.needed) {
+    // What cannot be read can be allowed by nobody; `doctor` tells of it.
+    let of_config = of_config(settings, world, &mut Vec::new());
+    for asked in found.chain(of_config).filter(|asked| asked.needed) {
         let allowed = trust.allows(&asked.consent.hash);
         here.push((asked, allowed));
     }
@@ -178,7 +204,7 @@ fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &W
     for Asked { consent, .. } in open {
         let command = match consent.kind {
             Kind::Workflow => format!("maestro trust {}", clean(&consent.name)),
-            Kind::Config => "maestro trust --config".to_owned(),
+            Kind::Config | Kind::Agents => "maestro trust --config".to_owned(),
         };
         let _ =
             writeln!(text, "  {}  `{command}` shows what it would execute", clean_path(&world.short(&consent.path)));

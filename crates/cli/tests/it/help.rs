@@ -19,6 +19,7 @@ fn the_overview_groups_the_commands() {
 
     Start
       init         Set a project up: write its config file, copy its skill pack
+      agents       List coding agents: which are installed, and how each is started
       up           Start the server
       doctor       Show what is wrong here, with file, line and help
 
@@ -125,6 +126,7 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
       maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
       maestro db check --json          {ok, database, findings}
+      maestro agents --json            {agents, problems}: which agents are known, which are installed; --check starts them
       maestro doctor --json            {ok, problems, roots, agents, settings}
 
     With --json an error is one object on standard output: {success, error, message, details, suggestion}.

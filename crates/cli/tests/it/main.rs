@@ -6,6 +6,7 @@ mod agent;
 mod sandbox;
 
 mod agents;
+mod agents_table;
 mod builtin_skills;
 mod builtin_skills_commands;
 mod completions;

@@ -67,6 +67,7 @@ codes! {
     SkillsNotWatched = "skills-not-watched", "A running program does not notice by itself when skills change there.";
     ConfigInvalid = "config-invalid", "A configuration file cannot be read or has a value of the wrong kind.";
     ConfigUnknown = "config-unknown", "A configuration key that Maestro does not know.";
+    ConfigNotAllowed = "config-not-allowed", "A project's file says what to run, and nobody has allowed it yet.";
     CheckboxMalformed = "checkbox-malformed", "A plan line looks like a task but its box is not one.";
 }
 

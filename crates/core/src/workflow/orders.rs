@@ -93,7 +93,7 @@ impl Action {
 }
 
 /// A word in quotes, where it would not be one word without.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,{}".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -5,6 +5,7 @@
 //! been passed on, so an agent that floods us waits; the protocol's own crate keeps what it reads in queues without
 //! bounds, which is why it is not used here.
 
+pub(super) mod greeting;
 mod hearing;
 mod questions;
 mod told;
@@ -187,13 +188,8 @@ impl Conversation {
     }
 
     async fn open(&mut self, launch: &Launch, mode: Option<&str>) -> Result<(), NoAnswer> {
-        let us = json!({ "name": "maestro", "title": "Maestro", "version": env!("CARGO_PKG_VERSION") });
-        let abilities = json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
-        let hello = json!({ "protocolVersion": 1, "clientCapabilities": abilities, "clientInfo": us });
-        let agent = self.call("initialize", &hello).await?;
-        if agent["protocolVersion"] != 1 {
-            return Err(refused(&format!("it speaks version {} of the protocol", agent["protocolVersion"])));
-        }
+        let agent = self.call(greeting::METHOD, &greeting::hello()).await?;
+        greeting::understood(&agent).map_err(NoAnswer::Refused)?;
         let servers: Vec<Json> = launch.mcp.iter().map(server).collect();
         let mut place = json!({ "cwd": launch.cwd.display().to_string(), "mcpServers": servers });
         let opened = if let Some(session) = &launch.resume {
@@ -213,7 +209,7 @@ impl Conversation {
         let began = AgentEvent::Began {
             agent_session: Some(self.session.clone()),
             model: text(&opened["models"]["currentModelId"]),
-            version: text(&agent["agentInfo"]["version"]),
+            version: greeting::version(&agent),
         };
         self.teller.tell(began).await;
         if let Some(mode) = mode.filter(|mode| opened["modes"]["currentModeId"] != **mode) {

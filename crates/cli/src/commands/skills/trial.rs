@@ -9,7 +9,7 @@ use maestro_skills::{CLIENTS, Catalogue, Selection, Selector};
 use serde_json::json;
 
 use super::select::choose;
-use crate::agents::{self, Agent};
+use crate::agents::{self, Installed};
 use crate::args::TaskArgs;
 use crate::error::CommandError;
 use crate::reply::Reply;
@@ -26,7 +26,7 @@ pub(super) fn run(
     world: &World,
 ) -> Result<Reply, CommandError> {
     let selection = choose(&Selector::for_task(Arc::clone(catalogue), &args.task), args, settings)?;
-    let agents = agents::installed(&world.program_dirs);
+    let agents = agents::installed(&agents::table(world), world);
     let seen = sights(&selection, &agents, world);
     if world.json {
         let seen: Vec<_> = seen
@@ -52,7 +52,7 @@ pub(super) fn run(
         text.push_str("\nWithout Maestro\n");
     }
     for (agent, skill, sight) in &seen {
-        let _ = writeln!(text, "  {} {}: {sight}", pad(agent, 12), clean(skill));
+        let _ = writeln!(text, "  {} {}: {sight}", pad(&clean(agent), 12), clean(skill));
     }
     let mut notes = String::new();
     for error in &record.errors {
@@ -104,10 +104,10 @@ fn why_not(verdict: Verdict, threshold: f64) -> String {
 }
 
 /// For each installed agent and chosen skill, what the agent would make of it by itself.
-fn sights(selection: &Selection, agents: &[Agent], world: &World) -> Vec<(&'static str, String, String)> {
+fn sights<'a>(selection: &Selection, agents: &'a [Installed], world: &World) -> Vec<(&'a str, String, String)> {
     let known = agents.iter().filter_map(|agent| {
         let client = CLIENTS.iter().find(|client| client.program == agent.program)?;
-        Some((agent.name, client))
+        Some((agent.name.as_str(), client))
     });
     known
         .flat_map(|(name, client)| {

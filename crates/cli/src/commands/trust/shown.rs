@@ -7,7 +7,7 @@ use maestro_core::workflow::orders::orders;
 use maestro_core::workflow::pinned::Pinned;
 use maestro_engine::trust;
 
-use crate::screen::{clean, clean_path};
+use crate::screen::{clean, clean_lines, clean_path};
 use crate::world::World;
 
 /// Everything that a workflow and those it calls would execute.
@@ -53,6 +53,15 @@ pub(super) fn checks(verify: &[String], path: &Path, world: &World) -> String {
     let mut text = format!("{}  {}\n", world.paint.strong("verify"), clean_path(&world.short(path)));
     for command in verify {
         let _ = writeln!(text, "    {}", clean(command));
+    }
+    text
+}
+
+/// The agents that a project describes, word for word: every line of such a file may decide what is run.
+pub(super) fn agents(file: &str, path: &Path, world: &World) -> String {
+    let mut text = format!("{}  {}\n", world.paint.strong("agents"), clean_path(&world.short(path)));
+    for line in clean_lines(file.trim_end()).lines() {
+        let _ = writeln!(text, "    {line}");
     }
     text
 }

@@ -50,6 +50,22 @@ fn agent(reader: &mut Reader<'_>, (name, at, value): &Entry<'_, '_>, agents: &mu
     for (key, value) in fields {
         field(reader, &mut agents[known], key.get_ref(), key.span().start, value);
     }
+    for (message, help) in unable(&agents[known]) {
+        reader.wrong(*at, message, help);
+    }
+}
+
+/// Why an agent cannot be spoken with as its entry says.
+fn unable(agent: &Agent) -> Vec<(String, String)> {
+    let Agent { name, drivers, prefer, .. } = agent;
+    if drivers.is_empty() {
+        let help = format!("add `[{name}.text]`, `[{name}.json]` or `[{name}.acp]` with its `programs`");
+        return vec![(format!("there is no way to speak with `{name}`"), help)];
+    }
+    let absent = prefer.iter().filter(|driver| !drivers.contains_key(driver));
+    absent
+        .map(|driver| (format!("`{name}` prefers `{driver}`, which it has not"), format!("add `[{name}.{driver}]`")))
+        .collect()
 }
 
 fn field(reader: &mut Reader<'_>, agent: &mut Agent, key: &str, at: usize, value: &Value<'_>) {
@@ -95,7 +111,7 @@ fn field(reader: &mut Reader<'_>, agent: &mut Agent, key: &str, at: usize, value
 
 fn launched(reader: &mut Reader<'_>, launch: &mut Launch, key: &str, at: usize, value: &Value<'_>) {
     match key {
-        "programs" => list(reader, key, value, &mut launch.programs),
+        "programs" => programs(reader, key, value, &mut launch.programs),
         "args" => list(reader, key, value, &mut launch.args),
         "tail" => list(reader, key, value, &mut launch.tail),
         "model" => list(reader, key, value, &mut launch.model),
@@ -134,6 +150,20 @@ fn set(known: &mut Option<String>, read: Option<String>) {
 fn list(reader: &mut Reader<'_>, key: &str, value: &Value<'_>, known: &mut Vec<String>) {
     if let Some(listed) = reader.strings(key, value) {
         *known = listed.into_iter().map(|(text, _)| text).collect();
+    }
+}
+
+/// A relative path would be another program in each directory.
+fn programs(reader: &mut Reader<'_>, key: &str, value: &Value<'_>, known: &mut Vec<String>) {
+    let Some(listed) = reader.strings(key, value) else { return };
+    known.clear();
+    for (name, at) in listed {
+        if name.is_empty() || name.contains('/') && !name.starts_with('/') && !name.starts_with("~/") {
+            let help = "write a name that is on the PATH, or a path that begins with `/` or `~/`";
+            reader.wrong(at, format!("`{name}` names no program"), help);
+        } else {
+            known.push(name);
+        }
     }
 }
 

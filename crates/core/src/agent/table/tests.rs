@@ -91,7 +91,7 @@ fn a_user_changes_what_is_mentioned_and_adds_agents() {
 
 #[test]
 fn every_mistake_is_told_with_its_place_and_the_rest_counts() {
-    let text = "x = 1\n[\"a b\"]\n[claude]\ntitel = \"x\"\nprefer = [\"jsn\", \"acp\"]\nskills = \"s\"\nreporting = \"abel\"\n[claude.json]\nprogram = [\"x\"]\nformat = \"yaml\"\nprompt = 3\npermissions = { al = [], ask = \"x\" }\n";
+    let text = "x = 1\n[\"a b\"]\n[claude]\ntitel = \"x\"\nprefer = [\"jsn\", \"acp\"]\nskills = \"s\"\nreporting = \"abel\"\n[claude.json]\nprogram = [\"x\"]\nformat = \"yaml\"\nprompt = 3\npermissions = { al = [], ask = \"x\" }\n[mine]\nprefer = [\"acp\"]\n[yours]\nprefer = [\"acp\"]\ntext = { programs = [\"./x\", \"~/bin/x\", \"\"] }\n";
     let (agents, mistakes) = Agents::builtin().extended(text);
     let told: Vec<String> = mistakes
         .iter()
@@ -101,6 +101,7 @@ fn every_mistake_is_told_with_its_place_and_the_rest_counts() {
     let claude = agents.find("claude").unwrap();
     assert_eq!((claude.prefer.as_slice(), claude.title.as_str()), (&[Driver::Acp][..], "Claude Code"));
     assert_eq!(claude.launch(Driver::Json).map(|launch| launch.format), Some(Format::Claude));
+    assert_eq!(agents.find("yours").unwrap().programs(), ["~/bin/x"]);
 }
 
 proptest::proptest! {

@@ -1,0 +1,48 @@
+//! Do the installed agents answer? Starts each of them, all at once.
+
+use std::collections::BTreeMap;
+
+use maestro_engine::agents::probe::{self, Probe};
+
+use super::Known;
+use crate::error::CommandError;
+use crate::progress::while_working;
+use crate::screen::count;
+use crate::world::World;
+
+/// Asks those that are installed, and notes what they say.
+pub(super) fn ask(known: &mut [Known<'_>], world: &World) -> Result<(), CommandError> {
+    let maestro = std::env::current_exe().map_err(|error| {
+        CommandError::io("this program cannot be found, and everything it starts goes through it", &error)
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CommandError::io("nothing can be started here", &error))?;
+    let env = environment();
+    let mut asked = Vec::new();
+    let mut probes = Vec::new();
+    for (at, known) in known.iter().enumerate() {
+        let Some(chosen) = known.chosen() else { continue };
+        asked.push(at);
+        probes.push(Probe {
+            maestro: maestro.clone(),
+            home: world.maestro_home.clone(),
+            agent: known.agent.clone(),
+            driver: chosen.driver,
+            program: chosen.program.clone(),
+            env: env.clone(),
+        });
+    }
+    let what = format!("Asking {}", count(asked.len(), "agent", "agents"));
+    let answers = while_working(world, &what, || runtime.block_on(probe::all(probes, probe::PATIENCE)));
+    for (at, answer) in asked.into_iter().zip(answers) {
+        known[at].answer = Some(answer);
+    }
+    Ok(())
+}
+
+/// What agents inherit. Ours would say for whom they speak, and here they speak for nobody.
+fn environment() -> BTreeMap<String, String> {
+    let text =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    text.filter(|(name, _)| !name.starts_with("MAESTRO_")).collect()
+}

@@ -1,0 +1,78 @@
+//! What do programs get to know of an agent?
+
+use std::collections::BTreeMap;
+
+use maestro_core::agent::{Agent, Driver, Launch, Permission};
+use maestro_engine::agents::probe::Answer;
+use serde_json::{Value as Json, json};
+
+use super::Known;
+use super::shown::{command, variables, writes};
+use crate::agents::{Origin, Table};
+
+/// All of it. Variables are named; their values may be secrets.
+pub(super) fn of(known: &Known<'_>, table: &Table) -> Json {
+    let agent = known.agent;
+    let chosen = known.chosen();
+    let ways: Vec<Json> = agent.ways().map(|(driver, launch)| way(agent, driver, launch)).collect();
+    let origins: Vec<Json> = table.origins(&agent.name).map(origin).collect();
+    let mut told = json!({
+        "name": agent.name,
+        "title": agent.title,
+        "default": known.is_default,
+        "installed": chosen.is_some(),
+        "program": chosen.map(|chosen| chosen.program.to_string_lossy()),
+        "driver": chosen.map(|chosen| chosen.driver),
+        "why": chosen.map(|chosen| &chosen.why),
+        "looked_for": agent.programs(),
+        "ways": ways,
+        "variables": variables(agent),
+        "reporting": agent.reporting,
+        "mcp": agent.mcp,
+        "instructions": agent.instructions,
+        "skills": agent.skills,
+        "writes": writes(agent),
+        "leaves": agent.leaves,
+        "origins": origins,
+    });
+    if let Some(answer) = &known.answer {
+        let version = match answer {
+            Answer::Answers { version } => version.as_deref(),
+            _ => None,
+        };
+        told["check"] = json!({ "answers": !known.fails(), "version": version, "says": answer.to_string() });
+    }
+    told
+}
+
+fn way(agent: &Agent, driver: Driver, launch: &Launch) -> Json {
+    let permissions: BTreeMap<&str, Json> = Permission::ALL
+        .iter()
+        .map(|permission| {
+            let names: Vec<&String> =
+                agent.permission_env.get(permission).into_iter().flat_map(BTreeMap::keys).collect();
+            let arguments = launch.permissions.get(permission).cloned().unwrap_or_default();
+            let mode = launch.modes.get(permission);
+            (permission.as_str(), json!({ "arguments": arguments, "mode": mode, "variables": names }))
+        })
+        .collect();
+    json!({
+        "driver": driver,
+        "programs": launch.programs,
+        "arguments": command(launch),
+        "prompt": launch.prompt,
+        "model": launch.model,
+        "model_variable": launch.model_env,
+        "resume": launch.resume,
+        "can_resume": launch.can_resume(),
+        "permissions": permissions,
+    })
+}
+
+fn origin(origin: &Origin) -> Json {
+    match origin {
+        Origin::BuiltIn => json!({ "kind": "built-in" }),
+        Origin::User(path) => json!({ "kind": "user", "path": path.to_string_lossy() }),
+        Origin::Project(path) => json!({ "kind": "project", "path": path.to_string_lossy() }),
+    }
+}

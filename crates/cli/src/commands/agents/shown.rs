@@ -1,0 +1,148 @@
+//! What does a person get to see of one agent?
+
+use std::fmt::Write as _;
+
+use maestro_core::agent::{Agent, Conversation, Driver, Fill, Launch, Permission, PromptBy, Reporting};
+use maestro_core::workflow::orders::quoted;
+
+use super::{Known, State, Usual};
+use crate::agents::{Origin, Table, program};
+use crate::screen::{clean, clean_path, pad};
+use crate::world::World;
+
+/// How wide the names of the lines are.
+const NAMES: usize = 13;
+
+/// Everything about one agent.
+pub(super) fn one(known: &Known<'_>, table: &Table, usual: Option<&Usual>, world: &World) -> String {
+    let agent = known.agent;
+    let mut text = format!("{}  {}\n\n", world.paint.strong(&agent.name), clean(&agent.title));
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "  {} {value}", world.paint.dim(&pad(name, NAMES)));
+        }
+    };
+    line("program", &known.program(world));
+    if let State::Missing = known.state {
+        line("", &known.why());
+    }
+    line("answers", &known.answer.as_ref().map(|answer| clean(&answer.to_string()).into_owned()).unwrap_or_default());
+    // What would be used, or else what would be if its program were here.
+    let taken = known.chosen().map(|chosen| chosen.driver).or_else(|| Some(agent.ways().next()?.0));
+    for (driver, launch) in agent.ways().filter(|(driver, _)| Some(*driver) == taken) {
+        let why = if let State::Missing = known.state { clean(&agent.why_first()).into_owned() } else { known.why() };
+        line("driver", &format!("{driver}: {why}"));
+        line("runs", &runs(known, launch));
+        line("prompt", prompt(launch.prompt));
+        for permission in Permission::ALL {
+            line(&format!("mode {permission}"), &allowed(agent, launch, *permission));
+        }
+        line("model", &model(launch));
+        line("resumes", &resumes(driver, launch));
+    }
+    for (driver, launch) in agent.ways().filter(|(driver, _)| Some(*driver) != taken) {
+        let there = launch.programs.iter().any(|name| program(name, world).is_some());
+        let state = if there { "" } else { " (not installed)" };
+        line("or", &format!("{driver}: {}{state}", clean(&launch.programs.join(", "))));
+    }
+    line("variables", &clean(&variables(agent).join(", ")));
+    line(
+        "reports",
+        match agent.reporting {
+            Reporting::Able => "with `maestro` commands, while it works",
+            Reporting::Unable => "nothing; what it did shows in the files",
+        },
+    );
+    line("MCP tools", &clean(agent.mcp.as_deref().unwrap_or_default()));
+    line("instructions", &clean(agent.instructions.as_deref().unwrap_or_default()));
+    line("skills", &clean(&agent.skills.join(", ")));
+    let places: Vec<String> = writes(agent).iter().map(|place| world.short(place.as_ref())).collect();
+    line("writes", &clean_path(&places.join(", ")));
+    line("leaves", &clean(&agent.leaves.join(", ")));
+    line("described", &described(table, &agent.name, world));
+    if let Some(usual) = usual.filter(|_| known.is_default) {
+        line("default", &format!("yes: {}", clean(&usual.because)));
+    }
+    text
+}
+
+/// The arguments of a fresh session, with what is not known yet in braces.
+pub(super) fn command(launch: &Launch) -> Vec<String> {
+    let plain = Launch { permissions: std::collections::BTreeMap::new(), ..launch.clone() };
+    plain.arguments(&Fill {
+        conversation: Conversation::Fresh("{session}"),
+        model: None,
+        prompt_file: "{prompt_file}",
+        permission: Permission::Edits,
+    })
+}
+
+/// The names of the variables that it is started with, whatever it may do.
+pub(super) fn variables(agent: &Agent) -> Vec<String> {
+    let mut names: Vec<String> = agent.env.keys().chain(&agent.retries).cloned().collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Where it writes on its own account, on this machine.
+pub(super) fn writes(agent: &Agent) -> Vec<String> {
+    agent.places(&|name| std::env::var(name).ok())
+}
+
+fn runs(known: &Known<'_>, launch: &Launch) -> String {
+    let name = match known.chosen() {
+        Some(chosen) => chosen.name.as_str(),
+        None => launch.programs.first().map_or("PROGRAM", String::as_str),
+    };
+    typed(std::iter::once(name.to_owned()).chain(command(launch)))
+}
+
+/// Arguments as one would type them.
+fn typed(arguments: impl IntoIterator<Item = String>) -> String {
+    let words: Vec<String> = arguments.into_iter().map(|argument| quoted(&argument)).collect();
+    clean_path(&words.join(" ")).into_owned()
+}
+
+fn prompt(by: PromptBy) -> &'static str {
+    match by {
+        PromptBy::Stdin => "on its standard input",
+        PromptBy::File => "in a file",
+        PromptBy::Protocol => "as a message of the protocol",
+    }
+}
+
+/// What is added for a permission.
+fn allowed(agent: &Agent, launch: &Launch, permission: Permission) -> String {
+    let mut parts = Vec::new();
+    parts.extend(launch.permissions.get(&permission).map(|arguments| typed(arguments.iter().cloned())));
+    parts.extend(launch.modes.get(&permission).map(|mode| format!("its own mode `{}`", clean(mode))));
+    let names = agent.permission_env.get(&permission).into_iter().flat_map(|values| values.keys());
+    parts.extend(names.map(|name| format!("${}", clean(name))));
+    if parts.is_empty() { "nothing is added".to_owned() } else { parts.join(", ") }
+}
+
+fn model(launch: &Launch) -> String {
+    match &launch.model_env {
+        Some(name) => format!("${}", clean(name)),
+        None => typed(launch.model.iter().cloned()),
+    }
+}
+
+fn resumes(driver: Driver, launch: &Launch) -> String {
+    match (launch.can_resume(), driver) {
+        (true, Driver::Acp) => "by the protocol, if it can".to_owned(),
+        (true, _) => typed(launch.resume.iter().cloned()),
+        (false, _) => "no; a new session is told what was done".to_owned(),
+    }
+}
+
+/// Who says all that.
+fn described(table: &Table, name: &str, world: &World) -> String {
+    let told = |origin: &Origin| match origin {
+        Origin::BuiltIn => "built in".to_owned(),
+        Origin::User(path) => format!("your {}", clean_path(&world.short(path))),
+        Origin::Project(path) => format!("the project's {}", clean_path(&world.short(path))),
+    };
+    table.origins(name).map(told).collect::<Vec<_>>().join(", changed by ")
+}

@@ -1,0 +1,445 @@
+//! `maestro agents`: which agents are known, where they are, how each is started, and whether it answers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use maestro_core::agent::{Agents, Driver};
+use maestro_engine::agents::probe::{self, Answer, Probe};
+use serde_json::json;
+
+use crate::execute::{MAESTRO, Place, runtime};
+use crate::sandbox::Sandbox;
+
+const OWN: &str = r#"
+[amp]
+title = "Amp"
+prefer = ["json"]
+env = { AMP_TOKEN = "hidden" }
+mcp = "{server}:{tool}"
+writes = ["~/.amp"]
+
+[amp.json]
+programs = ["~/tools/amp", "amp"]
+args = ["-x", "two words"]
+permissions = { all = ["--yolo"] }
+format = "claude"
+
+[claude]
+prefer = ["acp"]
+reason = "I like to be asked"
+"#;
+
+/// Puts a script on the `PATH`.
+fn script(sandbox: &Sandbox, program: &str, text: &str) {
+    executable(&sandbox.path(&format!("~/bin/{program}")), text);
+}
+
+fn executable(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_list_says_where_each_is_and_how_it_is_spoken_with_and_starts_nothing() {
+    let sandbox = Sandbox::new();
+    for program in ["claude", "codex-acp", "goose", "cursor-agent"] {
+        sandbox.install(program);
+    }
+    let before = sandbox.tree();
+    assert_snapshot!(sandbox.maestro("agents"), @"
+    $ maestro agents
+    * claude    Claude Code    json  ~/bin/claude      the installed program and its login; the protocol needs an adapter
+      codex     Codex          acp   ~/bin/codex-acp   `codex` is not installed, so `codex-acp`
+      opencode  OpenCode       –     not installed     looked for opencode
+      gemini    Gemini CLI     –     not installed     looked for gemini
+      goose     Goose          acp   ~/bin/goose       the installed program speaks the protocol itself, and can ask
+      aider     Aider          –     not installed     looked for aider
+      demo      Demonstration  json  this program      it is part of this program
+      command   A command      text  the one you name  nothing is known of it
+
+    * is started when none is named: it is the first one that is installed
+    ");
+    sandbox.maestro("agents --json");
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn without_any_the_list_says_so() {
+    assert_snapshot!(Sandbox::new().maestro("agents"), @"
+    $ maestro agents
+      claude    Claude Code    –     not installed     looked for claude, claude-agent-acp
+      codex     Codex          –     not installed     looked for codex, codex-acp
+      opencode  OpenCode       –     not installed     looked for opencode
+      gemini    Gemini CLI     –     not installed     looked for gemini
+      goose     Goose          –     not installed     looked for goose
+      aider     Aider          –     not installed     looked for aider
+      demo      Demonstration  json  this program      it is part of this program
+      command   A command      text  the one you name  nothing is known of it
+
+    None of them is installed but `demo`, which is part of Maestro and needs no model.
+    ");
+}
+
+#[test]
+fn everything_about_one_is_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.install("claude");
+    assert_snapshot!(sandbox.maestro("agents claude"), @"
+    $ maestro agents claude
+    claude  Claude Code
+
+      program       ~/bin/claude
+      driver        json: the installed program and its login; the protocol needs an adapter
+      runs          claude -p --output-format stream-json --verbose --session-id {session}
+      prompt        on its standard input
+      mode ask      --permission-mode default --allowedTools 'Bash(maestro:*)'
+      mode edits    --permission-mode acceptEdits --allowedTools 'Bash(maestro:*)'
+      mode all      --dangerously-skip-permissions, $IS_SANDBOX
+      model         --model {model}
+      resumes       --resume {session}
+      or            acp: claude-agent-acp (not installed)
+      variables     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC, CLAUDE_CODE_MAX_RETRIES, DISABLE_AUTOUPDATER, DISABLE_ERROR_REPORTING, DISABLE_TELEMETRY
+      reports       with `maestro` commands, while it works
+      MCP tools     mcp__{server}__{tool}
+      instructions  CLAUDE.md
+      skills        .claude/skills
+      writes        ~/.claude, ~/.claude.json
+      described     built in
+      default       yes: it is the first one that is installed
+    ");
+    assert_snapshot!(sandbox.maestro("agents goose"), @"
+    $ maestro agents goose
+    goose  Goose
+
+      program       not installed
+                    looked for goose
+      driver        acp: the installed program speaks the protocol itself, and can ask
+      runs          goose acp --with-builtin developer
+      prompt        as a message of the protocol
+      mode ask      $GOOSE_MODE
+      mode edits    $GOOSE_MODE
+      mode all      $GOOSE_MODE
+      model         $GOOSE_MODEL
+      resumes       by the protocol, if it can
+      or            json: goose (not installed)
+      variables     GOOSE_TELEMETRY_ENABLED
+      reports       with `maestro` commands, while it works
+      MCP tools     {server}__{tool}
+      instructions  AGENTS.md
+      skills        .agents/skills, .claude/skills, .goose/skills
+      writes        ~/.config/goose, ~/.local/share/goose, ~/.local/state/goose
+      described     built in
+    ");
+}
+
+#[test]
+fn programs_get_everything_but_the_values_of_variables() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.config/maestro/agents.toml", OWN);
+    executable(&sandbox.path("~/tools/amp"), "");
+    let told = sandbox.maestro("agents amp --json");
+    assert!(!told.stdout().contains("hidden"), "{told}");
+    assert_snapshot!(told, @r#"
+    $ maestro agents amp --json
+    {
+      "name": "amp",
+      "title": "Amp",
+      "default": true,
+      "installed": true,
+      "program": "[HOME]/tools/amp",
+      "driver": "json",
+      "why": "there is no other way",
+      "looked_for": [
+        "~/tools/amp",
+        "amp"
+      ],
+      "ways": [
+        {
+          "driver": "json",
+          "programs": [
+            "~/tools/amp",
+            "amp"
+          ],
+          "arguments": [
+            "-x",
+            "two words"
+          ],
+          "prompt": "stdin",
+          "model": [],
+          "model_variable": null,
+          "resume": [],
+          "can_resume": false,
+          "permissions": {
+            "all": {
+              "arguments": [
+                "--yolo"
+              ],
+              "mode": null,
+              "variables": []
+            },
+            "ask": {
+              "arguments": [],
+              "mode": null,
+              "variables": []
+            },
+            "edits": {
+              "arguments": [],
+              "mode": null,
+              "variables": []
+            }
+          }
+        }
+      ],
+      "variables": [
+        "AMP_TOKEN"
+      ],
+      "reporting": "able",
+      "mcp": "{server}:{tool}",
+      "instructions": null,
+      "skills": [],
+      "writes": [
+        "[HOME]/.amp"
+      ],
+      "leaves": [],
+      "origins": [
+        {
+          "kind": "user",
+          "path": "[HOME]/.config/maestro/agents.toml"
+        }
+      ],
+      "problems": []
+    }
+    "#);
+    let all = sandbox.maestro("agents --json").json();
+    let names: Vec<_> = all["agents"].as_array().unwrap().iter().map(|agent| agent["name"].clone()).collect();
+    assert_eq!(
+        json!(names),
+        json!(["claude", "codex", "opencode", "gemini", "goose", "aider", "demo", "command", "amp"])
+    );
+    assert_eq!(all["problems"], json!([]));
+}
+
+#[test]
+fn a_file_of_ones_own_adds_and_changes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.config/maestro/agents.toml", OWN);
+    for program in ["claude", "claude-agent-acp", "amp"] {
+        sandbox.install(program);
+    }
+    assert_snapshot!(sandbox.maestro("agents"), @"
+    $ maestro agents
+    * claude    Claude Code    acp   ~/bin/claude-agent-acp  I like to be asked
+      codex     Codex          –     not installed           looked for codex, codex-acp
+      opencode  OpenCode       –     not installed           looked for opencode
+      gemini    Gemini CLI     –     not installed           looked for gemini
+      goose     Goose          –     not installed           looked for goose
+      aider     Aider          –     not installed           looked for aider
+      demo      Demonstration  json  this program            it is part of this program
+      command   A command      text  the one you name        nothing is known of it
+      amp       Amp            json  ~/bin/amp               there is no other way
+
+    * is started when none is named: it is the first one that is installed
+    ");
+    let claude = sandbox.maestro("agents claude").stdout();
+    assert!(claude.contains("built in, changed by your ~/.config/maestro/agents.toml\n"), "{claude}");
+    let amp = sandbox.maestro("agents amp").stdout();
+    assert!(amp.contains("runs          amp -x 'two words'\n"), "{amp}");
+    assert!(amp.contains("described     your ~/.config/maestro/agents.toml\n"), "{amp}");
+}
+
+#[test]
+fn mistakes_are_told_with_their_place_wherever_agents_matter() {
+    let sandbox = Sandbox::new();
+    let text = "[claude]\ntitel = \"C\"\n[amp]\nprefer = [\"jsn\"]\n[amp.text]\nprograms = [\"./amp\"]\n";
+    sandbox.write("~/.config/maestro/agents.toml", text);
+    let listed = sandbox.maestro("agents");
+    assert_eq!(listed.code, 1);
+    assert_snapshot!(listed.stderr().replace(sandbox.home().to_str().unwrap(), "[HOME]"), @"
+    error[config-invalid]: an agent has no `titel`
+      --> [HOME]/.config/maestro/agents.toml:2:1
+      help: did you mean `title`?
+    error[config-invalid]: `jsn` is no driver
+      --> [HOME]/.config/maestro/agents.toml:4:11
+      help: did you mean `json`?
+    error[config-invalid]: `./amp` names no program
+      --> [HOME]/.config/maestro/agents.toml:6:13
+      help: write a name that is on the PATH, or a path that begins with `/` or `~/`
+    ");
+    assert!(listed.stdout().contains("  amp       amp "), "the rest counts: {listed}");
+    let doctor = sandbox.maestro("doctor");
+    assert!(doctor.code == 1 && doctor.stdout().contains("agents.toml:2:1"), "{doctor}");
+    assert_eq!(sandbox.maestro("--json").json()["config_errors"], 3);
+    sandbox.write("~/.config/maestro/agents.toml", b"[a]\n\xff");
+    assert!(sandbox.maestro("agents").stderr().contains("not UTF-8"));
+}
+
+#[test]
+fn what_a_project_describes_counts_once_it_is_allowed() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".maestro/agents.toml",
+        "[claude.json]\nprograms = [\"evil\"]\n[team]\ntext = { programs = [\"team\"] }\n",
+    );
+    sandbox.install("claude");
+    sandbox.install("evil");
+    let program = || sandbox.maestro("agents claude --json").json()["looked_for"][0].clone();
+    assert_eq!(program(), "claude");
+    let listed = sandbox.maestro("agents");
+    assert_eq!(listed.code, 0, "{listed}");
+    assert_snapshot!(listed.stderr().replace(sandbox.project().to_str().unwrap(), "[PROJECT]"), @"
+    warning[config-not-allowed]: this project describes agents, and nobody has allowed that yet; they are left out
+      --> [PROJECT]/.maestro/agents.toml:1:1
+      help: `maestro trust --config` shows what they would run, and asks
+    ");
+    assert_eq!(sandbox.maestro("agents team").code, 2);
+    assert!(sandbox.maestro("doctor").stdout().contains("warning[config-not-allowed]"));
+
+    assert_snapshot!(sandbox.maestro("trust --config"), @r#"
+    $ maestro trust --config
+    agents  .maestro/agents.toml
+        [claude.json]
+        programs = ["evil"]
+        [team]
+        text = { programs = ["team"] }
+    --- stderr
+    error: nobody is there to agree; a person allows it with `maestro trust NAME` in a terminal
+    --- exit 1
+    "#);
+    let here = sandbox.maestro("trust").stdout();
+    assert!(here.contains("  .maestro/agents.toml  `maestro trust --config` shows what it would execute"), "{here}");
+    assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
+    assert_eq!(program(), "evil");
+    let claude = sandbox.maestro("agents claude");
+    assert!(claude.stdout().contains("built in, changed by the project's .maestro/agents.toml\n"), "{claude}");
+    assert_eq!(sandbox.maestro("agents").stderr(), "");
+
+    sandbox.write(".maestro/agents.toml", "[claude.json]\nprograms = [\"worse\"]\n");
+    assert_eq!(program(), "claude");
+    sandbox.write("~/.maestro/trust.json", "{");
+    assert!(sandbox.maestro("agents").stderr().contains("whether that is allowed cannot be known"));
+}
+
+#[test]
+fn a_name_that_nobody_knows_is_not_found() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(sandbox.maestro("agents cluade"), @"
+    $ maestro agents cluade
+    --- stderr
+    error: there is no agent `cluade`
+    hint: did you mean `claude`?
+    hint: ~/.config/maestro/agents.toml may describe agents of your own
+    --- exit 2
+    ");
+    let far = sandbox.maestro("agents zzzzzz");
+    assert!(far.code == 2 && far.stderr().contains("known are claude, codex,"), "{far}");
+}
+
+#[test]
+fn the_setting_says_which_is_started() {
+    let sandbox = Sandbox::new();
+    sandbox.install("claude");
+    sandbox.write(".maestro/config.toml", "agent = \"codex\"\n");
+    let listed = sandbox.maestro("agents").stdout();
+    assert!(listed.contains("* codex ") && listed.contains("  claude "), "{listed}");
+    assert!(listed.ends_with("when none is named: `agent` in .maestro/config.toml says so\n"), "{listed}");
+    let one = sandbox.maestro("agents demo --set agent=demo").stdout();
+    assert!(one.contains("default       yes: --set says so\n"), "{one}");
+    let unknown = sandbox.maestro("agents --set agent=claud");
+    assert!(unknown.code == 1 && unknown.stderr().contains("names `claud`, which nobody knows"), "{unknown}");
+}
+
+#[test]
+fn those_that_are_installed_are_asked_and_say_what_they_are() {
+    let sandbox = Sandbox::new();
+    let greets = |answer: &str| format!("read line\necho '{answer}'\nread line");
+    script(&sandbox, "claude", "[ \"$*\" = --version ] && echo '2.1.197 (Claude Code)'");
+    script(&sandbox, "codex", "echo 'Error: no home' >&2\necho more >&2\nexit 1");
+    script(&sandbox, "opencode", &greets(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#));
+    script(&sandbox, "gemini", "echo hello");
+    let agent = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"version":"1.52.0"}}}"#;
+    script(&sandbox, "goose", &format!("echo noise\n{}", greets(agent)));
+    let asked = sandbox.maestro("agents --check");
+    assert_eq!(asked.code, 1);
+    let shown = asked.to_string().replace(env!("CARGO_PKG_VERSION"), "[VERSION]");
+    assert_snapshot!(shown, @"
+    $ maestro agents --check
+    * claude    Claude Code    json  ~/bin/claude      answers (2.1.197)
+      codex     Codex          json  ~/bin/codex       exits with 1: Error: no home
+      opencode  OpenCode       acp   ~/bin/opencode    refuses: it speaks version 2 of the protocol
+      gemini    Gemini CLI     acp   ~/bin/gemini      ends without an answer
+      goose     Goose          acp   ~/bin/goose       answers (1.52.0)
+      aider     Aider          –     not installed     looked for aider
+      demo      Demonstration  json  this program      answers ([VERSION])
+      command   A command      text  the one you name  nothing is known of it
+
+    * is started when none is named: it is the first one that is installed
+    --- exit 1
+    ");
+    let claude = sandbox.maestro("agents claude --check --json");
+    assert_eq!(claude.code, 0, "{claude}");
+    let check = claude.json()["check"].clone();
+    assert_eq!(check, json!({ "answers": true, "version": "2.1.197", "says": "answers (2.1.197)" }));
+    assert_eq!(sandbox.maestro("agents aider --check").code, 1, "it is not installed");
+    assert_eq!(sandbox.maestro("agents demo --check").code, 0);
+}
+
+#[test]
+fn who_is_asked_speaks_for_nobody_and_touches_nothing_here() {
+    let sandbox = Sandbox::new().with_variable("MAESTRO_SESSION_TOKEN", "secret").with_variable("OTHER", "o");
+    script(&sandbox, "claude", "echo \"v1.${MAESTRO_SESSION_TOKEN}0$OTHER\"; : > here");
+    let before = sandbox.tree();
+    let asked = sandbox.maestro("agents claude --check --json").json();
+    assert_eq!(asked["check"]["version"], "1.0o", "{asked}");
+    let mut after = sandbox.tree();
+    // As an agent that is started for the first time would do itself.
+    after.remove(&sandbox.path("~/.claude"));
+    assert_eq!(after, before);
+}
+
+fn probe(place: &Place, name: &str, driver: Driver, program: &str) -> Probe {
+    let env = [("PATH", "/usr/bin:/bin".to_owned()), ("HOME", place.path("home").display().to_string())];
+    Probe {
+        maestro: MAESTRO.into(),
+        home: place.home(),
+        agent: Agents::builtin().find(name).unwrap().clone(),
+        driver,
+        program: program.into(),
+        env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>(),
+    }
+}
+
+#[test]
+fn who_does_not_answer_is_ended_when_its_time_is_over() {
+    let place = Place::new();
+    let (hangs, absent) = (place.path("hangs"), place.path("absent"));
+    executable(&hangs, "exec /bin/sleep 60");
+    let (hangs, absent) = (hangs.to_str().unwrap(), absent.to_str().unwrap());
+    let patience = Duration::from_millis(700);
+    let probes = vec![
+        probe(&place, "claude", Driver::Json, hangs),
+        probe(&place, "goose", Driver::Acp, hangs),
+        probe(&place, "aider", Driver::Text, absent),
+    ];
+    let begun = Instant::now();
+    let answers = runtime().block_on(probe::all(probes, patience));
+    assert_eq!(answers[..2], [Answer::Silent(patience), Answer::Silent(patience)]);
+    assert!(matches!(&answers[2], Answer::NotStarted(_)), "{answers:?}");
+    assert_eq!(answers[0].to_string(), "does not answer within 0.7 s");
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn the_built_in_one_answers_in_both_ways() {
+    let place = Place::new();
+    let version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    for driver in [Driver::Json, Driver::Acp] {
+        let asked = probe(&place, "demo", driver, MAESTRO);
+        let answer = runtime().block_on(asked.ask(probe::PATIENCE));
+        assert_eq!(answer, Answer::Answers { version: version.clone() }, "{driver}");
+    }
+}

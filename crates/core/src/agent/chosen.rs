@@ -1,0 +1,105 @@
+//! Which way to speak with an agent works on a machine, and why that one?
+
+use std::path::PathBuf;
+
+use super::{Agent, Driver, Launch};
+
+/// The way that is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// The way.
+    pub driver: Driver,
+    /// The name by which its program was found.
+    pub name: String,
+    /// Its program.
+    pub program: PathBuf,
+    /// Why this way.
+    pub why: String,
+}
+
+impl Agent {
+    /// The first of its ways whose program is there; `find` looks for one. None, if none is.
+    pub fn chosen(&self, find: impl Fn(&str) -> Option<PathBuf>) -> Option<Chosen> {
+        let mut missing = Vec::new();
+        for (driver, launch) in self.ways() {
+            let found = launch.programs.iter().find_map(|name| Some((name.clone(), find(name)?)));
+            if let Some((name, program)) = found {
+                let why = if missing.is_empty() { self.why_first() } else { why_not(&missing, &name) };
+                return Some(Chosen { driver, name, program, why });
+            }
+            missing.push(launch);
+        }
+        None
+    }
+
+    /// The programs it may be, each once, the preferred ones first. None, where whoever starts it names one.
+    pub fn programs(&self) -> Vec<&str> {
+        let mut programs = Vec::new();
+        for name in self.ways().flat_map(|(_, launch)| &launch.programs) {
+            if !programs.contains(&name.as_str()) {
+                programs.push(name.as_str());
+            }
+        }
+        programs
+    }
+
+    /// Why the first of its ways is preferred.
+    pub fn why_first(&self) -> String {
+        let unsaid = match self.drivers.len() {
+            0 | 1 => "there is no other way",
+            _ => "its entry names it first",
+        };
+        self.reason.clone().unwrap_or_else(|| unsaid.to_owned())
+    }
+}
+
+/// The preferred programs are not there. A way without a program says nothing.
+fn why_not(missing: &[&Launch], found: &str) -> String {
+    let names: Vec<String> =
+        missing.iter().flat_map(|launch| &launch.programs).map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "what its entry prefers names no program".to_owned(),
+        [name] => format!("{name} is not installed, so `{found}`"),
+        names => format!("{} are not installed, so `{found}`", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Agents;
+
+    fn chosen(agents: &Agents, name: &str, installed: &[&str]) -> Option<(Driver, String, String)> {
+        let find = |name: &str| installed.contains(&name).then(|| PathBuf::from("/bin").join(name));
+        let chosen = agents.find(name).unwrap().chosen(find)?;
+        assert_eq!(chosen.program, PathBuf::from("/bin").join(&chosen.name));
+        Some((chosen.driver, chosen.name, chosen.why))
+    }
+
+    #[test]
+    fn the_first_way_whose_program_is_there_is_taken() {
+        let table =
+            "[mine]\nprefer = [\"acp\"]\n[mine.acp]\nprograms = [\"a\", \"b\"]\n[mine.text]\nprograms = [\"c\"]\n";
+        let (agents, mistakes) = Agents::builtin().extended(table);
+        assert_eq!(mistakes, []);
+        let found = |driver, name: &str, why: &str| Some((driver, name.to_owned(), why.to_owned()));
+        let login = "the installed program and its login; the protocol needs an adapter";
+        assert_eq!(chosen(&agents, "claude", &["claude-agent-acp", "claude"]), found(Driver::Json, "claude", login));
+        assert_eq!(
+            chosen(&agents, "claude", &["claude-agent-acp"]),
+            found(Driver::Acp, "claude-agent-acp", "`claude` is not installed, so `claude-agent-acp`")
+        );
+        assert_eq!(chosen(&agents, "claude", &["codex"]), None);
+        assert_eq!(chosen(&agents, "mine", &["b", "c"]), found(Driver::Acp, "b", "its entry names it first"));
+        assert_eq!(chosen(&agents, "mine", &["c"]), found(Driver::Text, "c", "`a`, `b` are not installed, so `c`"));
+        assert_eq!(chosen(&agents, "command", &["command"]), None);
+    }
+
+    #[test]
+    fn programs_are_told_once() {
+        let agents = Agents::builtin();
+        assert_eq!(agents.find("opencode").unwrap().programs(), ["opencode"]);
+        assert_eq!(agents.find("codex").unwrap().programs(), ["codex", "codex-acp"]);
+        assert_eq!(agents.find("command").unwrap().programs(), [""; 0]);
+    }
+}

@@ -1,0 +1,247 @@
+//! Does an agent's program answer at all, and which version is it?
+//!
+//! One that speaks a protocol is greeted; any other is asked for its version. It works in an empty folder, so that
+//! nothing of a project is read or changed by merely asking.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use maestro_core::agent::{Agent, Driver, Line, Permission};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::acp::greeting::{Greeted, greet};
+use super::process::{self, Because, Ended, How, Process, StartError};
+use super::{Launch, Way, places};
+use crate::child::{Spec, Stdin};
+use crate::sandbox::Policy;
+
+/// How long an agent may take to answer.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+/// How many lines of what it prints are looked at.
+const MOST_LINES: usize = 100;
+/// How many characters are told of what it says.
+const MOST_CHARS: usize = 200;
+
+/// An agent to be asked.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// Our own program, which watches over it.
+    pub maestro: PathBuf,
+    /// Where we keep our data, which it must not change.
+    pub home: PathBuf,
+    /// Its entry in the table.
+    pub agent: Agent,
+    /// The way to speak with it.
+    pub driver: Driver,
+    /// Its program, where it was found.
+    pub program: PathBuf,
+    /// Its environment, to which the table adds.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What an agent said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It is there.
+    Answers {
+        /// Its version, where it tells one.
+        version: Option<String>,
+    },
+    /// It could not be started.
+    NotStarted(
+        /// Why.
+        String,
+    ),
+    /// It ended without an answer.
+    Ended {
+        /// How.
+        how: How,
+        /// What it said about that.
+        said: String,
+    },
+    /// It does not want to speak with us.
+    Refused(
+        /// Why.
+        String,
+    ),
+    /// It said nothing in all that time.
+    Silent(
+        /// How long.
+        Duration,
+    ),
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answers { version: Some(version) } => write!(f, "answers ({version})"),
+            Self::Answers { version: None } => f.write_str("answers"),
+            Self::NotStarted(reason) => write!(f, "does not start: {reason}"),
+            Self::Refused(reason) => write!(f, "refuses: {reason}"),
+            Self::Silent(time) => write!(f, "does not answer within {} s", time.as_secs_f32()),
+            Self::Ended { how, said } => {
+                match how {
+                    How::Exited(0) => f.write_str("ends without an answer")?,
+                    How::Exited(code) => write!(f, "exits with {code}")?,
+                    How::Killed(signal) => write!(f, "dies of signal {signal}")?,
+                    How::Lost => f.write_str("ends in an unknown way")?,
+                }
+                if said.is_empty() { Ok(()) } else { write!(f, ": {said}") }
+            }
+        }
+    }
+}
+
+/// Asks all of them at once. The answers are in the order of the questions; dropping the future ends every program.
+pub async fn all(probes: Vec<Probe>, patience: Duration) -> Vec<Answer> {
+    let mut asked = JoinSet::new();
+    let lost = Answer::NotStarted("nobody waited for it".to_owned());
+    let mut answers = vec![lost; probes.len()];
+    for (at, probe) in probes.into_iter().enumerate() {
+        asked.spawn(async move { (at, probe.ask(patience).await) });
+    }
+    while let Some(answered) = asked.join_next().await {
+        if let Ok((at, answer)) = answered {
+            answers[at] = answer;
+        }
+    }
+    answers
+}
+
+impl Probe {
+    /// Asks an agent, and returns when nothing of it is left.
+    pub async fn ask(&self, patience: Duration) -> Answer {
+        let folder = match tempfile::Builder::new().prefix("maestro-check-").tempdir() {
+            Ok(folder) => folder,
+            Err(error) => return Answer::NotStarted(format!("there is no folder for it: {error}")),
+        };
+        let Some(way) = self.agent.launch(self.driver) else {
+            return Answer::NotStarted(format!("`{}` cannot be spoken with by `{}`", self.agent.name, self.driver));
+        };
+        let spec = self.spec(way, folder.path().to_owned());
+        // Silence and time are the same here.
+        let limits = process::Limits { time: patience, idle: patience };
+        let started = timeout(patience, process::start(&self.maestro, &spec, limits)).await;
+        match started {
+            Ok(Ok(process)) => self.hear(process, patience).await,
+            Ok(Err(StartError::NotStarted(reason))) => Answer::NotStarted(reason),
+            Ok(Err(error)) => Answer::NotStarted(error.to_string()),
+            Err(_) => Answer::Silent(patience),
+        }
+    }
+
+    fn spec(&self, way: &Way, cwd: PathBuf) -> Spec {
+        let policy = Policy::usual(&cwd, None).allow(places::of(&self.agent, &self.env)).seal(self.home.clone());
+        let launch = Launch {
+            maestro: self.maestro.clone(),
+            agent: self.agent.clone(),
+            driver: self.driver,
+            program: self.program.clone(),
+            arguments: Vec::new(),
+            model: None,
+            cwd,
+            env: self.env.clone(),
+            retries: 0,
+            prompt: String::new(),
+            session: uuid::Uuid::nil().to_string(),
+            resume: None,
+            permission: Permission::Ask,
+            limits: process::Limits::default(),
+            policy,
+            mcp: Vec::new(),
+        };
+        match self.driver {
+            Driver::Acp => launch.spec(way, "", Stdin::Relay),
+            Driver::Json | Driver::Text => {
+                let argv = vec![self.program.display().to_string(), "--version".to_owned()];
+                Spec { argv, ..launch.spec(way, "", Stdin::Nothing) }
+            }
+        }
+    }
+
+    async fn hear(&self, process: Process, patience: Duration) -> Answer {
+        let Process { mut stdout, stderr, input, handle, .. } = process;
+        let complaints = tokio::spawn(async move { first_lines(&mut { stderr }).await });
+        let (greeted, printed) = match self.driver {
+            Driver::Acp => (Some(greet(&input, &mut stdout).await), Vec::new()),
+            Driver::Json | Driver::Text => (None, first_lines(&mut stdout).await),
+        };
+        drop(input);
+        if greeted.as_ref().is_some_and(|greeted| *greeted != Greeted::Over) {
+            handle.cancel();
+        }
+        let Ended { how, because } = handle.wait().await;
+        let complaints = complaints.await.unwrap_or_default();
+        match greeted {
+            Some(Greeted::Back(version)) => Answer::Answers { version: version.map(|version| short(&version)) },
+            Some(Greeted::Refused(reason)) => Answer::Refused(short(&reason)),
+            _ if matches!(because, Some(Because::Time | Because::Idle)) => Answer::Silent(patience),
+            None if how == How::Exited(0) => Answer::Answers { version: version(&printed) },
+            _ => Answer::Ended { how, said: telling(&complaints).or_else(|| telling(&printed)).unwrap_or_default() },
+        }
+    }
+}
+
+/// The first lines that a program prints; the rest is read and forgotten.
+async fn first_lines<R: tokio::io::AsyncRead + Unpin>(from: &mut super::LineReader<R>) -> Vec<String> {
+    let mut lines = Vec::new();
+    while let Some(line) = from.next().await {
+        let line = text(&line);
+        if lines.len() < MOST_LINES && !line.is_empty() {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The line that says most about what went wrong; programs say it first, or last.
+fn telling(lines: &[String]) -> Option<String> {
+    let tells = |line: &&String| {
+        let line = line.to_lowercase();
+        ["error", "denied", "cannot", "not found", "failed"].iter().any(|word| line.contains(word))
+    };
+    lines.iter().find(tells).or(lines.last()).cloned()
+}
+
+fn text(line: &Line) -> String {
+    let (Line::Whole(bytes) | Line::Cut { head: bytes, .. }) = line;
+    short(String::from_utf8_lossy(bytes).trim())
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The first word that looks like a version, else the first line.
+fn version(lines: &[String]) -> Option<String> {
+    let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+    let words = lines.iter().flat_map(|line| line.split_whitespace());
+    let plain = |word: &'_ str| word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', '.']).to_owned();
+    words.map(plain).find(|word| is_version(&word.as_str())).or_else(|| lines.first().cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_found_in_what_agents_print() {
+        let found = |text: &str| version(&text.lines().map(str::to_owned).collect::<Vec<_>>());
+        for (printed, expected) in [
+            ("2.1.197 (Claude Code)", "2.1.197"),
+            ("codex-cli 0.166.0", "0.166.0"),
+            ("aider 0.86.2", "0.86.2"),
+            ("Tool v1.2.3-rc.1, built today", "1.2.3-rc.1"),
+            ("nightly\nsecond", "nightly"),
+        ] {
+            assert_eq!(found(printed).as_deref(), Some(expected), "{printed}");
+        }
+        assert_eq!(found(""), None);
+    }
+}
