@@ -111,8 +111,10 @@ impl Shown {
             }
             AgentEvent::Cut { bytes } => dim(format!("  … {bytes} bytes were left out")),
             AgentEvent::Ended { stop, .. } => dim(format!("▪ {}", ended(*stop))),
-            AgentEvent::Usage { .. } | AgentEvent::Context { .. } => return None,
-            AgentEvent::Said { .. } | AgentEvent::Thought { .. } => return None,
+            AgentEvent::Usage { .. }
+            | AgentEvent::Context { .. }
+            | AgentEvent::Said { .. }
+            | AgentEvent::Thought { .. } => return None,
         })
     }
 }

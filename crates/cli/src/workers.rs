@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use maestro_core::agent::Agents;
 use maestro_core::agent::spawn::Around;
-use maestro_engine::agents::installed::Programs;
 use maestro_engine::drive::Workshop;
 use maestro_engine::worker::Worker;
 use maestro_store::Store;
 
-use crate::database;
 use crate::error::CommandError;
 use crate::world::World;
+use crate::{agents, database};
 
 /// Where agents' programs find Maestro, and the server if there is one.
 pub(crate) fn around(world: &World, server: Option<String>) -> Around {
@@ -30,13 +28,15 @@ pub(crate) fn of(
     most: usize,
 ) -> Result<Worker, CommandError> {
     let site = &workshop.site;
+    let (here, there) = (world.clone(), world.clone());
     let worker = Worker {
         store,
         clock: database::clock(),
         around: around(world, Some(server)),
         variables: site.variables.clone(),
-        programs: Programs { maestro: site.maestro.clone(), directories: world.program_dirs.clone() },
-        agents: Arc::new(Agents::builtin()),
+        maestro: site.maestro.clone(),
+        program: Arc::new(move |name| agents::program(name, &here)),
+        agents: Arc::new(move |workspace| agents::table(&there.at(workspace)).agents),
         extra: site.extra.clone(),
         checks: Arc::clone(&site.abilities.checks),
         most,

@@ -6,7 +6,6 @@
 mod acp;
 mod command;
 pub mod demo;
-pub mod installed;
 mod lines;
 pub(crate) mod places;
 pub mod probe;

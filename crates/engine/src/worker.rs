@@ -23,7 +23,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::agents::installed::Programs;
 use crate::execute::programs::put_on_path;
 use crate::identity::Identity;
 use settle::Settled;
@@ -38,6 +37,12 @@ const GATHER: Duration = Duration::from_millis(10);
 /// The commands that check the work in a directory, as far as somebody consented to them.
 pub type Checks = Arc<dyn Fn(&Path) -> Result<Vec<String>, String> + Send + Sync>;
 
+/// The agents that are known in a directory, as far as somebody consented to them.
+pub type AgentsAt = Arc<dyn Fn(&Path) -> Agents + Send + Sync>;
+
+/// The file of a program.
+pub type FindProgram = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
+
 /// What a worker works with.
 #[derive(Clone)]
 pub struct Worker {
@@ -49,10 +54,12 @@ pub struct Worker {
     pub around: Around,
     /// The variables that agents inherit.
     pub variables: BTreeMap<String, String>,
-    /// Where programs are looked for.
-    pub programs: Programs,
-    /// The agents that are known.
-    pub agents: Arc<Agents>,
+    /// Our own program.
+    pub maestro: PathBuf,
+    /// Finds the program of a name.
+    pub program: FindProgram,
+    /// The agents that are known in a directory.
+    pub agents: AgentsAt,
     /// Directories beside their own that all agents may write to.
     pub extra: Vec<PathBuf>,
     /// The checks of a directory.
@@ -69,7 +76,7 @@ type Board = Arc<Mutex<HashMap<SessionId, watch::Sender<Option<Standing>>>>>;
 impl Worker {
     /// Makes this program the one that agents find under its name.
     pub fn prepare(&self) -> std::io::Result<()> {
-        put_on_path(Path::new(&self.around.home), &self.programs.maestro)
+        put_on_path(Path::new(&self.around.home), &self.maestro)
     }
 
     /// Works until the future is dropped; every agent it started ends with it.
@@ -77,12 +84,12 @@ impl Worker {
         let board = Board::default();
         let room = Arc::new(Semaphore::new(self.most));
         let mut working = JoinSet::new();
-        let mut changes = self.store.changes();
+        let mut bell = self.store.changes();
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                changed = changes.next() => match changed {
+                rang = bell.next() => match rang {
                     // Changes come in crowds, and one look finds them all.
                     Ok(()) => sleep(GATHER).await,
                     Err(_) => return,
@@ -106,13 +113,13 @@ impl Worker {
     pub async fn run_one(self, session: SessionId) -> Option<String> {
         let spawn = self.claim(Some(session)).await?;
         let board = Board::default();
-        let mut changes = self.store.changes();
+        let mut bell = self.store.changes();
         let seeing = self.see_to(spawn, &board);
         tokio::pin!(seeing);
         loop {
             tokio::select! {
                 line = &mut seeing => return Some(line),
-                _ = changes.next() => {
+                _ = bell.next() => {
                     sleep(GATHER).await;
                     self.tell_standings(&board).await;
                 }

@@ -22,7 +22,7 @@ const HASH: usize = 12;
 pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
     if args.follow {
-        return follow(client, args.id.clone(), world);
+        return follow(&client, &args.id, world);
     }
     let known = Known::of(&client, &args.id)?;
     if world.json {
@@ -139,17 +139,17 @@ impl Known {
 }
 
 /// Shows what a session's agent does until the session has ended.
-pub(crate) fn follow(client: Client, id: String, world: &World) -> Result<Reply, CommandError> {
+pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, CommandError> {
     // Who follows wants to know by the exit code how it went; so it is followed before there is a reply.
     let mut out = io::stdout().lock();
-    let mut tail = Tail { client: &client, session: &id, shown: Shown::new(world.paint), after: 0 };
+    let mut tail = Tail { client, session: id, shown: Shown::new(world.paint), after: 0 };
     let session = loop {
-        let session: Json = client.get(&format!("/api/sessions/{}", escaped(&id)))?;
+        let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
         tail.more(&mut out)?;
         let over = matches!(session["status"].as_str(), Some("completed" | "failed" | "stopped"));
         let waits = session["needsInput"]["active"].as_bool() == Some(true);
         if over || waits {
-            let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(&id))).unwrap_or_default();
+            let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(id))).unwrap_or_default();
             if spawn["state"] != "claimed" {
                 tail.more(&mut out)?;
                 break session;
@@ -161,7 +161,7 @@ pub(crate) fn follow(client: Client, id: String, world: &World) -> Result<Reply,
     out.write_all(end.as_bytes()).map_err(|error| CommandError::io("the output cannot be written", &error))?;
     drop(out);
     let mut text = head(&wire::read::<Session>(&session)?, world);
-    let known = Known::of(&client, &id)?;
+    let known = Known::of(client, id)?;
     known.agent(&mut text);
     let exit = match session["status"].as_str() {
         Some("completed") => Exit::Ok,

@@ -92,7 +92,7 @@ fn init(role: Role, world: &World) -> Result<Reply, CommandError> {
         // It works beside what is shown, and ends with it.
         std::thread::spawn(move || runtime.block_on(worker.run_one(session)));
     }
-    show::follow(client, id.to_string(), world)
+    show::follow(&client, id.as_str(), world)
 }
 
 /// Makes sure that the file about the session is there and says the same.

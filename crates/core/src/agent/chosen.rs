@@ -32,6 +32,13 @@ impl Agent {
         None
     }
 
+    /// This way, if its program is there.
+    pub fn chosen_way(&self, driver: Driver, find: impl Fn(&str) -> Option<PathBuf>) -> Option<Chosen> {
+        let programs = &self.launch(driver)?.programs;
+        let (name, program) = programs.iter().find_map(|name| Some((name.clone(), find(name)?)))?;
+        Some(Chosen { driver, name, program, why: "it was asked for".to_owned() })
+    }
+
     /// The programs it may be, each once, the preferred ones first. None, where whoever starts it names one.
     pub fn programs(&self) -> Vec<&str> {
         let mut programs = Vec::new();
@@ -90,6 +97,10 @@ mod tests {
             found(Driver::Acp, "claude-agent-acp", "`claude` is not installed, so `claude-agent-acp`")
         );
         assert_eq!(chosen(&agents, "claude", &["codex"]), None);
+        let find = |name: &str| (name == "claude-agent-acp").then(|| PathBuf::from("/bin").join(name));
+        let claude = agents.find("claude").unwrap();
+        assert_eq!(claude.chosen_way(Driver::Acp, find).map(|chosen| chosen.name), Some("claude-agent-acp".to_owned()));
+        assert_eq!(claude.chosen_way(Driver::Json, find), None);
         assert_eq!(chosen(&agents, "mine", &["b", "c"]), found(Driver::Acp, "b", "its entry names it first"));
         assert_eq!(chosen(&agents, "mine", &["c"]), found(Driver::Text, "c", "`a`, `b` are not installed, so `c`"));
         assert_eq!(chosen(&agents, "command", &["command"]), None);

@@ -31,8 +31,7 @@ impl Policy<'_> {
         }
         match (self.permission, kind) {
             (Permission::All, _) => true,
-            (_, ToolKind::Read) => self.is_inside(input),
-            (Permission::Edits, ToolKind::Edit) => self.is_inside(input),
+            (_, ToolKind::Read) | (Permission::Edits, ToolKind::Edit) => self.is_inside(input),
             _ => false,
         }
     }
@@ -92,14 +91,13 @@ fn plain_words(text: &str) -> Option<Vec<String>> {
         match (quote, char) {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
             (Some('"'), '$' | '`' | '\\' | '!') => return None,
-            (Some(_), char) => word.get_or_insert_default().push(char),
             (None, '\'' | '"') => {
                 quote = Some(char);
                 word.get_or_insert_default();
             }
             (None, ' ' | '\t') => words.extend(word.take()),
             (None, char) if MEANT_FOR_A_SHELL.contains(char) => return None,
-            (None, char) => word.get_or_insert_default().push(char),
+            (_, char) => word.get_or_insert_default().push(char),
         }
     }
     words.extend(word);

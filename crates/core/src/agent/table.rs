@@ -117,6 +117,8 @@ pub struct Launch {
     pub session: Vec<String>,
     /// Arguments that resume a session, with `{session}`; none, if it cannot.
     pub resume: Vec<String>,
+    /// The command that opens a session in the agent's own interface, with `{session}`; none, if it has none.
+    pub attach: Vec<String>,
     /// Arguments for a permission.
     pub permissions: BTreeMap<Permission, Vec<String>>,
     /// The protocol's word for a permission, to be set when a session has begun.
@@ -164,6 +166,7 @@ impl Launch {
             model_env: None,
             session: Vec::new(),
             resume: Vec::new(),
+            attach: Vec::new(),
             permissions: BTreeMap::new(),
             modes: BTreeMap::new(),
             prompt,
@@ -183,6 +186,11 @@ impl Launch {
         let values =
             [("{session}", session), ("{model}", fill.model.unwrap_or_default()), ("{prompt_file}", fill.prompt_file)];
         all.into_iter().flatten().map(|argument| filled(argument, &values)).collect()
+    }
+
+    /// The command that opens a session in the agent's own interface.
+    pub fn attached(&self, session: &str) -> Vec<String> {
+        self.attach.iter().map(|argument| filled(argument, &[("{session}", session)])).collect()
     }
 
     /// Whether it can go on with a session that was there before.

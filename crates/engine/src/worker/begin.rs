@@ -6,23 +6,22 @@ use std::time::Duration;
 
 use maestro_core::Event;
 use maestro_core::agent::spawn::{SpawnSpec, environment};
-use maestro_core::agent::{Agent, Briefing, Protocol, Reporting, SkillText, Work, prompt};
+use maestro_core::agent::{Agent, Briefing, Chosen, Protocol, Reporting, SkillText, Work, prompt};
 use maestro_core::event::PromptCutFact;
 use maestro_core::message::Message;
 use maestro_core::session::Session;
 use maestro_core::task::Task;
 use maestro_store::{
-    IssueToken, KeepReceipts, PassedOn, ProjectById, Record, Scope, SessionById, Spawn, Stage, StoreError, TaskById,
-    Unheard,
+    Actor, IssueToken, KeepReceipts, PassedOn, ProjectById, Record, Scope, SessionById, Spawn, Stage, StoreError,
+    TaskById, Unheard, UpdateSession,
 };
 use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::Worker;
 use super::course::{self, Course};
-use crate::agents::installed::Found;
 use crate::agents::process::Limits;
-use crate::agents::{self, Launch};
+use crate::agents::{self, Launch, places};
 use crate::briefing::{session_manifest, write_manifest};
 use crate::changes;
 use crate::sandbox::Policy;
@@ -95,7 +94,7 @@ impl Worker {
             None => self.told(&session, &spec, &tasks, &agent, &unheard, &course).await?,
         };
         let launch = Launch {
-            maestro: self.programs.maestro.clone(),
+            maestro: self.maestro.clone(),
             driver: found.driver,
             program: found.program,
             arguments: Vec::new(),
@@ -118,23 +117,33 @@ impl Worker {
         let kind = launch.agent.clone();
         let agent = agents::start(launch).await.map_err(|error| NotBegun::Launch { agent: title, error })?;
         self.passed_on(&session, unheard).await?;
+        if session.agent.as_deref() != Some(&kind.name) {
+            let named = UpdateSession {
+                agent: Some(kind.name.clone()),
+                ..UpdateSession::of(session.id.clone(), Actor::Person)
+            };
+            self.store.write(named).await?;
+        }
         // What nobody consented to is asked about like everything else.
         let checks = (self.checks)(&workspace).unwrap_or_default();
         Ok(Begun { agent, spec, workspace, checks, course, tree, kind, temporary })
     }
 
     /// The agent that is meant, and its program.
-    fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Found), NotBegun> {
+    fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Chosen), NotBegun> {
+        let known = (self.agents)(Path::new(&spec.workspace));
+        let find = |agent: &Agent| match spec.driver {
+            Some(driver) => agent.chosen_way(driver, |name| (self.program)(name)),
+            None => agent.chosen(|name| (self.program)(name)),
+        };
         if let Some(name) = &spec.agent {
-            let agent = self.agents.find(name)?.clone();
-            let found = self.programs.find(&agent, spec.driver).ok_or_else(|| NotBegun::NotInstalled(name.clone()))?;
+            let agent = known.find(name)?.clone();
+            let found = find(&agent).ok_or_else(|| NotBegun::NotInstalled(name.clone()))?;
             return Ok((agent, found));
         }
         // The demonstration is nobody's agent unless it is named.
-        let mut others = self.agents.all().iter().filter(|agent| agent.name != "demo");
-        others
-            .find_map(|agent| Some((agent.clone(), self.programs.find(agent, spec.driver)?)))
-            .ok_or(NotBegun::NoneInstalled)
+        let mut others = known.all().iter().filter(|agent| agent.name != "demo");
+        others.find_map(|agent| Some((agent.clone(), find(agent)?))).ok_or(NotBegun::NoneInstalled)
     }
 
     /// Writes the file about a session, and returns its tasks.
@@ -244,14 +253,11 @@ impl Worker {
 
     /// Where the agent may write: where it works, its own places and the caches of its tools; never our data.
     fn policy(&self, agent: &Agent, workspace: &Path, temporary: &Path) -> Policy {
-        let places = agent.places(&|name| self.variables.get(name).cloned()).into_iter().map(PathBuf::from);
-        let places: Vec<PathBuf> = places.collect();
-        for place in places.iter().filter(|place| place.extension().is_none()) {
-            // The kernel grants only what exists, and an agent that was never started has no place of its own yet.
-            let _ = std::fs::create_dir_all(place);
-        }
         let usual = Policy::usual(workspace, Some(temporary));
-        usual.allow(places).allow(self.extra.iter().cloned()).seal(PathBuf::from(&self.around.home))
+        usual
+            .allow(places::of(agent, &self.variables))
+            .allow(self.extra.iter().cloned())
+            .seal(PathBuf::from(&self.around.home))
     }
 }
 

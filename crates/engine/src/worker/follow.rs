@@ -137,9 +137,10 @@ impl Follower<'_> {
     /// Tells an agent that is through with a turn what was said meanwhile; when nothing was, it may end.
     async fn next_turn(&mut self) {
         let over = self.standing.borrow().as_ref().is_some_and(|standing| standing.status.is_over());
-        let unheard = match over {
-            true => Vec::new(),
-            false => self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default(),
+        let unheard = if over {
+            Vec::new()
+        } else {
+            self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default()
         };
         let mut told = Vec::new();
         for message in unheard {

@@ -184,7 +184,7 @@ async fn spawn(
         Some(_) => return Err(ApiError::field("spawnMode", "must be worker or ui")),
     };
     let request = RequestSpawn {
-        session: session(&app, &wanted, &value, asked, &handed)?,
+        session: session(&app, &wanted, &value, &asked, &handed)?,
         spec: serde_json::to_value(&spec).map_err(|error| ApiError::internal(error.to_string()))?,
         around: app.facts.around.clone(),
         starter,
@@ -262,7 +262,7 @@ fn session(
     app: &App,
     wanted: &Wanted,
     value: &NewSpawn,
-    asked: Vec<String>,
+    asked: &[String],
     handed: &Handed,
 ) -> Result<CreateSession, ApiError> {
     let loaded: Vec<&str> = handed.skills.iter().map(|skill| skill.id.as_str()).collect();

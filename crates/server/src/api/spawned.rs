@@ -6,8 +6,8 @@ use axum::{Json, Router, routing};
 use maestro_core::agent::ChoiceKind;
 use maestro_core::id::{Id as _, SessionId};
 use maestro_store::{
-    AnswerPermission, Attach, Detach, KeepAttached, Permission, Permissions, Receipts, SessionById, Spawn, SpawnOf,
-    Transcript, TranscriptEntry, Which,
+    AnswerPermission, Attach, Detach, IssueToken, KeepAttached, Permission, Permissions, Receipts, SessionById, Spawn,
+    SpawnOf, SpawnState, Transcript, TranscriptEntry, Which,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json_;
@@ -102,6 +102,9 @@ struct SpawnJson {
     worker: Option<String>,
     attempt: i64,
     agent_session: Option<String>,
+    /// What its programs show, told only to whoever has it in their own hands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
     #[schema(value_type = Option<Object>)]
     spec: Json_,
     #[schema(value_type = Option<Object>)]
@@ -126,6 +129,7 @@ impl From<Spawn> for SpawnJson {
             worker: spawn.worker,
             attempt: spawn.attempt,
             agent_session: spawn.agent_session,
+            token: None,
             spec: without_texts(spawn.spec),
             outcome: spawn.outcome,
         }
@@ -148,6 +152,9 @@ struct AttachBody {
     /// A name that no other process has.
     #[schema(value_type = Text)]
     by: Option<String>,
+    /// Whether a token for the session's programs is wanted.
+    #[serde(default)]
+    token: bool,
 }
 
 fn by(value: AttachBody) -> Result<String, ApiError> {
@@ -164,11 +171,17 @@ async fn attach(
     OneId(session): OneId<SessionId>,
     Sent { value, .. }: Sent<AttachBody>,
 ) -> Result<Json<SpawnJson>, ApiError> {
+    let wants_token = value.token;
     let by = by(value)?;
     let attach = Attach { session: session.clone(), by: by.clone(), lease: ATTACHED, actor };
     let spawn = app.store.write(attach).await?;
-    app.store.write(KeepAttached { session, by, lease: ATTACHED }).await?;
-    Ok(Json(spawn.into()))
+    app.store.write(KeepAttached { session: session.clone(), by, lease: ATTACHED }).await?;
+    let attached = spawn.state == SpawnState::Attached;
+    let mut told = SpawnJson::from(spawn);
+    if attached && wants_token {
+        told.token = Some(app.store.write(IssueToken { session }).await?);
+    }
+    Ok(Json(told))
 }
 
 /// Give a session's agent back; it goes on unless its session is over

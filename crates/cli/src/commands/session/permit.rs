@@ -55,9 +55,9 @@ fn list(open: &[Json], world: &World) -> Result<Reply, CommandError> {
     }
     let mut text = String::new();
     for (at, question) in open.iter().enumerate() {
-        let word = |key: &str| clean(question[key].as_str().unwrap_or_default());
+        let told = |key: &str| clean(question[key].as_str().unwrap_or_default());
         let before = open[..at].iter().filter(|other| other["sessionId"] == question["sessionId"]).count();
-        let _ = writeln!(text, "{}  {}  {}", word("sessionId"), before + 1, word("title"));
+        let _ = writeln!(text, "{}  {}  {}", told("sessionId"), before + 1, told("title"));
         for line in question["detail"].as_str().unwrap_or_default().lines().take(20) {
             let _ = writeln!(text, "    {}", clean(line));
         }

@@ -32,8 +32,8 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
     }
     let mut text = format!("{}  {}\n", clean(&id), clean(spawned["session"]["name"].as_str().unwrap_or_default()));
     for problem in spawned["skillProblems"].as_array().into_iter().flatten() {
-        let word = |key: &str| clean(problem[key].as_str().unwrap_or_default());
-        let _ = writeln!(text, "  not handed over: {}: {}", word("name"), word("reason"));
+        let told = |key: &str| clean(problem[key].as_str().unwrap_or_default());
+        let _ = writeln!(text, "  not handed over: {}: {}", told("name"), told("reason"));
     }
     if !started {
         text.push_str("  No server runs, so nobody starts it yet: `maestro up` does.\n");
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
         return Ok(Reply::text(text));
     }
     reply::show(&text)?;
-    show::follow(client, id, world)
+    show::follow(&client, &id, world)
 }
 
 fn body(args: &SpawnArgs, project: &str, related: &str, world: &World) -> Json {

@@ -27,8 +27,20 @@ const KEYS: [&str; 15] = [
     "leaves",
 ];
 
-const LAUNCH_KEYS: [&str; 11] =
-    ["programs", "args", "tail", "model", "model_env", "session", "resume", "permissions", "modes", "prompt", "format"];
+const LAUNCH_KEYS: [&str; 12] = [
+    "programs",
+    "args",
+    "tail",
+    "model",
+    "model_env",
+    "session",
+    "resume",
+    "attach",
+    "permissions",
+    "modes",
+    "prompt",
+    "format",
+];
 
 /// Adds what a text says to what is known.
 pub(super) fn add(text: &str, agents: &mut Vec<Agent>) -> Vec<Mistake> {
@@ -117,6 +129,7 @@ fn launched(reader: &mut Reader<'_>, launch: &mut Launch, key: &str, at: usize, 
         "model" => list(reader, key, value, &mut launch.model),
         "session" => list(reader, key, value, &mut launch.session),
         "resume" => list(reader, key, value, &mut launch.resume),
+        "attach" => list(reader, key, value, &mut launch.attach),
         "model_env" => set(&mut launch.model_env, reader.string(key, value)),
         "prompt" => {
             let known = one(reader, key, value, PromptBy::ALL.iter().map(|known| known.as_str()));
