@@ -187,6 +187,8 @@ impl Read for Permissions {
 pub struct PermissionsWaiting {
     /// Only this project's.
     pub project: Option<ProjectId>,
+    /// Only this session's.
+    pub session: Option<SessionId>,
     /// As of when.
     pub at: i64,
     /// How many at most.
@@ -208,7 +210,8 @@ impl Read for PermissionsWaiting {
 impl PermissionsWaiting {
     fn query(&self, select: &str) -> Query<'_> {
         let living = "session_id IN (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped')";
-        let query = Query::new(format!("{select} WHERE expires_at > $1 AND answer IS NULL"), self.at);
+        let query = Query::new(format!("{select} WHERE expires_at > $1 AND answer IS NULL"), self.at)
+            .only("session_id = ?", self.session.as_ref());
         match &self.project {
             Some(project) => query.only(&format!("{living} AND project_id = ?)"), project),
             None => query.and(&format!("{living})")),

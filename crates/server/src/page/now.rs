@@ -9,8 +9,9 @@ use maestro_core::session::{PairStatus, TimelineEntry};
 use maestro_core::task::TaskStatus;
 use maestro_core::{Project, Session, Task};
 use maestro_store::{
-    Counts, Db, Excerpt, Gaze, Handoffs, LastMessages, LastSeq, LastWords, Listed, Page, ProjectById, Projects, Read,
-    SessionById, SessionsSeen, StoreError, Tally, TaskFilter, Tasks, Titles,
+    Counts, Db, Excerpt, Gaze, Handoffs, LastMessages, LastSeq, LastWords, Listed, Page, Permission,
+    PermissionsWaiting, ProjectById, Projects, Read, SessionById, SessionsSeen, StoreError, Tally, TaskFilter, Tasks,
+    Titles,
 };
 
 /// What has ended stays in sight for this long.
@@ -19,6 +20,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 const PROJECTS: i64 = 200;
 const ASKING: i64 = 50;
 const BLOCKED: i64 = 30;
+const QUESTIONS: i64 = 30;
 const ALIVE: i64 = 100;
 const ENDED_BADLY: i64 = 30;
 const ENDED_WELL: i64 = 10;
@@ -42,6 +44,8 @@ pub(super) struct Seen {
     pub(super) counts: Counts,
     pub(super) asking: Excerpt<Session>,
     pub(super) blocked: Vec<Blocked>,
+    /// What agents want to do, and which sessions they are.
+    pub(super) questions: Excerpt<(Permission, Session)>,
     pub(super) alive: Excerpt<Session>,
     pub(super) ended_badly: Excerpt<Session>,
     pub(super) ended_well: Excerpt<Session>,
@@ -72,9 +76,11 @@ impl Read for Now {
         let ended_badly = self.sessions(Gaze::EndedBadly(since), ENDED_BADLY, db)?;
         let ended_well = self.sessions(Gaze::EndedWell(since), ENDED_WELL, db)?;
         let blocked = self.blocked(db)?;
+        let questions = self.questions(db)?;
         let shown = [&asking, &alive, &ended_badly, &ended_well].map(|part| part.items.iter());
-        let shown: Vec<&Session> =
-            shown.into_iter().flatten().chain(blocked.iter().filter_map(|blocked| blocked.session.as_ref())).collect();
+        let stuck = blocked.iter().filter_map(|blocked| blocked.session.as_ref());
+        let wanting = questions.items.iter().map(|(_, session)| session);
+        let shown: Vec<&Session> = shown.into_iter().flatten().chain(stuck).chain(wanting).collect();
         let sessions: Vec<SessionId> =
             shown.iter().map(|session| session.id.clone()).collect::<BTreeSet<_>>().into_iter().collect();
         let tasks: BTreeSet<TaskId> = shown.iter().filter_map(|session| session.tasks.first().cloned()).collect();
@@ -91,6 +97,7 @@ impl Read for Now {
             titles: Titles { tasks: tasks.into_iter().collect() }.load(db)?,
             asking,
             blocked,
+            questions,
             alive,
             ended_badly,
             ended_well,
@@ -105,6 +112,16 @@ fn first(limit: i64) -> Page {
 impl Now {
     fn sessions(&self, gaze: Gaze, limit: i64, db: &mut Db<'_>) -> Result<Excerpt<Session>, StoreError> {
         SessionsSeen { project: self.project.clone(), gaze, limit }.load(db)
+    }
+
+    fn questions(&self, db: &mut Db<'_>) -> Result<Excerpt<(Permission, Session)>, StoreError> {
+        let waiting =
+            PermissionsWaiting { project: self.project.clone(), session: None, at: self.at, limit: QUESTIONS };
+        let Excerpt { items, total } = waiting.load(db)?;
+        let with_session =
+            |asked: Permission| SessionById(asked.session.clone()).load(db).map(|session| (asked, session));
+        let items = items.into_iter().map(with_session).collect::<Result<_, _>>()?;
+        Ok(Excerpt { items, total })
     }
 
     fn handoffs(&self, db: &mut Db<'_>) -> Result<Listed<Handoff>, StoreError> {

@@ -185,7 +185,7 @@ both! {
         world.store.write(ask("long", 10 * MINUTE)).await.unwrap();
         let now = || world.clock.load(std::sync::atomic::Ordering::Relaxed);
         let waiting = |project| async move {
-            let read = PermissionsWaiting { project, at: now(), limit: 1 };
+            let read = PermissionsWaiting { project, session: None, at: now(), limit: 1 };
             let Excerpt { items, total } = world.store.read(read).await.unwrap();
             (items.into_iter().map(|one| one.request).collect::<Vec<_>>().join(" "), total)
         };
