@@ -88,18 +88,20 @@ function apply(patch) {
 /** Who reads the newest goes on reading it; who reads above is told of it. @param {boolean} below @param {number} fresh */
 function follow(below, fresh) {
   const pill = byId("newer");
-  if (!pill || !fresh) return;
-  if (below && scrollY > 0) return scrollTo(0, document.documentElement.scrollHeight);
+  const { scrollHeight } = document.documentElement;
+  if (!pill || !fresh || scrollHeight <= innerHeight) return;
+  if (below && scrollY > 0) return scrollTo(0, scrollHeight);
   const unseen = Number(pill.dataset.count ?? 0) + fresh;
   pill.dataset.count = String(unseen);
   pill.textContent = `${unseen} new ↓`;
-  pill.hidden = document.documentElement.scrollHeight <= innerHeight;
+  pill.hidden = false;
 }
 
 document.addEventListener("scroll", () => {
   const pill = byId("newer");
   if (!pill || pill.hidden || innerHeight + scrollY < document.documentElement.scrollHeight - 80) return;
   pill.dataset.count = "0";
+  pill.textContent = "";
   pill.hidden = true;
 });
 

@@ -14,6 +14,8 @@ use maestro_store::{
     Titles,
 };
 
+use super::session::{Heard, Listen};
+
 /// What has ended stays in sight for this long.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 /// How many of each list are shown at most; of the rest the number.
@@ -22,6 +24,8 @@ const ASKING: i64 = 50;
 const BLOCKED: i64 = 30;
 const QUESTIONS: i64 = 30;
 const ALIVE: i64 = 100;
+/// To how many of them is listened.
+const LISTENED: usize = 40;
 const ENDED_BADLY: i64 = 30;
 const ENDED_WELL: i64 = 10;
 const HANDOFFS: i64 = 5;
@@ -52,6 +56,8 @@ pub(super) struct Seen {
     pub(super) handoffs: Listed<Handoff>,
     /// What each session said last.
     pub(super) words: HashMap<SessionId, TimelineEntry>,
+    /// What agents said that a worker follows, where that is shown.
+    pub(super) heard: HashMap<SessionId, Heard>,
     /// What each session was told last.
     pub(super) told: HashMap<SessionId, Message>,
     pub(super) titles: HashMap<TaskId, String>,
@@ -92,6 +98,7 @@ impl Read for Now {
             projects: Projects { page: first(PROJECTS) }.load(db)?.items,
             counts: Tally.load(db)?,
             handoffs: self.handoffs(db)?,
+            heard: heard(&alive.items, db)?,
             words: LastWords { sessions: sessions.clone(), kind: None }.load(db)?,
             told: LastMessages { sessions }.load(db)?,
             titles: Titles { tasks: tasks.into_iter().collect() }.load(db)?,
@@ -103,6 +110,16 @@ impl Read for Now {
             ended_well,
         })
     }
+}
+
+fn heard(alive: &[Session], db: &mut Db<'_>) -> Result<HashMap<SessionId, Heard>, StoreError> {
+    let mut all = HashMap::new();
+    for session in alive.iter().take(LISTENED) {
+        if let Some(heard) = Listen(session.id.clone()).load(db)? {
+            all.insert(session.id.clone(), heard);
+        }
+    }
+    Ok(all)
 }
 
 fn first(limit: i64) -> Page {

@@ -3,6 +3,7 @@
 mod account;
 mod groups;
 
+use maestro_core::agent::AgentEvent;
 use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::id::SessionId;
 use maestro_core::message::Message;
@@ -21,6 +22,9 @@ const SHOWN: usize = 200;
 /// How much of a transcript is read for them. What is said comes in pieces, many of which make one thing.
 const ENTRIES: i64 = 4000;
 const CHARACTERS: i64 = 1024 * 1024;
+/// How much of it is read to know what an agent said last.
+const EAR: i64 = 100;
+const EAR_CHARACTERS: i64 = 8000;
 /// How many questions are shown at once.
 const QUESTIONS: i64 = 20;
 
@@ -87,5 +91,32 @@ impl Read for Look {
             told: LastMessages { sessions: only }.load(db)?.remove(id),
             session,
         })
+    }
+}
+
+/// The words of an agent that a worker follows, and when it was last heard of.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub(super) at: i64,
+    pub(super) words: Option<(i64, String)>,
+}
+
+/// Listens to the end of what an agent did.
+#[derive(Debug, Clone)]
+pub(super) struct Listen(pub(super) SessionId);
+
+impl Read for Listen {
+    type Output = Option<Heard>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Option<Heard>, StoreError> {
+        let tail = TranscriptTail { session: self.0.clone(), before: None, limit: EAR, characters: EAR_CHARACTERS };
+        let groups = Groups::of(tail.load(db)?, SHOWN).items;
+        let Some(last) = groups.last() else { return Ok(None) };
+        let said = groups.iter().rfind(|group| matches!(group.events.first(), Some(AgentEvent::Said { .. })));
+        let words = said.map(|group| {
+            let words = group.words();
+            (group.until, if group.torn { format!("…{words}") } else { words })
+        });
+        Ok(Some(Heard { at: last.until, words }))
     }
 }

@@ -28,6 +28,17 @@ pub(in crate::page) struct Group {
     pub(in crate::page) events: Vec<AgentEvent>,
 }
 
+impl Group {
+    /// All its words.
+    pub(in crate::page) fn words(&self) -> String {
+        let words = self.events.iter().filter_map(|event| match event {
+            AgentEvent::Said { text } | AgentEvent::Thought { text } | AgentEvent::Printed { text, .. } => Some(text),
+            _ => None,
+        });
+        words.map(String::as_str).collect()
+    }
+}
+
 impl Groups {
     /// The newest things of a transcript, no more than so many.
     pub(super) fn of(tail: Tail, most: usize) -> Self {

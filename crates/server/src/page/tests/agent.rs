@@ -119,6 +119,7 @@ async fn everything_an_agent_did_is_told_in_order() {
     let site = Site::new();
     let session = site.agent("Rate-limit the upload").await;
     site.did(&session, vec![said("token "), AgentEvent::Context { used: 1, size: 2 }, said("bucket done")]).await;
+    assert!(site.page("/").await.contains("“token bucket done”"), "its last words are on the first screen");
     site.did(&session, everything("it")).await;
     let texts = [("rest-api", "a".repeat(64), Stage::Handed), ("rest-api", "b".repeat(64), Stage::Opened)];
     let texts = texts.map(|(skill, hash, stage)| (skill.to_owned(), hash, stage)).to_vec();
@@ -141,7 +142,7 @@ async fn everything_an_agent_did_is_told_in_order() {
         "✓ allowed in this run",
         "✗ trouble too much was asked of the model&#x27;s server (429); again in 1:30",
         "○ tries again attempt 2 of 5 in 0:03, after 529",
-        "printed aside",
+        "stderr",
         "77 bytes of its output",
         "✗ ended its process ended with 3",
         "Its plan 1/2",

@@ -107,7 +107,7 @@ pub(super) fn entries(groups: &[Group], since: i64, course: Course) -> Vec<Entry
     for group in groups {
         let did = did(group, &said, course);
         if let Some(AgentEvent::Said { .. }) = group.events.first() {
-            said = joined(group);
+            said = group.words();
         }
         entries.extend(did.map(|did| Entry { id: format!("t-{}", group.ord), at: group.at, since, did }));
     }
@@ -117,10 +117,10 @@ pub(super) fn entries(groups: &[Group], since: i64, course: Course) -> Vec<Entry
 /// What it did; nothing where that would only repeat what it said last.
 fn did(group: &Group, said: &str, course: Course) -> Option<Did> {
     Some(match group.events.first()? {
-        AgentEvent::Said { .. } => Did::Said { text: Shown::printed(&joined(group), SAID), torn: group.torn },
-        AgentEvent::Thought { .. } => folded("thought", &joined(group)),
-        AgentEvent::Printed { stream: Stream::Out, .. } => folded("printed", &joined(group)),
-        AgentEvent::Printed { stream: Stream::Err, .. } => folded("printed aside", &joined(group)),
+        AgentEvent::Said { .. } => Did::Said { text: Shown::printed(&group.words(), SAID), torn: group.torn },
+        AgentEvent::Thought { .. } => folded("thought", &group.words()),
+        AgentEvent::Printed { stream: Stream::Out, .. } => folded("printed", &group.words()),
+        AgentEvent::Printed { stream: Stream::Err, .. } => folded("stderr", &group.words()),
         AgentEvent::ToolBegan { .. } | AgentEvent::ToolEnded { .. } => tool(group, course),
         AgentEvent::Changed { path, added, removed, diff } => {
             let diff = Shown::exactly(diff.as_deref().unwrap_or_default(), FOLDED);
@@ -163,15 +163,6 @@ fn did(group: &Group, said: &str, course: Course) -> Option<Did> {
 
 fn line(state: State, about: impl Into<String>) -> Did {
     Did::Line { state, about: about.into(), text: None }
-}
-
-/// All words of a group.
-fn joined(group: &Group) -> String {
-    let words = group.events.iter().filter_map(|event| match event {
-        AgentEvent::Said { text } | AgentEvent::Thought { text } | AgentEvent::Printed { text, .. } => Some(text),
-        _ => None,
-    });
-    words.map(String::as_str).collect()
 }
 
 fn folded(name: &'static str, text: &str) -> Did {

@@ -15,6 +15,7 @@ use super::{
     Back, Choice, Ended, Group, HandoffLine, ProjectLine, Run, Side, State, Steps, TaskLine, Told, View, Wait,
 };
 use crate::page::now::{Blocked, Seen};
+use crate::page::text::Shown;
 
 /// From how many running sessions on those of several projects are shown as numbers.
 const MANY: i64 = 12;
@@ -120,7 +121,13 @@ impl<'a> Mapper<'a> {
     }
 
     fn words(&self, session: &SessionId) -> Option<String> {
-        self.seen.words.get(session).map(|line| cut(&line.message, WORDS))
+        let reported = self.seen.words.get(session);
+        let said = self.seen.heard.get(session).and_then(|heard| heard.words.as_ref());
+        match (reported, said) {
+            (Some(line), Some((at, _))) if line.at >= *at => Some(cut(&line.message, WORDS)),
+            (_, Some((_, words))) => Some(cut(&Shown::printed(words, WORDS + 1).text, WORDS)),
+            (reported, None) => reported.map(|line| cut(&line.message, WORDS)),
+        }
     }
 
     /// What a session was told since this moment.
@@ -197,7 +204,8 @@ impl<'a> Mapper<'a> {
 
     fn run(&self, session: &Session) -> Run {
         let paused = session.status == SessionStatus::Paused;
-        let heard = self.seen.words.get(&session.id).map_or(session.started_at, |line| line.at);
+        let reported = self.seen.words.get(&session.id).map_or(session.started_at, |line| line.at);
+        let heard = self.seen.heard.get(&session.id).map_or(reported, |heard| heard.at.max(reported));
         let title = self.title(session);
         Run {
             id: format!("run-{}", session.id),
