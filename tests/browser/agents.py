@@ -161,6 +161,7 @@ def answers(browser, server, agent, step):
     browser.run("window.go()")
     browser.until("too late", lambda: "it was answered already" in browser.text("#word"), 2)
     assert call() == [YES, NO, NO]
+    agent.did(*(("answered", {"id": request, "kind": NO}) for request in ("q2", "q3")))
     step("questions are answered by button and by key; who comes late is told so")
 
 

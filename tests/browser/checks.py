@@ -81,9 +81,9 @@ def step(words):
 
 def clean(browser, when):
     complaints = browser.complaints()
-    # A server that was ended on purpose is not reached, and an answer that comes late is refused; that is all a browser
-    # may complain about.
-    expected = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET", "/answer - Failed to load resource: the server responded with a status of 409")
+    # A server that was ended on purpose is not reached, an answer that comes late is refused, and a project that nobody
+    # has is not found; that is all a browser may complain about.
+    expected = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET", "/?project=nobody", "/answer - Failed to load resource: the server responded with a status of 409")
     complaints = [text for text in complaints if not any(words in text for words in expected)]
     assert not complaints, f"the browser complains {when}: {complaints}"
     step(f"no complaint of the browser {when}")

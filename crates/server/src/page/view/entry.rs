@@ -133,7 +133,7 @@ fn did(group: &Group, said: &str, course: Course) -> Option<Did> {
                 AgentEvent::Answered { kind, .. } => Some(*kind),
                 _ => None,
             });
-            Did::Line { state: answered(answer), about: String::new(), text: Some(Shown::exactly(title, LINE)) }
+            line(answered(answer), Shown::exactly(title, LINE).text)
         }
         AgentEvent::Answered { kind, .. } => line(answered(Some(*kind)), "a question of before"),
         AgentEvent::Trouble { kind, status, message, retry_after_ms } => Did::Line {

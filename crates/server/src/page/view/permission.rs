@@ -8,9 +8,8 @@ use super::looks::state;
 use super::{Back, State};
 use crate::page::text::Shown;
 
-/// How many characters of what it wants are shown.
+/// How many characters of what it wants are shown on a screen of many things; on the session's own all are.
 const TITLE: usize = 300;
-/// On a screen of many things only so many of them; on the session's own all.
 const GLANCE: usize = 2000;
 
 /// How much of a question is shown.
@@ -54,11 +53,11 @@ struct Answer {
 
 impl Ask {
     pub(super) fn of(permission: &Permission, who: String, depth: Depth, back: Option<Back>) -> Self {
-        let detail = match depth {
-            Depth::Glance => Shown::exactly(&permission.detail, GLANCE),
-            Depth::Full => Shown::exactly(&permission.detail, usize::MAX),
+        let (title, detail) = match depth {
+            Depth::Glance => (TITLE, GLANCE),
+            Depth::Full => (usize::MAX, usize::MAX),
         };
-        let title = Shown::exactly(&permission.title, TITLE);
+        let (title, detail) = (Shown::exactly(&permission.title, title), Shown::exactly(&permission.detail, detail));
         let whole = detail.is_whole() && title.is_whole();
         let mut short = hash(permission.request.as_bytes());
         short.truncate(12);
