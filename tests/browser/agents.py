@@ -87,7 +87,7 @@ def check(browser, server, project, pictures, step):
         agent.ends("failed", outcome={"kind": "failed", "reasons": ["the check `npm test` failed: 1 of 12", "it changed 1 file, but never said that it is done"]}, changedFiles=["src/upload/limit.ts"])
         browser.open(f"{server.url}/sessions/{agent.session}")
         assert "What came of it: ✗ failed the check `npm test` failed: 1 of 12" in browser.text("#about"), browser.text("#about")
-        browser.size(1280, 860)
+        browser.until("live", lambda: browser.text("#live") == "live ●", 3)
         pictures.take(browser, "session-ended-1280")
     step("the end of an agent, and why")
 

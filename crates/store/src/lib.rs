@@ -46,7 +46,7 @@ pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, H
 pub use leases::{AnySilent, ExpireSilent, RenewLease};
 pub use messages::{Messages, Say};
 pub use notices::{Confirm, Notices, NoticesOf};
-pub use overview::{Counts, Excerpt, Gaze, LastMessages, LastWords, SessionsSeen, Tally, Titles};
+pub use overview::{Counts, Excerpt, Gaze, LastDeeds, LastMessages, LastWords, SessionsSeen, Tally, Titles};
 pub use pairs::{BindTask, UnbindTask};
 pub use permissions::{AnswerPermission, AskPermission, Permission, Permissions, PermissionsWaiting, Which};
 pub use projects::{CreateProject, DeleteProject, ProjectById, Projects, UpdateProject};

@@ -9,12 +9,12 @@ use maestro_core::session::{PairStatus, TimelineEntry};
 use maestro_core::task::TaskStatus;
 use maestro_core::{Project, Session, Task};
 use maestro_store::{
-    Counts, Db, Excerpt, Gaze, Handoffs, LastMessages, LastSeq, LastWords, Listed, Page, Permission,
+    Counts, Db, Excerpt, Gaze, Handoffs, LastDeeds, LastMessages, LastSeq, LastWords, Listed, Page, Permission,
     PermissionsWaiting, ProjectById, Projects, Read, SessionById, SessionsSeen, StoreError, Tally, TaskFilter, Tasks,
     Titles,
 };
 
-use super::session::{Heard, Listen};
+use super::session::Listen;
 
 /// What has ended stays in sight for this long.
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -61,6 +61,15 @@ pub(super) struct Seen {
     /// What each session was told last.
     pub(super) told: HashMap<SessionId, Message>,
     pub(super) titles: HashMap<TaskId, String>,
+}
+
+/// What is heard of an agent that a worker follows.
+#[derive(Debug)]
+pub(super) struct Heard {
+    /// When it last did something.
+    pub(super) at: i64,
+    /// What it said last, and when.
+    pub(super) words: Option<(i64, String)>,
 }
 
 /// A task that cannot go on, and who says so.
@@ -112,14 +121,12 @@ impl Read for Now {
     }
 }
 
+/// Listens to the agents that a worker follows.
 fn heard(alive: &[Session], db: &mut Db<'_>) -> Result<HashMap<SessionId, Heard>, StoreError> {
-    let mut all = HashMap::new();
-    for session in alive.iter().take(LISTENED) {
-        if let Some(heard) = Listen(session.id.clone()).load(db)? {
-            all.insert(session.id.clone(), heard);
-        }
-    }
-    Ok(all)
+    let sessions = alive.iter().take(LISTENED).map(|session| session.id.clone()).collect();
+    let deeds = LastDeeds { sessions }.load(db)?;
+    let hear = |(id, at): (SessionId, i64)| Ok((id.clone(), Heard { at, words: Listen(id).load(db)? }));
+    deeds.into_iter().map(hear).collect()
 }
 
 fn first(limit: i64) -> Page {

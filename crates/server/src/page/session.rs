@@ -94,29 +94,20 @@ impl Read for Look {
     }
 }
 
-/// The words of an agent that a worker follows, and when it was last heard of.
-#[derive(Debug)]
-pub(super) struct Heard {
-    pub(super) at: i64,
-    pub(super) words: Option<(i64, String)>,
-}
-
-/// Listens to the end of what an agent did.
+/// What an agent that a worker follows said last, and when.
 #[derive(Debug, Clone)]
 pub(super) struct Listen(pub(super) SessionId);
 
 impl Read for Listen {
-    type Output = Option<Heard>;
+    type Output = Option<(i64, String)>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Option<Heard>, StoreError> {
+    fn load(&self, db: &mut Db<'_>) -> Result<Option<(i64, String)>, StoreError> {
         let tail = TranscriptTail { session: self.0.clone(), before: None, limit: EAR, characters: EAR_CHARACTERS };
         let groups = Groups::of(tail.load(db)?, SHOWN).items;
-        let Some(last) = groups.last() else { return Ok(None) };
         let said = groups.iter().rfind(|group| matches!(group.events.first(), Some(AgentEvent::Said { .. })));
-        let words = said.map(|group| {
+        Ok(said.map(|group| {
             let words = group.words();
             (group.until, if group.torn { format!("…{words}") } else { words })
-        });
-        Ok(Some(Heard { at: last.until, words }))
+        }))
     }
 }

@@ -139,6 +139,9 @@ both! {
             world.store.write(said(&session, "a", &format!("word {number}"))).await.unwrap();
             world.store.write(said(&other, "a", "elsewhere")).await.unwrap();
         }
+        let sessions = vec![session.id.clone(), spawned(world, "idle").await.id];
+        let deeds = world.store.read(LastDeeds { sessions }).await.unwrap();
+        assert_eq!(deeds.into_iter().collect::<Vec<_>>(), [(session.id.clone(), 1)]);
         let tail = TranscriptTail { session: session.id.clone(), before: None, limit: 4, characters: 1_000_000 };
         let read = |tail: TranscriptTail| async move {
             let Tail { entries, more } = world.store.read(tail).await.unwrap();
