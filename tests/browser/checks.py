@@ -10,6 +10,7 @@ import tempfile
 import time
 import urllib.request
 
+import agents
 from webdriver import CONTROL, ENTER, ESCAPE, Browser
 
 MAESTRO = os.environ["MAESTRO_BIN"]
@@ -24,7 +25,7 @@ class Server:
         self.start()
 
     def start(self):
-        command = [MAESTRO, "up", "--port", self.port, "--json"]
+        command = [MAESTRO, "up", "--agents", "0", "--port", self.port, "--json"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment, cwd=self.home)
         self.url = json.loads(self.process.stdout.readline())["url"]
         self.port = self.url.rsplit(":", 1)[1]
@@ -70,6 +71,8 @@ def check(browser, server, pictures):
     looks(browser, server, pictures)
     clean(browser, "in all looks")
     without_script(browser, server, project)
+    agents.check(browser, server, project, pictures, step)
+    clean(browser, "at an agent's screen")
 
 
 def step(words):
@@ -78,8 +81,10 @@ def step(words):
 
 def clean(browser, when):
     complaints = browser.complaints()
-    # A server that was ended on purpose is not reached; that is all a browser may complain about.
-    complaints = [text for text in complaints if "ERR_CONNECTION_REFUSED" not in text and "ERR_INCOMPLETE_CHUNKED" not in text and "ERR_CONNECTION_RESET" not in text]
+    # A server that was ended on purpose is not reached, an answer that comes late is refused, and a project that nobody
+    # has is not found; that is all a browser may complain about.
+    expected = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET", "/?project=nobody", "/answer - Failed to load resource: the server responded with a status of 409")
+    complaints = [text for text in complaints if not any(words in text for words in expected)]
     assert not complaints, f"the browser complains {when}: {complaints}"
     step(f"no complaint of the browser {when}")
 

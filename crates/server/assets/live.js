@@ -51,6 +51,8 @@ function become(old, fresh) {
 /** @param {Patch} patch */
 function apply(patch) {
   ahead = patch.now - Date.now();
+  const below = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+  let fresh = 0;
   for (const [id, html] of Object.entries(patch.html)) {
     const there = byId(id);
     if (!there) continue;
@@ -63,20 +65,45 @@ function apply(patch) {
     if (!list) continue;
     // What is visible keeps its place; what is new comes below.
     for (const child of [...list.children]) if (!ids.includes(child.id)) leave(child);
-    for (const id of ids) {
+    for (const [index, id] of ids.entries()) {
       if (byId(id)) continue;
       if (!patch.html[id]) return location.reload();
-      const fresh = element(patch.html[id]);
-      fresh.classList.add("new");
-      list.append(fresh);
+      const made = element(patch.html[id]);
+      made.classList.add("new");
+      // Where the order tells a story, something may also come to light in the middle or at the beginning.
+      const before = list.dataset.ordered ? byId(ids[index - 1]) : list.lastElementChild;
+      if (before) before.after(made);
+      else list.prepend(made);
+      if (list.dataset.ordered) fresh += 1;
     }
   }
-  for (const title of document.querySelectorAll("title")) title.textContent = patch.waiting ? `(${patch.waiting}) Maestro` : "Maestro";
+  follow(below, fresh);
+  for (const title of document.querySelectorAll("title")) title.textContent = (patch.waiting ? `(${patch.waiting}) ` : "") + (body.dataset.title ?? "Maestro");
   const icon = byId("icon");
   if (icon) icon.setAttribute("href", (patch.waiting ? icon.dataset.waits : icon.dataset.calm) ?? "");
   enhance();
   tick();
 }
+
+/** Who reads the newest goes on reading it; who reads above is told of it. @param {boolean} below @param {number} fresh */
+function follow(below, fresh) {
+  const pill = byId("newer");
+  const { scrollHeight } = document.documentElement;
+  if (!pill || !fresh || scrollHeight <= innerHeight) return;
+  if (below && scrollY > 0) return scrollTo(0, scrollHeight);
+  const unseen = Number(pill.dataset.count ?? 0) + fresh;
+  pill.dataset.count = String(unseen);
+  pill.textContent = `${unseen} new ↓`;
+  pill.hidden = false;
+}
+
+document.addEventListener("scroll", () => {
+  const pill = byId("newer");
+  if (!pill || pill.hidden || innerHeight + scrollY < document.documentElement.scrollHeight - 80) return;
+  pill.dataset.count = "0";
+  pill.textContent = "";
+  pill.hidden = true;
+});
 
 /** @param {Element} gone */
 function leave(gone) {
@@ -87,7 +114,7 @@ function leave(gone) {
 /** Where the person was is over: they go on with what comes next. @param {Element} from */
 function goOn(from) {
   const next = from.nextElementSibling ?? from.previousElementSibling;
-  /** @type {HTMLElement | null | undefined} */ (next?.querySelector("textarea, summary") ?? next)?.focus({ preventScroll: true });
+  /** @type {HTMLElement | null | undefined} */ (next?.querySelector("textarea, summary, .acts button") ?? next)?.focus({ preventScroll: true });
 }
 
 // Time ----------------------------------------------------------------------------------------------------------------
@@ -109,11 +136,12 @@ function ago(then, now) {
 function tick() {
   const now = Date.now() + ahead;
   for (const time of document.querySelectorAll("time")) {
-    const { since, heard, ago: then } = time.dataset;
+    const { since, heard, ago: then, until } = time.dataset;
+    if (!time.title) time.title = new Date(time.dateTime).toLocaleString();
+    if (!since && !then && !until) continue;
     const quiet = heard && now - Number(heard) >= QUIET;
-    const text = then ? ago(Number(then), now) : quiet ? `quiet ${elapsed(Number(heard), now)}` : elapsed(Number(since), now);
+    const text = until ? elapsed(now, Number(until)) : then ? ago(Number(then), now) : quiet ? `quiet ${elapsed(Number(heard), now)}` : elapsed(Number(since), now);
     if (time.textContent !== text) time.textContent = text;
-    if (!time.title) time.title = new Date(Number(then ?? since)).toLocaleString();
   }
   connection();
 }
@@ -127,7 +155,7 @@ let seen = body.dataset.seq ?? "";
 let source;
 
 function connect() {
-  const query = new URLSearchParams({ project: body.dataset.project ?? "", build: body.dataset.build ?? "", seen });
+  const query = new URLSearchParams({ project: body.dataset.project ?? "", session: body.dataset.session ?? "", build: body.dataset.build ?? "", seen });
   source = new EventSource(`/page/live?${query}`);
   source.addEventListener("patch", (event) => {
     lost = undefined;
@@ -178,11 +206,14 @@ document.addEventListener("submit", async (event) => {
   if (form.dataset.sending) return;
   form.dataset.sending = "yes";
   const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
-  const fields = new URLSearchParams(/** @type {any} */ (new FormData(form)));
+  const fields = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
   const address = button?.getAttribute("formaction") ?? form.getAttribute("action") ?? "";
   try {
     const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual" });
-    if (answer.type === "opaqueredirect") return form.reset();
+    if (answer.type === "opaqueredirect") {
+      if (button?.dataset.done) say(button.dataset.done);
+      return form.reset();
+    }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     say(page.getElementById("why")?.textContent ?? `It was not done (${answer.status}).`);
   } catch {
@@ -210,18 +241,25 @@ document.addEventListener("keydown", (event) => {
   const stops = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".card, .row > summary, .row.ended, .group")]);
   const here = stops.findIndex((stop) => stop.contains(document.activeElement) || stop.parentElement === document.activeElement?.closest(".row"));
   const row = stops[here]?.closest(".card, .row");
+  const screen = document.querySelector(".session");
+  // On a session's own screen its questions, its words and its course need not be chosen first.
+  const press = (/** @type {string} */ what) => /** @type {HTMLElement | null} */ ((row ?? screen?.closest("main"))?.querySelector(what))?.click();
   /** @type {Object<string, () => void>} */
   const keys = {
     j: () => stops[Math.min(here + 1, stops.length - 1)]?.focus(),
     k: () => stops[Math.max(here - 1, 0)]?.focus(),
     s: () => {
       if (row instanceof HTMLDetailsElement) row.open = true;
-      row?.querySelector("textarea")?.focus();
+      (row?.querySelector("textarea") ?? document.querySelector(".talk textarea"))?.focus();
     },
-    p: () => /** @type {HTMLElement | null} */ (row?.querySelector("button.pause"))?.click(),
+    p: () => press("button.pause"),
+    a: () => press("button[data-key=a]"),
+    A: () => press("button[data-key=A]"),
+    d: () => press("button[data-key=d]"),
     "?": () => /** @type {HTMLDialogElement} */ (byId("keys")).showModal(),
   };
   if (event.key === "Enter" && target.matches(".card")) keys.s();
+  else if (event.key === "Enter" && target.matches(".row.ended")) target.querySelector("a")?.click();
   else if (keys[event.key]) keys[event.key]();
   else return;
   event.preventDefault();

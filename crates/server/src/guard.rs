@@ -63,7 +63,8 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), ApiError> {
 /// Whether a person looks for the page, and can be asked for the token.
 fn wants_page(request: &Request) -> bool {
     let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    request.method() == Method::GET && request.uri().path() == "/" && accept.contains("text/html")
+    let path = request.uri().path();
+    request.method() == Method::GET && (path == "/" || path.starts_with("/sessions/")) && accept.contains("text/html")
 }
 
 fn host(request: &Request) -> Option<String> {

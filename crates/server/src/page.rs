@@ -9,7 +9,9 @@ mod forms;
 mod fragments;
 mod live;
 mod now;
+mod session;
 pub(crate) mod sign_in;
+mod text;
 mod view;
 
 #[cfg(test)]
@@ -23,29 +25,32 @@ use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use maestro_core::id::ProjectId;
+use maestro_core::id::{ProjectId, SessionId};
 use maestro_store::LastSeq;
 use serde::Deserialize;
 
 use crate::api;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Asked, word};
+use crate::extract::{Asked, OneId, word};
 use crate::live::ws;
 
 use fragments::Shot;
-use live::Shots;
+use live::{Scene, Shots};
 use now::Now;
+use session::{Account, Look};
 
 /// The page's routes. They are for people, and no part of the API.
 pub(crate) fn routes(app: &App) -> Router<App> {
     Router::new()
         .route("/", get(home))
+        .route("/sessions/{id}", get(one_session))
         .route("/page/live", get(follow))
         .route("/page/sessions/{id}/messages", post(forms::say))
         .route("/page/sessions/{id}/pause", post(forms::pause))
         .route("/page/sessions/{id}/resume", post(forms::resume))
         .route("/page/sessions/{id}/cancel", post(forms::cancel))
+        .route("/page/sessions/{id}/answer", post(forms::answer))
         .route("/page/tasks/{id}/reopen", post(forms::reopen))
         .route(sign_in::PLACE, post(sign_in::sign_in))
         .route("/assets/{name}", get(assets::asset))
@@ -84,10 +89,39 @@ async fn now_page(app: &App, wanted: &Wanted) -> Result<String, ApiError> {
     Ok(fragments::page(&view, &Shot::of(&view, None)?)?)
 }
 
+/// Which part of what an agent did is to be seen.
+#[derive(Debug, Deserialize)]
+struct Part {
+    /// What came before this place; else the newest.
+    before: Option<i64>,
+}
+
+/// `GET /sessions/{id}`.
+async fn one_session(
+    State(app): State<App>,
+    id: Result<OneId<SessionId>, ApiError>,
+    part: Result<Asked<Part>, ApiError>,
+) -> Response {
+    let html = async {
+        let (OneId(session), Asked(Part { before })) = (id?, part?);
+        let look = Look { session, at: (app.clock)(), before, account: Account::default() };
+        let sight = app.store.read(look).await?;
+        let view = view::SessionView::new(&sight);
+        let shot = Shot::of_session(&view, sight.account, None)?;
+        Ok(fragments::session_page(&view, &shot)?)
+    };
+    match html.await {
+        Ok(html) => page(StatusCode::OK, html),
+        Err(error) => failure(&error),
+    }
+}
+
 /// What a live page says about itself.
 #[derive(Debug, Deserialize)]
 struct Watching {
     project: Option<String>,
+    /// The session it shows.
+    session: Option<String>,
     /// Which program made it.
     build: Option<String>,
     /// The last event it shows.
@@ -101,7 +135,11 @@ async fn follow(
     headers: axum::http::HeaderMap,
     Asked(watching): Asked<Watching>,
 ) -> Result<Response, ApiError> {
-    let project = Wanted { project: watching.project }.project()?;
+    let session = word("session", watching.session.as_deref().filter(|id| !id.is_empty()))?;
+    let scene = match session {
+        Some(session) => Scene::Session(session),
+        None => Scene::Now(Wanted { project: watching.project }.project()?),
+    };
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let seen: Option<i64> = last.or(watching.seen);
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
@@ -111,7 +149,7 @@ async fn follow(
         return Ok((kind, live::RELOAD).into_response());
     }
     app.store.watch_others()?;
-    let body = Body::from_stream(live::stream(&shots, project, seen, app.closing.subscribe()));
+    let body = Body::from_stream(live::stream(&shots, scene, seen, app.closing.subscribe()));
     Ok((kind, body).into_response())
 }
 

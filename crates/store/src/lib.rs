@@ -46,9 +46,9 @@ pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, H
 pub use leases::{AnySilent, ExpireSilent, RenewLease};
 pub use messages::{Messages, PassedOn, Say, Unheard};
 pub use notices::{Confirm, Notices, NoticesOf};
-pub use overview::{Counts, Excerpt, Gaze, LastMessages, LastWords, SessionsSeen, Tally, Titles};
+pub use overview::{Counts, Excerpt, Gaze, LastDeeds, LastMessages, LastWords, SessionsSeen, Tally, Titles};
 pub use pairs::{BindTask, UnbindTask};
-pub use permissions::{AnswerPermission, AskPermission, Permission, Permissions, Which};
+pub use permissions::{AnswerPermission, AskPermission, Permission, Permissions, PermissionsWaiting, Which};
 pub use projects::{CreateProject, DeleteProject, ProjectById, Projects, UpdateProject};
 pub use queues::{QueueEnd, QueueOf, QueuePush, QueueStart, QueueStep, QueueStepped};
 pub use receipts::{KeepReceipts, Receipt, Receipts, Stage};
@@ -69,7 +69,7 @@ pub use store::{Changes, Clock, Options, Place, Store};
 pub use tasks::{CreateTask, DeleteTask, Subtasks, TaskById, TaskFilter, TaskPatch, Tasks, UpdateTask};
 pub use timeline::{NewEntry, Part, SessionEvents, Timeline};
 pub use tokens::{AtWork, IssueToken, NeedsToken, TokenHolder, hash};
-pub use transcripts::{AppendTranscript, Transcript, TranscriptEntry};
+pub use transcripts::{AppendTranscript, Tail, Transcript, TranscriptEntry, TranscriptOf, TranscriptTail};
 pub use tx::{Rules, Scope, Tx};
 pub use upkeep::{Check, Finding, Retain, Retained, backup, backup_file, restore};
 

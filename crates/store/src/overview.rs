@@ -163,6 +163,24 @@ impl Read for LastMessages {
     }
 }
 
+/// When the agent of each of some sessions last did something, where a worker follows it.
+#[derive(Debug, Clone)]
+pub struct LastDeeds {
+    /// Which sessions.
+    pub sessions: Vec<SessionId>,
+}
+
+impl Read for LastDeeds {
+    type Output = HashMap<SessionId, i64>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError> {
+        let sql = "SELECT s.id, t.at FROM sessions s JOIN transcript t \
+                   ON t.ord = (SELECT ord FROM transcript WHERE session_id = s.id ORDER BY ord DESC LIMIT 1) \
+                   WHERE s.id IN (…)";
+        about(db, sql, &self.sessions)?.into_iter().map(|mut row| Ok((row.parsed()?, row.int()?))).collect()
+    }
+}
+
 /// The titles of some tasks.
 #[derive(Debug, Clone)]
 pub struct Titles {

@@ -2,13 +2,14 @@
 
 use maestro_core::agent::{Choice, ChoiceKind};
 use maestro_core::event::{Event, PermissionFact};
-use maestro_core::id::SessionId;
+use maestro_core::id::{ProjectId, SessionId};
 use serde::{Deserialize, Serialize};
 
 use crate::actor::{self, Actor};
 use crate::change::{Change, Read};
 use crate::db::Db;
 use crate::error::{StoreError, What};
+use crate::overview::Excerpt;
 use crate::query::Query;
 use crate::tx::{Scope, Tx};
 use crate::value::{Row, to_json};
@@ -132,9 +133,10 @@ impl Change for AnswerPermission {
         let permission = by_request(tx, &self.session, &self.request)?;
         match permission.answer {
             Some(given) if given == self.answer => return Ok(permission),
-            Some(given) => return Err(StoreError::Rule(format!("it was answered already: {given}"))),
+            Some(_) => return Err(StoreError::Rule("it was answered already".to_owned())),
+            // Whoever waited for it has taken silence for a no by now.
             None if self.answer.allows() && permission.expires_at <= tx.now => {
-                return Err(StoreError::Rule("nobody answered in time, which was a no".to_owned()));
+                return Err(StoreError::Rule("it was not answered in time, which is a no".to_owned()));
             }
             None => {}
         }
@@ -177,5 +179,42 @@ impl Read for Permissions {
             Which::All => query,
         };
         query.rows(db, "ord", 1000)?.iter_mut().map(permission).collect()
+    }
+}
+
+/// What waits for a person's answer: asked by sessions that have not ended, and still in time; oldest first.
+#[derive(Debug, Clone)]
+pub struct PermissionsWaiting {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only this session's.
+    pub session: Option<SessionId>,
+    /// As of when.
+    pub at: i64,
+    /// How many at most.
+    pub limit: i64,
+}
+
+impl Read for PermissionsWaiting {
+    type Output = Excerpt<Permission>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Excerpt<Permission>, StoreError> {
+        let total = self.query("SELECT count(*) FROM permissions").rows(db, "1", 1)?;
+        let total = total.into_iter().next().map_or(Ok(0), |mut row| row.int())?;
+        let items =
+            self.query(SELECT).rows(db, "ord", self.limit)?.iter_mut().map(permission).collect::<Result<_, _>>()?;
+        Ok(Excerpt { items, total })
+    }
+}
+
+impl PermissionsWaiting {
+    fn query(&self, select: &str) -> Query<'_> {
+        let living = "session_id IN (SELECT id FROM sessions WHERE status NOT IN ('completed', 'failed', 'stopped')";
+        let query = Query::new(format!("{select} WHERE expires_at > $1 AND answer IS NULL"), self.at)
+            .only("session_id = ?", self.session.as_ref());
+        match &self.project {
+            Some(project) => query.only(&format!("{living} AND project_id = ?)"), project),
+            None => query.and(&format!("{living})")),
+        }
     }
 }

@@ -81,6 +81,74 @@ impl Read for Transcript {
     }
 }
 
+/// The newest that an agent did, or what came before that; oldest first.
+///
+/// What agents say often comes in pieces of a word each, and now and then a piece is a whole file. So both are bounded:
+/// how many there are, and how long they are together.
+#[derive(Debug, Clone)]
+pub struct TranscriptTail {
+    /// Which session.
+    pub session: SessionId,
+    /// Only what came before this place.
+    pub before: Option<i64>,
+    /// How many at most.
+    pub limit: i64,
+    /// How many characters at most; the newest is always among them.
+    pub characters: i64,
+}
+
+/// The end of a transcript, or of a part of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tail {
+    /// What an agent did, oldest first.
+    pub entries: Vec<TranscriptEntry>,
+    /// Whether there is something before the first.
+    pub more: bool,
+}
+
+impl Read for TranscriptTail {
+    type Output = Tail;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Tail, StoreError> {
+        let sql = "SELECT ord, at, event FROM (SELECT ord, at, event, \
+                   sum(length(event)) OVER (ORDER BY ord DESC) - length(event) AS newer FROM (SELECT ord, at, event \
+                   FROM transcript WHERE session_id = $1 AND ord < $2 ORDER BY ord DESC LIMIT $3) AS newest) AS measured \
+                   WHERE newer < $4 ORDER BY ord";
+        let before = self.before.unwrap_or(i64::MAX);
+        let params = [(&self.session).into(), before.into(), self.limit.max(0).into(), self.characters.max(1).into()];
+        let entries: Vec<TranscriptEntry> = db.rows(sql, &params)?.iter_mut().map(entry).collect::<Result<_, _>>()?;
+        let first = entries.first().map_or(0, |entry| entry.ord);
+        let older = "SELECT ord FROM transcript WHERE session_id = $1 AND ord < $2 LIMIT 1";
+        let more = !db.rows(older, &[(&self.session).into(), first.into()])?.is_empty();
+        Ok(Tail { entries, more })
+    }
+}
+
+/// What an agent did of a few kinds, oldest first: what has to be known from the beginning on, as what was spent.
+#[derive(Debug, Clone)]
+pub struct TranscriptOf {
+    /// Which session.
+    pub session: SessionId,
+    /// Only what came after this place.
+    pub after: i64,
+    /// Which kinds, by the names that events have.
+    pub kinds: &'static [&'static str],
+}
+
+impl Read for TranscriptOf {
+    type Output = Vec<TranscriptEntry>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<TranscriptEntry>, StoreError> {
+        // An event is kept as `{"type":"…",…}`, in this order.
+        let kinds: Vec<String> = self.kinds.iter().map(|kind| format!("event LIKE '{{\"type\":\"{kind}\"%'")).collect();
+        let sql = format!(
+            "SELECT ord, at, event FROM transcript WHERE session_id = $1 AND ord > $2 AND ({}) ORDER BY ord",
+            kinds.join(" OR ")
+        );
+        db.rows(&sql, &[(&self.session).into(), self.after.into()])?.iter_mut().map(entry).collect()
+    }
+}
+
 fn entry(row: &mut Row) -> Result<TranscriptEntry, StoreError> {
     Ok(TranscriptEntry { ord: row.int()?, at: row.int()?, event: row.json()? })
 }

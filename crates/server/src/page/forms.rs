@@ -4,36 +4,49 @@ use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use maestro_core::agent::ChoiceKind;
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::message::MessageState;
 use maestro_core::task::TaskStatus;
-use maestro_store::{Order, Say, Steer, TaskPatch, UpdateTask};
+use maestro_store::{AnswerPermission, Order, Permissions, Say, Steer, StoreError, TaskPatch, UpdateTask, Which};
 use serde::Deserialize;
 
+use super::view::uncarried;
 use super::{Wanted, failure};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{OneId, required};
+use crate::extract::{OneId, required, word};
 
 /// What a form holds.
 #[derive(Debug, Deserialize)]
 pub(super) struct Fields {
     /// The project that was looked at.
     project: Option<String>,
+    /// The session that was looked at.
+    session: Option<String>,
     /// Words for an agent.
     text: Option<String>,
+}
+
+impl Fields {
+    /// The screen it was sent from.
+    fn place(&self) -> Result<String, ApiError> {
+        if let Some(session) = word::<SessionId>("session", self.session.as_deref())? {
+            return Ok(format!("/sessions/{session}"));
+        }
+        Ok(match (Wanted { project: self.project.clone() }).project()? {
+            Some(project) => format!("/?project={project}"),
+            None => "/".to_owned(),
+        })
+    }
 }
 
 type Filled = Result<Form<Fields>, FormRejection>;
 
 /// Back to the page, or why not.
-fn back(project: Option<String>, done: Result<(), ApiError>) -> Response {
-    let place = done.and_then(|()| Wanted { project }.project()).map(|project| match project {
-        Some(project) => format!("/?project={project}"),
-        None => "/".to_owned(),
-    });
-    match place {
+pub(super) fn back(place: Result<String, ApiError>, done: Result<(), ApiError>) -> Response {
+    match done.and(place) {
         Ok(place) => Redirect::to(&place).into_response(),
         Err(error) => failure(&error),
     }
@@ -51,7 +64,7 @@ pub(super) async fn say(
     filled: Filled,
 ) -> Response {
     match fields(filled) {
-        Ok(fields) => back(fields.project, tell(&app, caller, session, fields.text).await),
+        Ok(fields) => back(fields.place(), tell(&app, caller, session, fields.text).await),
         Err(error) => failure(&error),
     }
 }
@@ -97,7 +110,7 @@ async fn steer(
         Ok(())
     };
     match fields(filled) {
-        Ok(fields) => back(fields.project, change.await),
+        Ok(fields) => back(fields.place(), change.await),
         Err(error) => failure(&error),
     }
 }
@@ -116,7 +129,51 @@ pub(super) async fn reopen(
         Ok(())
     };
     match fields(filled) {
-        Ok(fields) => back(fields.project, change.await),
+        Ok(fields) => back(fields.place(), change.await),
         Err(error) => failure(&error),
+    }
+}
+
+/// What is answered to an agent that wants to do something.
+#[derive(Debug, Deserialize)]
+pub(super) struct Reply {
+    /// The agent's name for the question, as the page carries it.
+    request: String,
+    answer: String,
+    project: Option<String>,
+    session: Option<String>,
+}
+
+/// Answers what an agent asks. The first answer counts, and whoever comes late is told so.
+pub(super) async fn answer(
+    State(app): State<App>,
+    caller: Caller,
+    OneId(id): OneId<SessionId>,
+    filled: Result<Form<Reply>, FormRejection>,
+) -> Response {
+    let reply = match filled {
+        Ok(Form(reply)) => reply,
+        Err(rejection) => return failure(&ApiError::invalid(rejection.body_text())),
+    };
+    let fields = Fields { project: reply.project, session: reply.session, text: None };
+    back(fields.place(), decide(&app, caller, id, &reply.request, &reply.answer).await)
+}
+
+async fn decide(app: &App, caller: Caller, id: SessionId, request: &str, answer: &str) -> Result<(), ApiError> {
+    caller.person("use the page")?;
+    let request = uncarried(request).ok_or_else(|| ApiError::field("request", "is no question's"))?;
+    let answer: ChoiceKind = answer.parse().map_err(|error| ApiError::field("answer", error))?;
+    let asked = Permissions { session: Some(id.clone()), which: Which::All };
+    let asked = app.store.read(asked).await?.into_iter().find(|asked| asked.request == request);
+    if asked.as_ref().is_some_and(|asked| !asked.options.iter().any(|choice| choice.kind == answer)) {
+        return Err(ApiError::invalid("The agent does not take this answer."));
+    }
+    let done = app.store.write(AnswerPermission { session: id, request, answer, actor: caller.0 }).await;
+    match done {
+        Ok(_) => Ok(()),
+        Err(StoreError::Rule(why)) => {
+            Err(ApiError::new(StatusCode::CONFLICT, "TOO_LATE", format!("Your answer does not count: {why}.")))
+        }
+        Err(error) => Err(error.into()),
     }
 }

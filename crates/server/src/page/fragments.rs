@@ -1,5 +1,7 @@
 //! What does a screen consist of? Fragments, each an element with an id, rendered once for everybody who looks.
 
+mod session;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -10,12 +12,20 @@ use minijinja::{Environment, Error, Value, context};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::view::View;
+use super::session::Account;
+use super::view::{SessionView, View};
 use super::{assets, clock};
 
 /// The templates. What one is given is escaped, because its name says that it is HTML.
-const TEMPLATES: [(&str, &str); 13] = [
+const TEMPLATES: [(&str, &str); 20] = [
     ("now.html", include_str!("../../templates/now.html")),
+    ("session.html", include_str!("../../templates/session.html")),
+    ("about.html", include_str!("../../templates/about.html")),
+    ("entry.html", include_str!("../../templates/entry.html")),
+    ("facts.html", include_str!("../../templates/facts.html")),
+    ("permission.html", include_str!("../../templates/permission.html")),
+    ("older.html", include_str!("../../templates/older.html")),
+    ("talk.html", include_str!("../../templates/talk.html")),
     ("failure.html", include_str!("../../templates/failure.html")),
     ("sign_in.html", include_str!("../../templates/sign_in.html")),
     ("choose.html", include_str!("../../templates/choose.html")),
@@ -65,14 +75,15 @@ pub(super) fn sign_in(message: Option<&str>) -> Result<String, Error> {
     render("sign_in.html", context! { message })
 }
 
-/// The whole page.
+/// The whole first page.
 pub(super) fn page(view: &View, shot: &Shot) -> Result<String, Error> {
-    let parts: BTreeMap<&str, Value> =
-        shot.parts.iter().map(|(id, part)| (id.as_str(), Value::from_safe_string(part.html.clone()))).collect();
-    let lists: BTreeMap<&str, Value> = shot.lists.iter().map(|(name, ids)| (*name, Value::from(ids.clone()))).collect();
-    let (now, seq, waiting) = (view.now, view.seq, view.waiting);
-    let project = &view.project;
-    render("now.html", context! { parts, lists, now, seq, waiting, project, build => assets::build() })
+    render("now.html", context! { project => &view.project, ..shot.context() })
+}
+
+/// The whole page of a session.
+pub(super) fn session_page(view: &SessionView, shot: &Shot) -> Result<String, Error> {
+    let (session, title, past) = (&view.session, &view.about.title, view.past);
+    render("session.html", context! { session, title, past, ..shot.context() })
 }
 
 /// A screen at one moment.
@@ -85,6 +96,8 @@ pub(super) struct Shot {
     /// The lists, by the ids of what is in them.
     lists: Vec<(&'static str, Vec<String>)>,
     parts: BTreeMap<String, Part>,
+    /// What is known of a session from its beginning on, so that the next shot can go on from there.
+    account: Account,
 }
 
 /// A fragment.
@@ -98,8 +111,7 @@ struct Part {
 impl Shot {
     /// Renders what has changed since another shot, and takes the rest from there.
     pub(super) fn of(view: &View, before: Option<&Self>) -> Result<Self, Error> {
-        let mut shot =
-            Self { seq: view.seq, now: view.now, waiting: view.waiting, lists: Vec::new(), parts: BTreeMap::new() };
+        let mut shot = Self::empty(view.seq, view.now, view.waiting);
         let mut press = Press { shot: &mut shot, before };
         press.part("choose", "choose.html", json!({ "choices": view.choices }))?;
         press.part("counts", "counts.html", json!({ "waiting": view.waiting, "working": view.working }))?;
@@ -109,6 +121,25 @@ impl Shot {
         press.running(view)?;
         press.ended(view)?;
         Ok(shot)
+    }
+
+    fn empty(seq: i64, now: i64, waiting: i64) -> Self {
+        Self { seq, now, waiting, lists: Vec::new(), parts: BTreeMap::new(), account: Account::default() }
+    }
+
+    /// What the template of a whole page is given.
+    fn context(&self) -> Value {
+        let parts: BTreeMap<&str, Value> =
+            self.parts.iter().map(|(id, part)| (id.as_str(), Value::from_safe_string(part.html.clone()))).collect();
+        let lists: BTreeMap<&str, Value> =
+            self.lists.iter().map(|(name, ids)| (*name, Value::from(ids.clone()))).collect();
+        let Self { now, seq, waiting, .. } = self;
+        context! { parts, lists, now, seq, waiting, build => assets::build() }
+    }
+
+    /// What is known of a session from its beginning on.
+    pub(super) fn account(&self) -> &Account {
+        &self.account
     }
 
     /// Everything, for a page that may show anything.
@@ -176,11 +207,20 @@ impl Press<'_> {
     }
 
     fn waits(&mut self, view: &View) -> Result<(), Error> {
-        let shown = view.waits.len();
+        let shown = view.waits.len() + view.asks.len();
         let open = i64::try_from(shown).unwrap_or(i64::MAX);
         let note = if shown == 0 { Some("Nothing waits for you.".to_owned()) } else { more(view.waiting - open) };
         self.zone("waits", view.waiting, note.as_deref())?;
-        self.list("waits", "wait.html", view.waits.iter().map(|wait| (wait.id.as_str(), wait)))
+        let waits = view.waits.iter().map(|wait| (wait.since, &wait.id, "wait.html", json!({ "it": wait })));
+        let asks = view.asks.iter().map(|ask| (ask.since, &ask.id, "permission.html", json!({ "it": ask })));
+        let mut cards: Vec<_> = waits.chain(asks).collect();
+        cards.sort_by_key(|(since, ..)| *since);
+        let ids = cards.iter().map(|(_, id, ..)| (*id).clone()).collect();
+        for (_, id, template, shows) in cards {
+            self.part(id, template, shows)?;
+        }
+        self.shot.lists.push(("waits", ids));
+        Ok(())
     }
 
     fn running(&mut self, view: &View) -> Result<(), Error> {

@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use maestro_core::id::ProjectId;
+use maestro_core::id::{ProjectId, SessionId};
 use maestro_store::EventFilter;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::fragments::Shot;
 use super::now::Now;
-use super::view::View;
+use super::session::Look;
+use super::view::{SessionView, View};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::live::Subscription;
@@ -46,10 +47,19 @@ struct Frame {
 type Screen = watch::Sender<Option<Arc<Frame>>>;
 type Frames = watch::Receiver<Option<Arc<Frame>>>;
 
-/// The screens that somebody looks at, one for each project and one for all.
+/// What can be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Scene {
+    /// Everything, or everything of one project.
+    Now(Option<ProjectId>),
+    /// One session.
+    Session(SessionId),
+}
+
+/// The screens that somebody looks at, one for each scene.
 pub(super) struct Shots {
     app: App,
-    screens: Mutex<HashMap<Option<ProjectId>, Screen>>,
+    screens: Mutex<HashMap<Scene, Screen>>,
 }
 
 impl Shots {
@@ -57,47 +67,57 @@ impl Shots {
         Self { app, screens: Mutex::default() }
     }
 
-    fn join(self: &Arc<Self>, project: Option<ProjectId>) -> Frames {
+    fn join(self: &Arc<Self>, scene: Scene) -> Frames {
         let mut screens = self.screens.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = screens.get(&project) {
+        if let Some(sender) = screens.get(&scene) {
             return sender.subscribe();
         }
         let (sender, receiver) = watch::channel(None);
-        screens.insert(project.clone(), sender.clone());
-        tokio::spawn(keep_current(Arc::clone(self), project, sender));
+        screens.insert(scene.clone(), sender.clone());
+        tokio::spawn(keep_current(Arc::clone(self), scene, sender));
         receiver
     }
 
     /// Stops when nobody is left, unless somebody came at the last moment.
-    fn leave(&self, project: Option<&ProjectId>, sender: &Screen) -> bool {
+    fn leave(&self, scene: &Scene, sender: &Screen) -> bool {
         let mut screens = self.screens.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = sender.receiver_count() == 0;
         if alone {
-            screens.remove(&project.cloned());
+            screens.remove(scene);
         }
         alone
     }
 
-    async fn look(&self, project: Option<ProjectId>, before: Option<&Shot>) -> Result<Shot, ApiError> {
-        let seen = self.app.store.read(Now { project, at: (self.app.clock)() }).await?;
-        Ok(Shot::of(&View::new(&seen), before)?)
+    async fn look(&self, scene: Scene, before: Option<&Shot>) -> Result<Shot, ApiError> {
+        let at = (self.app.clock)();
+        match scene {
+            Scene::Now(project) => {
+                let seen = self.app.store.read(Now { project, at }).await?;
+                Ok(Shot::of(&View::new(&seen), before)?)
+            }
+            Scene::Session(session) => {
+                let account = before.map(|before| before.account().clone()).unwrap_or_default();
+                let sight = self.app.store.read(Look { session, at, before: None, account }).await?;
+                Ok(Shot::of_session(&SessionView::new(&sight), sight.account, before)?)
+            }
+        }
     }
 }
 
 /// Renders a screen whenever something has happened, until nobody looks.
-async fn keep_current(shots: Arc<Shots>, project: Option<ProjectId>, sender: Screen) {
+async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
     let mut frame: Option<Arc<Frame>> = None;
     let mut feed: Option<Subscription> = None;
     loop {
         let pace = Instant::now() + PACE;
-        match shots.look(project.clone(), frame.as_ref().map(|frame| &frame.shot)).await {
+        match shots.look(scene.clone(), frame.as_ref().map(|frame| &frame.shot)).await {
             Ok(shot) => {
                 let next = Arc::new(Frame::after(frame.as_deref(), shot));
                 sender.send_replace(Some(Arc::clone(&next)));
                 frame = Some(next);
             }
-            // A database that is busy is asked again; a project that is gone is gone.
-            Err(error) if error.status().is_server_error() && !shots.leave(project.as_ref(), &sender) => {
+            // A database that is busy is asked again; what is gone is gone.
+            Err(error) if error.status().is_server_error() && !shots.leave(&scene, &sender) => {
                 sleep_until(pace).await;
                 continue;
             }
@@ -110,7 +130,7 @@ async fn keep_current(shots: Arc<Shots>, project: Option<ProjectId>, sender: Scr
                 // What the screen shows already need not be looked at again.
                 Ok(Some(batch)) if batch.last() > seq => break,
                 Ok(None) => return,
-                Err(_) if shots.leave(project.as_ref(), &sender) => return,
+                Err(_) if shots.leave(&scene, &sender) => return,
                 Ok(Some(_)) | Err(_) => {}
             }
         }
@@ -143,11 +163,11 @@ struct Viewer {
 /// What a page is sent, until it goes away or the server closes.
 pub(super) fn stream(
     shots: &Arc<Shots>,
-    project: Option<ProjectId>,
+    scene: Scene,
     seen: Option<i64>,
     closing: watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + use<> {
-    let mut frames = shots.join(project);
+    let mut frames = shots.join(scene);
     frames.mark_changed();
     let viewer = Viewer { frames, closing, greeted: false, seen, shown: None };
     futures_util::stream::unfold(viewer, |mut viewer| async move {

@@ -9,9 +9,12 @@ use maestro_core::session::{PairStatus, TimelineEntry};
 use maestro_core::task::TaskStatus;
 use maestro_core::{Project, Session, Task};
 use maestro_store::{
-    Counts, Db, Excerpt, Gaze, Handoffs, LastMessages, LastSeq, LastWords, Listed, Page, ProjectById, Projects, Read,
-    SessionById, SessionsSeen, StoreError, Tally, TaskFilter, Tasks, Titles,
+    Counts, Db, Excerpt, Gaze, Handoffs, LastDeeds, LastMessages, LastSeq, LastWords, Listed, Page, Permission,
+    PermissionsWaiting, ProjectById, Projects, Read, SessionById, SessionsSeen, StoreError, Tally, TaskFilter, Tasks,
+    Titles,
 };
+
+use super::session::Listen;
 
 /// What has ended stays in sight for this long.
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -19,7 +22,10 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 const PROJECTS: i64 = 200;
 const ASKING: i64 = 50;
 const BLOCKED: i64 = 30;
+const QUESTIONS: i64 = 30;
 const ALIVE: i64 = 100;
+/// To how many of them is listened.
+const LISTENED: usize = 40;
 const ENDED_BADLY: i64 = 30;
 const ENDED_WELL: i64 = 10;
 const HANDOFFS: i64 = 5;
@@ -42,15 +48,28 @@ pub(super) struct Seen {
     pub(super) counts: Counts,
     pub(super) asking: Excerpt<Session>,
     pub(super) blocked: Vec<Blocked>,
+    /// What agents want to do, and which sessions they are.
+    pub(super) questions: Excerpt<(Permission, Session)>,
     pub(super) alive: Excerpt<Session>,
     pub(super) ended_badly: Excerpt<Session>,
     pub(super) ended_well: Excerpt<Session>,
     pub(super) handoffs: Listed<Handoff>,
     /// What each session said last.
     pub(super) words: HashMap<SessionId, TimelineEntry>,
+    /// What agents said that a worker follows, where that is shown.
+    pub(super) heard: HashMap<SessionId, Heard>,
     /// What each session was told last.
     pub(super) told: HashMap<SessionId, Message>,
     pub(super) titles: HashMap<TaskId, String>,
+}
+
+/// What is heard of an agent that a worker follows.
+#[derive(Debug)]
+pub(super) struct Heard {
+    /// When it last did something.
+    pub(super) at: i64,
+    /// What it said last, and when.
+    pub(super) words: Option<(i64, String)>,
 }
 
 /// A task that cannot go on, and who says so.
@@ -72,9 +91,11 @@ impl Read for Now {
         let ended_badly = self.sessions(Gaze::EndedBadly(since), ENDED_BADLY, db)?;
         let ended_well = self.sessions(Gaze::EndedWell(since), ENDED_WELL, db)?;
         let blocked = self.blocked(db)?;
+        let questions = self.questions(db)?;
         let shown = [&asking, &alive, &ended_badly, &ended_well].map(|part| part.items.iter());
-        let shown: Vec<&Session> =
-            shown.into_iter().flatten().chain(blocked.iter().filter_map(|blocked| blocked.session.as_ref())).collect();
+        let stuck = blocked.iter().filter_map(|blocked| blocked.session.as_ref());
+        let wanting = questions.items.iter().map(|(_, session)| session);
+        let shown: Vec<&Session> = shown.into_iter().flatten().chain(stuck).chain(wanting).collect();
         let sessions: Vec<SessionId> =
             shown.iter().map(|session| session.id.clone()).collect::<BTreeSet<_>>().into_iter().collect();
         let tasks: BTreeSet<TaskId> = shown.iter().filter_map(|session| session.tasks.first().cloned()).collect();
@@ -86,16 +107,26 @@ impl Read for Now {
             projects: Projects { page: first(PROJECTS) }.load(db)?.items,
             counts: Tally.load(db)?,
             handoffs: self.handoffs(db)?,
+            heard: heard(&alive.items, db)?,
             words: LastWords { sessions: sessions.clone(), kind: None }.load(db)?,
             told: LastMessages { sessions }.load(db)?,
             titles: Titles { tasks: tasks.into_iter().collect() }.load(db)?,
             asking,
             blocked,
+            questions,
             alive,
             ended_badly,
             ended_well,
         })
     }
+}
+
+/// Listens to the agents that a worker follows.
+fn heard(alive: &[Session], db: &mut Db<'_>) -> Result<HashMap<SessionId, Heard>, StoreError> {
+    let sessions = alive.iter().take(LISTENED).map(|session| session.id.clone()).collect();
+    let deeds = LastDeeds { sessions }.load(db)?;
+    let hear = |(id, at): (SessionId, i64)| Ok((id.clone(), Heard { at, words: Listen(id).load(db)? }));
+    deeds.into_iter().map(hear).collect()
 }
 
 fn first(limit: i64) -> Page {
@@ -105,6 +136,16 @@ fn first(limit: i64) -> Page {
 impl Now {
     fn sessions(&self, gaze: Gaze, limit: i64, db: &mut Db<'_>) -> Result<Excerpt<Session>, StoreError> {
         SessionsSeen { project: self.project.clone(), gaze, limit }.load(db)
+    }
+
+    fn questions(&self, db: &mut Db<'_>) -> Result<Excerpt<(Permission, Session)>, StoreError> {
+        let waiting =
+            PermissionsWaiting { project: self.project.clone(), session: None, at: self.at, limit: QUESTIONS };
+        let Excerpt { items, total } = waiting.load(db)?;
+        let with_session =
+            |asked: Permission| SessionById(asked.session.clone()).load(db).map(|session| (asked, session));
+        let items = items.into_iter().map(with_session).collect::<Result<_, _>>()?;
+        Ok(Excerpt { items, total })
     }
 
     fn handoffs(&self, db: &mut Db<'_>) -> Result<Listed<Handoff>, StoreError> {

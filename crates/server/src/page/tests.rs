@@ -1,5 +1,7 @@
 //! What does a person get to see, state by state?
 
+mod agent;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -18,6 +20,7 @@ use crate::{Access, App, Options, router};
 /// A server with a clock that stands still.
 struct Site {
     router: Router,
+    store: Store,
     clock: Arc<AtomicI64>,
     _directory: TempDir,
 }
@@ -28,8 +31,9 @@ impl Site {
         let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
         let hand = Arc::clone(&clock);
         let told: Clock = Arc::new(move || hand.load(Ordering::Relaxed));
+        let store = Store::open(Place::File(directory.path().join("maestro.db")), &told).unwrap();
         let app = App::new(Options {
-            store: Store::open(Place::File(directory.path().join("maestro.db")), &told).unwrap(),
+            store: store.clone(),
             access: Access::Local,
             hosts: Vec::new(),
             instance: "test".to_owned(),
@@ -41,7 +45,7 @@ impl Site {
             around: maestro_core::agent::spawn::Around::default(),
             workshop: None,
         });
-        Self { router: router(app), clock, _directory: directory }
+        Self { router: router(app), store, clock, _directory: directory }
     }
 
     /// Lets so many seconds pass.

@@ -1,8 +1,21 @@
 //! What stands on the screen? Words and glyphs, no markup; how they come about is in `looks`.
 
+mod entry;
 mod looks;
+mod permission;
+mod session;
 
 use serde::Serialize;
+
+pub(super) use permission::{Ask, uncarried};
+pub(super) use session::SessionView;
+
+/// A field of a form by which it leads back to the screen it was sent from.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Back {
+    name: &'static str,
+    value: String,
+}
 
 /// A state: always a glyph and a word, and a colour only for what everybody can rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -26,6 +39,7 @@ pub(super) struct View {
     /// How many sessions work.
     pub(super) working: i64,
     pub(super) waits: Vec<Wait>,
+    pub(super) asks: Vec<Ask>,
     pub(super) alive: i64,
     pub(super) running: Vec<Run>,
     pub(super) groups: Vec<Group>,
@@ -53,14 +67,14 @@ pub(super) struct Wait {
     title: String,
     project: Option<String>,
     text: String,
-    since: i64,
+    pub(super) since: i64,
     /// Whom an answer goes to.
     session: Option<String>,
     /// What can be opened again, where nobody is there to answer.
     task: Option<String>,
     /// What was answered.
     told: Option<Told>,
-    back: Option<String>,
+    back: Option<Back>,
 }
 
 /// What a session was told last.
@@ -91,7 +105,7 @@ pub(super) struct Run {
     role: &'static str,
     host: String,
     told: Option<Told>,
-    back: Option<String>,
+    back: Option<Back>,
 }
 
 /// A project's running sessions as numbers.
@@ -108,6 +122,7 @@ pub(super) struct Group {
 #[derive(Debug, Serialize)]
 pub(super) struct Ended {
     pub(super) id: String,
+    session: String,
     state: State,
     title: String,
     project: Option<String>,

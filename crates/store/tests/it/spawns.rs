@@ -227,4 +227,79 @@ both! {
         assert_refused!(refused, StoreError::Limit { name, most: 2, living: 2, .. } if name == "maxWorkers");
         assert!(answers.iter().all(Result::is_ok));
     }
+
+    async fn the_end_of_a_transcript_is_read_backwards_within_bounds(world) {
+        let (session, other) = (spawned(world, "one").await, spawned(world, "two").await);
+        claim(world, "a").await.unwrap();
+        claim(world, "a").await.unwrap();
+        for number in 0..10 {
+            world.store.write(said(&session, "a", &format!("word {number}"))).await.unwrap();
+            world.store.write(said(&other, "a", "elsewhere")).await.unwrap();
+        }
+        let sessions = vec![session.id.clone(), spawned(world, "idle").await.id];
+        let deeds = world.store.read(LastDeeds { sessions }).await.unwrap();
+        assert_eq!(deeds.into_iter().collect::<Vec<_>>(), [(session.id.clone(), 1)]);
+        let tail = TranscriptTail { session: session.id.clone(), before: None, limit: 4, characters: 1_000_000 };
+        let read = |tail: TranscriptTail| async move {
+            let Tail { entries, more } = world.store.read(tail).await.unwrap();
+            let words = entries.iter().map(|entry| match &entry.event {
+                AgentEvent::Said { text } => text.trim_start_matches("word ").to_owned(),
+                other => panic!("{other:?}"),
+            });
+            (words.collect::<Vec<_>>().join(" "), more, entries.first().map(|entry| entry.ord))
+        };
+        let (words, more, first) = read(tail.clone()).await;
+        assert_eq!((words.as_str(), more), ("6 7 8 9", true));
+        let (words, more, first) = read(TranscriptTail { before: first, ..tail.clone() }).await;
+        assert_eq!((words.as_str(), more), ("2 3 4 5", true));
+        let (words, more, first) = read(TranscriptTail { before: first, ..tail.clone() }).await;
+        assert_eq!((words.as_str(), more), ("0 1", false));
+        assert_eq!(read(TranscriptTail { before: first, ..tail.clone() }).await, (String::new(), false, None));
+        let one = TranscriptTail { characters: 1, ..tail.clone() };
+        assert_eq!(read(one).await.0, "9", "the newest, however long it is");
+        let two = TranscriptTail { characters: 60, ..tail };
+        assert_eq!(read(two).await.0, "8 9");
+    }
+
+    async fn what_counts_from_the_beginning_on_is_found_among_the_rest(world) {
+        let session = spawned(world, "one").await;
+        claim(world, "a").await.unwrap();
+        world.store.write(said(&session, "a", "{\"type\":\"agent:context\"}")).await.unwrap();
+        let events = vec![(1, AgentEvent::Context { used: 1, size: 2 }), (2, AgentEvent::Cut { bytes: 3 })];
+        let append = AppendTranscript { session: session.id.clone(), worker: "a".to_owned(), events };
+        world.store.write(append).await.unwrap();
+        let of = TranscriptOf { session: session.id.clone(), after: 0, kinds: &["agent:context", "agent:usage"] };
+        let found = world.store.read(of.clone()).await.unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(world.store.read(TranscriptOf { after: found[0].ord, ..of }).await.unwrap(), []);
+    }
+
+    async fn a_question_waits_while_its_session_lives_and_its_time_lasts(world) {
+        let (session, project) = (spawned(world, "one").await, world.project().await);
+        claim(world, "a").await.unwrap();
+        let ask = |request: &str, patience| AskPermission {
+            session: session.id.clone(), worker: "a".into(), request: request.into(), title: "push".into(),
+            detail: String::new(), options: Vec::new(), patience,
+        };
+        world.store.write(ask("short", MINUTE)).await.unwrap();
+        world.store.write(ask("long", 10 * MINUTE)).await.unwrap();
+        let now = || world.clock.load(std::sync::atomic::Ordering::Relaxed);
+        let waiting = |project| async move {
+            let read = PermissionsWaiting { project, session: None, at: now(), limit: 1 };
+            let Excerpt { items, total } = world.store.read(read).await.unwrap();
+            (items.into_iter().map(|one| one.request).collect::<Vec<_>>().join(" "), total)
+        };
+        assert_eq!(waiting(None).await, ("short".to_owned(), 2));
+        assert_eq!(waiting(Some(project)).await, ("short".to_owned(), 2));
+        assert_eq!(waiting(Some("elsewhere".parse().unwrap())).await, (String::new(), 0));
+        world.wait(2 * MINUTE);
+        assert_eq!(waiting(None).await, ("long".to_owned(), 1));
+        let late = AnswerPermission {
+            session: session.id.clone(), request: "short".into(), answer: ChoiceKind::AllowOnce, actor: Actor::Person,
+        };
+        assert_refused!(world.store.write(late).await, StoreError::Rule(_));
+        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        world.store.write(cancel).await.unwrap();
+        assert_eq!(waiting(None).await, (String::new(), 0));
+    }
 }

@@ -8,20 +8,25 @@ use maestro_core::message::Message;
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_core::task::TaskStatus;
 use maestro_core::{Project, Session};
+use maestro_store::Permission;
 
-use super::{Choice, Ended, Group, HandoffLine, ProjectLine, Run, Side, State, Steps, TaskLine, Told, View, Wait};
+use super::permission::{Ask, Depth};
+use super::{
+    Back, Choice, Ended, Group, HandoffLine, ProjectLine, Run, Side, State, Steps, TaskLine, Told, View, Wait,
+};
 use crate::page::now::{Blocked, Seen};
+use crate::page::text::Shown;
 
 /// From how many running sessions on those of several projects are shown as numbers.
 const MANY: i64 = 12;
 /// How many projects stand beside.
 const PROJECTS: usize = 12;
 /// How much of a text is shown.
-const TITLE: usize = 200;
+pub(super) const TITLE: usize = 200;
 const WORDS: usize = 300;
 const QUESTION: usize = 2000;
 
-const fn state(tone: &'static str, glyph: &'static str, word: &'static str) -> State {
+pub(super) const fn state(tone: &'static str, glyph: &'static str, word: &'static str) -> State {
     State { tone, glyph, word }
 }
 
@@ -43,18 +48,19 @@ impl View {
         let waits = mapper.waits();
         let answered = count(waits.iter().filter(|wait| wait.told.is_some()));
         let beyond = seen.asking.total - count(seen.asking.items.iter());
-        let waiting = count(waits.iter()) - answered + beyond;
+        let waiting = count(waits.iter()) - answered + beyond + seen.questions.total;
         let groups = mapper.groups();
         let here = seen.projects.iter().filter(|project| mapper.admits(&project.id));
         let working = here.map(|project| mapper.sessions_of(&project.id).0).sum();
         Self {
             now: seen.at,
             seq: seen.seq,
-            project: mapper.back(),
+            project: seen.project.as_ref().map(|project| project.id.to_string()),
             choices: mapper.choices(),
             waiting,
             working,
             waits,
+            asks: mapper.permissions(),
             alive: seen.alive.total,
             running: if groups.is_empty() { mapper.running() } else { Vec::new() },
             groups,
@@ -84,8 +90,8 @@ impl<'a> Mapper<'a> {
     }
 
     /// The project that forms lead back to.
-    fn back(&self) -> Option<String> {
-        self.seen.project.as_ref().map(|project| project.id.to_string())
+    fn back(&self) -> Option<Back> {
+        self.seen.project.as_ref().map(|project| Back { name: "project", value: project.id.to_string() })
     }
 
     fn admits(&self, project: &ProjectId) -> bool {
@@ -115,7 +121,13 @@ impl<'a> Mapper<'a> {
     }
 
     fn words(&self, session: &SessionId) -> Option<String> {
-        self.seen.words.get(session).map(|line| cut(&line.message, WORDS))
+        let reported = self.seen.words.get(session);
+        let said = self.seen.heard.get(session).and_then(|heard| heard.words.as_ref());
+        match (reported, said) {
+            (Some(line), Some((at, _))) if line.at >= *at => Some(cut(&line.message, WORDS)),
+            (_, Some((_, words))) => Some(cut(&Shown::printed(words, WORDS + 1).text, WORDS)),
+            (reported, None) => reported.map(|line| cut(&line.message, WORDS)),
+        }
     }
 
     /// What a session was told since this moment.
@@ -132,7 +144,8 @@ impl<'a> Mapper<'a> {
 
     /// Whether a session asks and nobody has answered.
     fn asks(&self, session: &Session) -> bool {
-        session.needs_input.is_some() && self.told(&session.id, self.asks_since(session)).is_none()
+        let wants = self.seen.questions.items.iter().any(|(asked, _)| asked.session == session.id);
+        wants || session.needs_input.is_some() && self.told(&session.id, self.asks_since(session)).is_none()
     }
 
     fn waits(&self) -> Vec<Wait> {
@@ -145,19 +158,20 @@ impl<'a> Mapper<'a> {
 
     fn question(&self, session: &Session) -> Wait {
         let since = self.asks_since(session);
-        Wait {
-            id: format!("wait-{}", session.id),
-            state: QUESTION_STATE,
-            who: Some(who(session)),
-            title: self.title(session),
-            project: self.project(&session.project),
-            text: cut(session.needs_input.as_deref().unwrap_or_default(), QUESTION),
-            since,
-            session: Some(session.id.to_string()),
-            task: None,
-            told: self.told(&session.id, since),
-            back: self.back(),
-        }
+        let told = self.told(&session.id, since);
+        let (title, project) = (self.title(session), self.project(&session.project));
+        Wait { title, project, ..question(session, since, told, self.back()) }
+    }
+
+    /// What agents want to do, the oldest first.
+    fn permissions(&self) -> Vec<Ask> {
+        let ask = |(asked, session): &(Permission, Session)| {
+            let mut ask = Ask::of(asked, who(session), Depth::Glance, self.back());
+            ask.work = Some(self.title(session));
+            ask.project = self.project(&session.project);
+            ask
+        };
+        self.seen.questions.items.iter().map(ask).collect()
     }
 
     fn blocker(&self, blocked: &Blocked) -> Wait {
@@ -190,7 +204,8 @@ impl<'a> Mapper<'a> {
 
     fn run(&self, session: &Session) -> Run {
         let paused = session.status == SessionStatus::Paused;
-        let heard = self.seen.words.get(&session.id).map_or(session.started_at, |line| line.at);
+        let reported = self.seen.words.get(&session.id).map_or(session.started_at, |line| line.at);
+        let heard = self.seen.heard.get(&session.id).map_or(reported, |heard| heard.at.max(reported));
         let title = self.title(session);
         Run {
             id: format!("run-{}", session.id),
@@ -254,7 +269,8 @@ impl<'a> Mapper<'a> {
             let works = if *status == SessionStatus::Working { *count } else { 0 };
             (working + works, alive + count)
         });
-        let asking = self.seen.asking.items.iter().filter(|session| self.asks(session));
+        let wanting = self.seen.questions.items.iter().map(|(_, session)| session);
+        let asking = self.seen.asking.items.iter().filter(|session| self.asks(session)).chain(wanting);
         let blocked = self.seen.blocked.iter().filter_map(|blocked| blocked.session.as_ref());
         let stuck = asking.chain(blocked).filter(|session| session.project == *project);
         let stuck: BTreeSet<&SessionId> =
@@ -274,6 +290,7 @@ impl<'a> Mapper<'a> {
         let (state, reason) = end(session);
         Ended {
             id: format!("end-{}", session.id),
+            session: session.id.to_string(),
             state,
             title: self.title(session),
             project: self.project(&session.project),
@@ -341,7 +358,7 @@ impl<'a> Mapper<'a> {
 }
 
 /// Who works: the agent; a name that somebody gave; or the role.
-fn who(session: &Session) -> String {
+pub(super) fn who(session: &Session) -> String {
     if let Some(agent) = session.agent.as_deref().filter(|agent| !agent.is_empty()) {
         return cut(agent, TITLE);
     }
@@ -349,12 +366,29 @@ fn who(session: &Session) -> String {
     if given && !session.tasks.is_empty() { cut(&session.name, TITLE) } else { session.role.as_str().to_owned() }
 }
 
-fn tell(told: &Message) -> Told {
+/// What a session asks of a person in words.
+pub(super) fn question(session: &Session, since: i64, told: Option<Told>, back: Option<Back>) -> Wait {
+    Wait {
+        id: format!("wait-{}", session.id),
+        state: QUESTION_STATE,
+        who: Some(who(session)),
+        title: String::new(),
+        project: None,
+        text: cut(session.needs_input.as_deref().unwrap_or_default(), QUESTION),
+        since,
+        session: Some(session.id.to_string()),
+        task: None,
+        told,
+        back,
+    }
+}
+
+pub(super) fn tell(told: &Message) -> Told {
     Told { text: cut(&told.text, WORDS), state: told.state.as_str(), at: told.created_at }
 }
 
 /// How a session ended. That it is done is what it says; nobody has looked.
-fn end(session: &Session) -> (State, Option<&'static str>) {
+pub(super) fn end(session: &Session) -> (State, Option<&'static str>) {
     match (session.status, session.end) {
         (SessionStatus::Completed, _) => (state("plain", "–", "says done"), None),
         (SessionStatus::Stopped, Some(EndReason::Cancelled)) => (state("rest", "○", "cancelled"), None),

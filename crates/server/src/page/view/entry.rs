@@ -1,0 +1,278 @@
+//! How does a thing that an agent did look? One line each, and what is long in it folded.
+
+use maestro_core::agent::{
+    AgentEvent, ChoiceKind, Planned, PlannedStatus, Stop, Stream, ToolKind, ToolStatus, TroubleKind,
+};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::State;
+use super::looks::state;
+use crate::page::clock;
+use crate::page::session::Group;
+use crate::page::text::Shown;
+
+/// How many characters of a text are shown: what an agent said, a line, and what is folded.
+const SAID: usize = 16_000;
+const LINE: usize = 300;
+const FOLDED: usize = 4000;
+
+/// Whether an agent may still go on with what it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Course {
+    /// It is at work.
+    Going,
+    /// It has ended, or what came later is not shown.
+    Over,
+}
+
+/// A thing that an agent did.
+#[derive(Debug, Serialize)]
+pub(in crate::page) struct Entry {
+    pub(in crate::page) id: String,
+    at: i64,
+    /// When its session began.
+    since: i64,
+    #[serde(flatten)]
+    did: Did,
+}
+
+/// What it did.
+#[derive(Debug, Serialize)]
+#[serde(tag = "did", rename_all = "snake_case")]
+enum Did {
+    /// Words.
+    Said { text: Shown, torn: bool },
+    /// Words that are folded: what it thought, what its program printed.
+    Folded { name: &'static str, brief: Shown, text: Shown },
+    /// A call of a tool.
+    Tool {
+        state: State,
+        tool: &'static str,
+        title: Shown,
+        input: Option<Shown>,
+        output: Option<Shown>,
+        took: Option<i64>,
+    },
+    /// A change to a file.
+    Changed { path: Shown, added: Option<u64>, removed: Option<u64>, diff: Vec<DiffLine>, cut: usize },
+    /// A plan.
+    Planned { plan: Plan },
+    /// A line with a state: a question, a trouble, an end.
+    Line { state: State, about: String, text: Option<Shown> },
+}
+
+/// A line of a change.
+#[derive(Debug, Serialize)]
+struct DiffLine {
+    /// added, removed, place or nothing.
+    kind: &'static str,
+    text: String,
+}
+
+/// A plan, as a checklist.
+#[derive(Debug, Serialize)]
+pub(super) struct Plan {
+    done: usize,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Serialize)]
+struct Part {
+    state: State,
+    text: Shown,
+}
+
+impl Plan {
+    /// What is done in it, is so by the agent's word.
+    pub(super) fn of(entries: &[Planned], course: Course) -> Self {
+        let part = |entry: &Planned| Part {
+            state: match (entry.status, course) {
+                (PlannedStatus::Pending, _) => state("rest", "○", "to do"),
+                (PlannedStatus::InProgress, Course::Going) => state("working", "●", "under way"),
+                (PlannedStatus::InProgress, Course::Over) => state("rest", "○", "was under way"),
+                (PlannedStatus::Completed, _) => state("rest", "✓", "says done"),
+            },
+            text: Shown::exactly(&entry.text, LINE),
+        };
+        let done = entries.iter().filter(|entry| entry.status == PlannedStatus::Completed).count();
+        Self { done, parts: entries.iter().map(part).collect() }
+    }
+}
+
+/// The things an agent did, in order.
+pub(super) fn entries(groups: &[Group], since: i64, course: Course) -> Vec<Entry> {
+    let mut said = String::new();
+    let mut entries = Vec::with_capacity(groups.len());
+    for group in groups {
+        let did = did(group, &said, course);
+        if let Some(AgentEvent::Said { .. }) = group.events.first() {
+            said = group.words();
+        }
+        entries.extend(did.map(|did| Entry { id: format!("t-{}", group.ord), at: group.at, since, did }));
+    }
+    entries
+}
+
+/// What it did; nothing where that would only repeat what it said last.
+fn did(group: &Group, said: &str, course: Course) -> Option<Did> {
+    Some(match group.events.first()? {
+        AgentEvent::Said { .. } => Did::Said { text: Shown::printed(&group.words(), SAID), torn: group.torn },
+        AgentEvent::Thought { .. } => folded("thought", &group.words()),
+        AgentEvent::Printed { stream: Stream::Out, .. } => folded("printed", &group.words()),
+        AgentEvent::Printed { stream: Stream::Err, .. } => folded("stderr", &group.words()),
+        AgentEvent::ToolBegan { .. } | AgentEvent::ToolEnded { .. } => tool(group, course),
+        AgentEvent::Changed { path, added, removed, diff } => {
+            let diff = Shown::exactly(diff.as_deref().unwrap_or_default(), FOLDED);
+            let (lines, cut) = (diff.text.lines().map(diff_line).collect(), diff.cut);
+            Did::Changed { path: Shown::exactly(path, LINE), added: *added, removed: *removed, diff: lines, cut }
+        }
+        AgentEvent::Planned { entries } => Did::Planned { plan: Plan::of(entries, Course::Over) },
+        AgentEvent::Asked { title, .. } => {
+            let answer = group.events.iter().find_map(|event| match event {
+                AgentEvent::Answered { kind, .. } => Some(*kind),
+                _ => None,
+            });
+            line(answered(answer), Shown::exactly(title, LINE).text)
+        }
+        AgentEvent::Answered { kind, .. } => line(answered(Some(*kind)), "a question of before"),
+        AgentEvent::Trouble { kind, status, message, retry_after_ms } => Did::Line {
+            state: state("bad", "✗", "trouble"),
+            about: trouble(*kind, *status, *retry_after_ms),
+            text: Some(Shown::printed(message, FOLDED)),
+        },
+        AgentEvent::Retrying { attempt, most, delay_ms, status } => {
+            let most = most.map(|most| format!(" of {most}")).unwrap_or_default();
+            let why = status.map(|status| format!(", after {status}")).unwrap_or_default();
+            let wait = clock::elapsed(0, i64::try_from(*delay_ms).unwrap_or(i64::MAX));
+            line(state("rest", "○", "tries again"), format!("attempt {attempt}{most} in {wait}{why}"))
+        }
+        AgentEvent::Cut { bytes } => line(state("rest", "○", "left out"), format!("{bytes} bytes of its output")),
+        AgentEvent::Began { model, version, .. } => {
+            let facts: Vec<&str> = [model, version].into_iter().flatten().map(String::as_str).collect();
+            line(state("rest", "○", "began"), Shown::exactly(&facts.join(" · "), LINE).text)
+        }
+        AgentEvent::Ended { stop, text } => {
+            let last = text.as_deref().filter(|text| !said.trim_end().ends_with(text.trim()));
+            let (state, about) = ended(*stop);
+            Did::Line { state, about, text: last.map(|text| Shown::printed(text, SAID)) }
+        }
+        AgentEvent::Usage { .. } | AgentEvent::Context { .. } => return None,
+    })
+}
+
+fn line(state: State, about: impl Into<String>) -> Did {
+    Did::Line { state, about: about.into(), text: None }
+}
+
+fn folded(name: &'static str, text: &str) -> Did {
+    let text = text.trim_matches('\n');
+    Did::Folded {
+        name,
+        brief: Shown::printed(text.lines().next().unwrap_or_default(), LINE),
+        text: Shown::printed(text, FOLDED),
+    }
+}
+
+fn tool(group: &Group, course: Course) -> Did {
+    let (mut tool, mut title, mut input) = ("tool", None, None);
+    let mut answer = None;
+    for event in &group.events {
+        match event {
+            AgentEvent::ToolBegan { name, title: told, kind, input: given, .. } => {
+                tool = kind_word(*kind);
+                title = Some(if told.trim().is_empty() { name } else { told });
+                input = arguments(given).or(input);
+            }
+            AgentEvent::ToolEnded { status, output, .. } => answer = Some((*status, output)),
+            _ => {}
+        }
+    }
+    let title = title.map_or("a call that began before", String::as_str);
+    Did::Tool {
+        state: match (answer, course) {
+            (Some((ToolStatus::Ok, _)), _) => state("rest", "✓", "ok"),
+            (Some((ToolStatus::Failed, _)), _) => state("bad", "✗", "failed"),
+            (Some((ToolStatus::Denied, _)), _) => state("bad", "✗", "denied"),
+            (None, Course::Going) => state("working", "●", "runs"),
+            (None, Course::Over) => state("rest", "○", "no answer"),
+        },
+        tool,
+        title: Shown::exactly(title, LINE),
+        input,
+        output: answer.filter(|(_, output)| !output.is_empty()).map(|(_, output)| Shown::printed(output, FOLDED)),
+        took: answer.map(|_| group.until - group.at).filter(|took| *took >= 1000),
+    }
+}
+
+fn kind_word(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Execute => "run",
+        ToolKind::Other => "tool",
+        other => other.as_str(),
+    }
+}
+
+/// What a tool was called with, as somebody would write it.
+fn arguments(input: &Json) -> Option<Shown> {
+    let text = match input {
+        Json::Null => return None,
+        Json::Object(fields) if fields.is_empty() => return None,
+        Json::String(text) => text.clone(),
+        other => format!("{other:#}"),
+    };
+    Some(Shown::exactly(&text, FOLDED))
+}
+
+fn diff_line(line: &str) -> DiffLine {
+    let kind = match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'@', b'@', ..] => "place",
+        [b'+', ..] => "added",
+        [b'-', ..] => "removed",
+        _ => "",
+    };
+    DiffLine { kind, text: line.to_owned() }
+}
+
+/// What became of a question. Whoever looks at this line need not act: the question itself stands above.
+fn answered(answer: Option<ChoiceKind>) -> State {
+    match answer {
+        None => state("rest", "○", "asked"),
+        Some(ChoiceKind::AllowOnce) => state("rest", "✓", "allowed once"),
+        Some(ChoiceKind::AllowAlways) => state("rest", "✓", "allowed in this run"),
+        Some(ChoiceKind::RejectOnce | ChoiceKind::RejectAlways) => state("rest", "○", "denied"),
+    }
+}
+
+fn trouble(kind: TroubleKind, status: Option<u16>, wait: Option<u64>) -> String {
+    let what = match kind {
+        TroubleKind::Auth => "the model's server refuses the key",
+        TroubleKind::MissingModel => "there is no such model",
+        TroubleKind::RateLimit => "too much was asked of the model's server",
+        TroubleKind::Overloaded => "the model's server cannot answer for now",
+        TroubleKind::ContextOverflow => "more was said than the model can take in",
+        TroubleKind::Network => "the model's server was not reached",
+        TroubleKind::Denied => "it was not allowed to",
+        TroubleKind::Malformed => "what came cannot be understood",
+        TroubleKind::Other => "something went wrong",
+    };
+    let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
+    let wait = wait.map(|ms| clock::elapsed(0, i64::try_from(ms).unwrap_or(i64::MAX)));
+    let wait = wait.map(|wait| format!("; again in {wait}")).unwrap_or_default();
+    format!("{what}{status}{wait}")
+}
+
+/// How it ended. That a turn came to its end says nothing of the work.
+fn ended(stop: Stop) -> (State, String) {
+    let (tone, glyph, about) = match stop {
+        Stop::EndTurn => ("plain", "–", "it had nothing more to say".to_owned()),
+        Stop::Exited { code: 0 } => ("plain", "–", "its process ended".to_owned()),
+        Stop::Cancelled => ("rest", "○", "it was cancelled".to_owned()),
+        Stop::MaxTurns => ("bad", "✗", "it took as many turns as it may".to_owned()),
+        Stop::Refused => ("bad", "✗", "the model refused".to_owned()),
+        Stop::Error => ("bad", "✗", "it says that something went wrong".to_owned()),
+        Stop::Exited { code } => ("bad", "✗", format!("its process ended with {code}")),
+        Stop::Killed { signal } => ("bad", "✗", format!("its process was ended by signal {signal}")),
+    };
+    (state(tone, glyph, "ended"), about)
+}

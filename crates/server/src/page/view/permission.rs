@@ -1,0 +1,129 @@
+//! How does it look that an agent wants to do something? What exactly, for how long it waits, and what can be answered.
+
+use maestro_core::agent::ChoiceKind;
+use maestro_store::{Permission, hash};
+use serde::Serialize;
+
+use super::looks::state;
+use super::{Back, State};
+use crate::page::text::Shown;
+
+/// How many characters of what it wants are shown on a screen of many things; on the session's own all are.
+const TITLE: usize = 300;
+const GLANCE: usize = 2000;
+
+/// How much of a question is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Its beginning. What is longer can only be denied there: nobody allows what they have not seen.
+    Glance,
+    /// All of it.
+    Full,
+}
+
+/// A question, as a card.
+#[derive(Debug, Serialize)]
+pub(in crate::page) struct Ask {
+    pub(in crate::page) id: String,
+    state: State,
+    session: String,
+    who: String,
+    /// The work in whose course it asks, where that is not told already.
+    pub(super) work: Option<String>,
+    pub(super) project: Option<String>,
+    /// The agent's name for the question, as a form carries it unchanged.
+    request: String,
+    title: Shown,
+    detail: Shown,
+    answers: Vec<Answer>,
+    pub(in crate::page) since: i64,
+    until: i64,
+    back: Option<Back>,
+}
+
+/// Something that can be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+struct Answer {
+    value: &'static str,
+    name: &'static str,
+    key: &'static str,
+    /// What is said when it was done.
+    done: &'static str,
+}
+
+impl Ask {
+    pub(super) fn of(permission: &Permission, who: String, depth: Depth, back: Option<Back>) -> Self {
+        let (title, detail) = match depth {
+            Depth::Glance => (TITLE, GLANCE),
+            Depth::Full => (usize::MAX, usize::MAX),
+        };
+        let (title, detail) = (Shown::exactly(&permission.title, title), Shown::exactly(&permission.detail, detail));
+        let whole = detail.is_whole() && title.is_whole();
+        let mut short = hash(permission.request.as_bytes());
+        short.truncate(12);
+        Self {
+            id: format!("ask-{}-{short}", permission.session),
+            state: state("waits", "?", "permission"),
+            session: permission.session.to_string(),
+            who,
+            work: None,
+            project: None,
+            request: carried(&permission.request),
+            answers: answers(permission)
+                .into_iter()
+                .filter(|(kind, _)| whole || !kind.allows())
+                .map(|it| it.1)
+                .collect(),
+            title,
+            detail,
+            since: permission.created_at,
+            until: permission.expires_at,
+            back,
+        }
+    }
+}
+
+/// The answers that the agent takes: yes once, yes always, and the mildest no.
+fn answers(permission: &Permission) -> Vec<(ChoiceKind, Answer)> {
+    let answer = |kind: ChoiceKind| match kind {
+        ChoiceKind::AllowOnce => Answer { value: kind.as_str(), name: "Once", key: "a", done: "Allowed once." },
+        ChoiceKind::AllowAlways => {
+            Answer { value: kind.as_str(), name: "Always in this run", key: "A", done: "Allowed in this run." }
+        }
+        ChoiceKind::RejectOnce | ChoiceKind::RejectAlways => {
+            Answer { value: kind.as_str(), name: "Deny", key: "d", done: "Denied." }
+        }
+    };
+    let offered = |kind: &ChoiceKind| permission.options.iter().any(|choice| choice.kind == *kind);
+    let no = [ChoiceKind::RejectOnce, ChoiceKind::RejectAlways].into_iter().find(offered);
+    let yes = [ChoiceKind::AllowOnce, ChoiceKind::AllowAlways].into_iter().filter(offered);
+    yes.chain(no).map(|kind| (kind, answer(kind))).collect()
+}
+
+/// A text in a form that no browser changes on its way.
+fn carried(text: &str) -> String {
+    let digits = text.bytes().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+}
+
+/// The text that was carried.
+pub(in crate::page) fn uncarried(hex: &str) -> Option<String> {
+    let pair = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(pair).collect();
+    String::from_utf8(bytes?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_comes_back_as_it_was() {
+        for name in ["", "r1", "a\r\nb", "../é\u{0}"] {
+            assert_eq!(uncarried(&carried(name)).as_deref(), Some(name));
+        }
+        for wrong in ["f", "zz", "ff", "é0"] {
+            assert_eq!(uncarried(wrong), None, "{wrong}");
+        }
+    }
+}
