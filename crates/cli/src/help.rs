@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 /// The groups of the overview. A test sees to it that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["init", "agents", "up", "doctor"]),
+    ("Start", &["init", "agents", "up", "worker", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["project", "task", "plan", "prompt", "workflow"]),
-    ("Watch and steer", &["status", "session", "say", "handoff", "events"]),
+    ("Watch and steer", &["status", "session", "show", "say", "attach", "handoff", "events"]),
     ("More", &["trust", "db", "config", "version", "completions", "help"]),
 ];
 
@@ -25,6 +25,7 @@ const FOR_AGENTS: &[&str] = &[
     "commands",
     "manifest",
     "track-file",
+    "orchestrator",
 ];
 
 /// The overview that `maestro --help` prints.
@@ -81,6 +82,10 @@ Everybody's work. What is printed with --json is what the server answered.
   maestro task list|get|create|children|update|start|complete|block|delete|tree
   maestro session info|get|list|register|complete|needs-input|resume-working|pause|resume|cancel|rename
   maestro project list|get|create|delete
+  maestro session spawn --task ID  {sessionId, session, skillProblems, …}: starts an agent; --agent, --skill, --follow
+  maestro session answer --json    what agents ask before they do something; `answer ID once|always|deny` answers
+  maestro show ID --json           {session, spawn, questions, skills}: a session's agent; --transcript adds what it did
+  maestro worker init              starts the agent of your own session and shows what it does; `orchestrator init`
   maestro say ID TEXT              {id, state, how}: words for an agent
   maestro status                   {project, tasks, activeSessions}: a project in numbers
   maestro events --follow          what happens, a line each
@@ -120,7 +125,7 @@ Skills, plans and settings.
   maestro doctor --json            {ok, problems, roots, agents, settings}
 
 With --json an error is one object on standard output: {success, error, message, details, suggestion}.
-Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed.
+Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed, 5 no agent started.
 ";
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) enum Glance {
 /// Something that waits for a person.
 #[derive(Debug, Serialize)]
 pub(crate) struct Waiting {
-    /// `question`, `blocker` or `run`.
+    /// `question`, `permission`, `blocker` or `run`.
     pub(crate) kind: &'static str,
     /// The session, task or run.
     pub(crate) id: String,
@@ -44,6 +44,7 @@ impl Glance {
         };
         let list = |path: &str| client.get::<Vec<Json>>(path).unwrap_or_default();
         let mut waiting: Vec<Waiting> = list("/api/sessions?active=alive").iter().filter_map(question).collect();
+        waiting.extend(list("/api/permissions").iter().map(permission));
         waiting.extend(list("/api/tasks?status=blocked&fields=summary").iter().map(blocker));
         waiting.extend(list("/api/runs?status=running").iter().filter_map(run));
         let url = match client.target() {
@@ -68,6 +69,12 @@ fn run(run: &Json) -> Option<Waiting> {
 fn question(session: &Json) -> Option<Waiting> {
     let text = session["needsInput"]["message"].as_str()?.to_owned();
     Some(Waiting { kind: "question", id: word(&session["id"]), name: word(&session["name"]), text })
+}
+
+/// Something an agent may not do before somebody says so.
+fn permission(asked: &Json) -> Waiting {
+    let text = format!("may it: {}", word(&asked["title"]));
+    Waiting { kind: "permission", id: word(&asked["sessionId"]), name: "an agent".to_owned(), text }
 }
 
 fn blocker(task: &Json) -> Waiting {

@@ -26,6 +26,15 @@ const MOST_BODY_CHARS: i64 = 10_000_000;
 /// The most tokens that a table of skills may be allowed.
 const MOST_BUDGET_TOKENS: i64 = 1_000_000;
 
+/// How many characters an agent is told at most, unless somebody says otherwise.
+const PROMPT_CHARS: u32 = 200_000;
+
+/// The fewest characters that an agent can be told to any purpose.
+const LEAST_PROMPT_CHARS: i64 = 2_000;
+
+/// The most characters that an agent can be told.
+const MOST_PROMPT_CHARS: i64 = 10_000_000;
+
 /// The most minutes that a session may be silent: a week.
 const MOST_SILENCE_MINUTES: i64 = 7 * 24 * 60;
 
@@ -150,6 +159,8 @@ pub struct Settings {
     pub skills_load_references: Setting<bool>,
     /// See [`Key::SkillsMaxBodyChars`].
     pub skills_max_body_chars: Setting<usize>,
+    /// See [`Key::PromptMaxChars`].
+    pub prompt_max_chars: Setting<u32>,
     /// See [`Key::SkillsBudgetTokens`].
     pub skills_budget_tokens: Setting<usize>,
     /// See [`Key::SessionSilenceMinutes`].
@@ -204,6 +215,7 @@ impl Settings {
             skills_max_selected_review: default(1),
             skills_load_references: default(false),
             skills_max_body_chars: default(20_000),
+            prompt_max_chars: default(PROMPT_CHARS),
             skills_budget_tokens: default(4_000),
             session_silence_minutes: default(15),
             task_when_done: default(WhenDone::Complete),
@@ -297,6 +309,7 @@ impl Settings {
             Key::SkillsLoadReferences => set!(skills_load_references, raw.flag()),
             Key::SkillsMaxBodyChars => set!(skills_max_body_chars, raw.count(MOST_BODY_CHARS)),
             Key::SkillsBudgetTokens => set!(skills_budget_tokens, raw.count(MOST_BUDGET_TOKENS)),
+            Key::PromptMaxChars => set!(prompt_max_chars, raw.number(LEAST_PROMPT_CHARS..=MOST_PROMPT_CHARS)),
             Key::SessionSilenceMinutes => set!(session_silence_minutes, raw.number(1..=MOST_SILENCE_MINUTES)),
             Key::TaskWhenDone => {
                 let words = [("completed", WhenDone::Complete), ("in_review", WhenDone::Review)];
@@ -338,6 +351,7 @@ impl Settings {
             Key::SkillsLoadReferences => plain(&self.skills_load_references),
             Key::SkillsMaxBodyChars => plain(&self.skills_max_body_chars),
             Key::SkillsBudgetTokens => plain(&self.skills_budget_tokens),
+            Key::PromptMaxChars => plain(&self.prompt_max_chars),
             Key::SessionSilenceMinutes => plain(&self.session_silence_minutes),
             Key::TaskWhenDone => plain(&self.task_when_done),
             Key::EventRetentionDays => plain(&self.event_retention_days),

@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 pub use attach::{Attach, Detach, KeepAttached};
 pub(crate) use claim::held_by;
 pub use claim::{AnyDue, ClaimSpawn, Claimants, ReleaseSpawns, RenewSpawn, Renewed, Standing, Standings, Wish};
+pub(crate) use settle::revive;
 pub use settle::{After, SettleSpawn};
 
 use crate::change::{Change, Read};

@@ -43,7 +43,7 @@ impl Change for AppendTranscript {
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         spawns::held_by(tx, &self.session, &self.worker)?;
         let mut session = sessions::by_id(tx, &self.session)?;
-        if session.status == SessionStatus::Spawning {
+        if matches!(session.status, SessionStatus::Spawning | SessionStatus::Idle) {
             sessions::become_status(tx, &mut session, SessionStatus::Working, None)?;
         }
         let mut last = 0;

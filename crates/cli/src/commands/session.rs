@@ -132,7 +132,7 @@ pub(crate) fn rows(sessions: &[Session], world: &World) -> String {
 fn steer(id: &str, order: &str, said: &str, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
     let whole: Json = client.step(&format!("{}/{order}", path(id)), &json!({})).map_err(|error| match order {
-        "resume" => error.hint("only a session that was paused can go on"),
+        "resume" => error.hint("a session that was paused, or whose agent ended badly, can go on"),
         _ => error,
     })?;
     if world.json {

@@ -41,6 +41,7 @@ keys! {
     SkillsLoadReferences = "skills_load_references", "Whether a skill's `references/` are loaded with it.";
     SkillsMaxBodyChars = "skills_max_body_chars", "How many characters of a skill's text go into a prompt.";
     SkillsBudgetTokens = "skills_budget_tokens", "How many tokens the table of available skills may take in a prompt.";
+    PromptMaxChars = "prompt_max_chars", "How many characters an agent that is started is told at most; what has no room is cut and told of.";
     SessionSilenceMinutes = "session_silence_minutes", "After how many minutes without a sign of life a session counts as gone.";
     TaskWhenDone = "task_when_done", "What a task becomes when its work is done: `completed`, or `in_review` so that somebody looks at it first.";
     EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";

@@ -251,7 +251,9 @@ fn spec(value: &NewSpawn, wanted: &Wanted, shelf: Option<&Shelf>, handed: &Hande
         workspace: wanted.project.working_dir.clone(),
         skills: handed.skills.clone(),
         prompt: value.prompt.clone(),
-        prompt_max_chars: PROMPT_MAX_CHARS,
+        prompt_max_chars: shelf.map_or(PROMPT_MAX_CHARS, |shelf| {
+            usize::try_from(shelf.settings.prompt_max_chars.value).unwrap_or(PROMPT_MAX_CHARS)
+        }),
         permission: meant("permission", value.permission.as_deref(), "ask, edits or all")?.unwrap_or(Permission::Edits),
         budget: budget.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default(),
     })

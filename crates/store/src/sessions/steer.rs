@@ -10,8 +10,8 @@ use super::{become_status, by_id};
 use crate::actor::{self, Actor};
 use crate::change::Change;
 use crate::error::StoreError;
-use crate::notices;
 use crate::tx::Tx;
+use crate::{notices, spawns};
 
 /// What somebody tells a session to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +75,12 @@ impl Change for Steer {
             Order::Resume => (session.paused_from.unwrap_or(SessionStatus::Working), None, Notice::Resumed),
             Order::Cancel => (SessionStatus::Stopped, Some(EndReason::Cancelled), Notice::Cancelled),
         };
+        if self.order == Order::Resume && session.status != SessionStatus::Completed && session.status.is_over() {
+            // An agent that ended badly is started again: whatever stood in its way may be gone.
+            spawns::revive(tx, &session)?;
+            become_status(tx, &mut session, SessionStatus::Idle, None)?;
+            return by_id(tx, &self.id);
+        }
         let refused = self.order == Order::Resume && session.status != SessionStatus::Paused;
         if refused || (session.status.is_over() && self.order != Order::Cancel) {
             return Err(StoreError::Steering { from: session.status, order: self.order });

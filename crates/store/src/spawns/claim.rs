@@ -37,6 +37,12 @@ impl Change for ClaimSpawn {
              attempt = attempt + 1, updated_at = $3 WHERE session_id = $4",
             &[(&self.worker).into(), (tx.now + self.lease).into(), tx.now.into(), (&session).into()],
         )?;
+        let mut asks = sessions::by_id(tx, &session)?;
+        if asks.needs_input.take().is_some() {
+            // What it asked was answered, or it would not be started.
+            sessions::save(tx, &mut asks)?;
+            sessions::note_change(tx, &asks);
+        }
         by_session(tx, &session).map(Some)
     }
 }

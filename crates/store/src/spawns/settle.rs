@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::{NEVER, held_by};
 use crate::change::Change;
 use crate::error::StoreError;
-use crate::sessions;
+use crate::sessions::{self, Order};
 use crate::timeline::{self, NewEntry};
 use crate::tx::{Scope, Tx};
 use crate::value::to_json;
@@ -91,6 +91,19 @@ impl Change for SettleSpawn {
                 Ok(())
             }
         }
+    }
+}
+
+/// Has an agent that is over started again. A session that nobody spawned has none.
+pub(crate) fn revive(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
+    let changed = tx.execute(
+        "UPDATE spawns SET state = 'waiting', attempt = 0, not_before = $1, updated_at = $2 \
+         WHERE session_id = $3 AND state = 'done'",
+        &[tx.now.into(), tx.now.into(), (&session.id).into()],
+    )?;
+    match changed {
+        0 => Err(StoreError::Steering { from: session.status, order: Order::Resume }),
+        _ => Ok(()),
     }
 }
 
