@@ -7,6 +7,7 @@ mod acp;
 mod command;
 pub mod demo;
 mod lines;
+mod pace;
 pub mod process;
 mod pulse;
 mod teller;
@@ -21,7 +22,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::child::{Spec, Stdin};
 use crate::sandbox::{Policy, Sandbox};
 pub use lines::LineReader;
-use process::{Ended, Limits, StartError};
+use pace::Step;
+use process::{Ended, Limits, Over, StartError};
 
 /// How many events wait for whoever reads them.
 const WAITING: usize = 64;
@@ -126,6 +128,12 @@ pub enum TalkError {
     Ended,
 }
 
+impl From<Over> for TalkError {
+    fn from(Over: Over) -> Self {
+        Self::Ended
+    }
+}
+
 /// An agent at work.
 #[derive(Debug)]
 pub struct Session {
@@ -190,10 +198,22 @@ impl Handle {
         let _ = self.talk(Talk::Finish).await;
     }
 
+    /// Has it stand still with everything that came of it, and returns once it does. No limit counts meanwhile; what is
+    /// said to it waits.
+    pub async fn pause(&self) -> Result<(), TalkError> {
+        Ok(self.process.pause().await?)
+    }
+
+    /// Has it go on after a pause.
+    pub async fn go_on(&self) -> Result<(), TalkError> {
+        Ok(self.process.go_on().await?)
+    }
+
     /// Ends it and everything that came of it. It is told so first, where it can be; what does not listen is killed.
     pub fn cancel(&self) {
         let Some(talk) = &self.talk else { return self.process.cancel() };
-        if talk.try_send(Talk::Cancel).is_err() {
+        // Who stands still does not listen.
+        if talk.try_send(Talk::Cancel).is_err() || self.process.pace().step() == Step::Stands {
             return self.process.cancel();
         }
         let process = self.process.clone();

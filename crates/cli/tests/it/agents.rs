@@ -2,6 +2,7 @@
 
 mod acp;
 mod demo;
+mod pause;
 mod process;
 
 use std::collections::BTreeMap;

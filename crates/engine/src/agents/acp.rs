@@ -17,9 +17,9 @@ use maestro_core::agent::{AgentEvent, Launch as Way, Stop, trouble};
 use serde_json::{Value as Json, json};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
 
 use super::lines::LineReader;
+use super::pace::Pace;
 use super::process::{self, Because, Ended, How, Input, Process, WeakHandle};
 use super::pulse::Pulse;
 use super::teller::{self, Teller};
@@ -49,7 +49,7 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
     let handle = Handle { process: process.handle.clone(), talk: Some(talk), agent_session: known };
     let (sandbox, ended, weak) = (process.sandbox, process.handle.end(), process.handle.weak());
     // From here on only the one who started it holds on to it.
-    let Process { stdout, stderr, input, pulse, .. } = process;
+    let Process { stdout, stderr, input, pulse, pace, .. } = process;
     let conversation = Conversation {
         stdout,
         stderr: Some(stderr),
@@ -58,6 +58,7 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
         teller: Teller::new(events, agent_session, pulse.clone()),
         questions: Questions::new(pulse.clone()),
         pulse,
+        pace,
         known: Known::default(),
         session: String::new(),
         paid: launch.resume.is_none().then_some(0.0),
@@ -117,6 +118,7 @@ struct Conversation {
     teller: Teller,
     questions: Questions,
     pulse: Pulse,
+    pace: Pace,
     known: Known,
     /// What the agent calls its session.
     session: String,
@@ -145,7 +147,8 @@ impl Conversation {
         self.questions.give_up();
         // An agent without input ends by itself; one that does not is ended, and may be silent until then.
         let _hold = self.pulse.hold();
-        let lingers = timeout(ENDING, self.hear_out()).await.is_err();
+        let pace = self.pace.clone();
+        let lingers = pace.within(ENDING, self.hear_out()).await.is_none();
         if lingers {
             process.cancel();
             self.hear_out().await;
@@ -169,8 +172,9 @@ impl Conversation {
 
     /// Opens a session and tells it everything there is to say. Says whether it told what went wrong.
     async fn converse(&mut self, launch: &Launch, mode: Option<&str>) -> bool {
-        let opened = timeout(OPENING, self.open(launch, mode)).await;
-        let opened = opened.unwrap_or_else(|_| Err(refused("it does not answer")));
+        let pace = self.pace.clone();
+        let opened = pace.within(OPENING, self.open(launch, mode)).await;
+        let opened = opened.unwrap_or_else(|| Err(refused("it does not answer")));
         if let Err(NoAnswer::Refused(refusal)) = &opened {
             self.teller.tell(trouble(refusal.status, &refusal.message)).await;
             self.teller.tell(AgentEvent::Ended { stop: Stop::Error, text: None }).await;
