@@ -1,22 +1,28 @@
 //! How is a coding agent started, heard, talked to and ended?
 //!
-//! Most are handed their prompt and print what they do; others speak the Agent Client Protocol. Both are a [`Session`]:
+//! Most are handed their prompt and print what they do; Claude Code converses, and others speak the Agent Client
+//! Protocol. All are a [`Session`]:
 //! events to be read, and a handle. Whoever does not read keeps the agent waiting; whoever lets go of the handle ends it.
 
 mod acp;
+mod book;
 mod command;
 pub mod demo;
 mod lines;
 mod pace;
 pub mod process;
 mod pulse;
+mod stream;
 mod teller;
+mod wishes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use maestro_core::agent::{Agent, AgentEvent, ChoiceKind, Conversation, Driver, Fill, Launch as Way, Permission};
+use maestro_core::agent::{
+    Agent, AgentEvent, ChoiceKind, Conversation, Driver, Fill, Launch as Way, Permission, PromptBy,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::child::{Spec, Stdin};
@@ -29,6 +35,8 @@ use process::{Ended, Limits, Over, StartError};
 const WAITING: usize = 64;
 /// How long an agent that was told by its protocol to stop may take before it is ended.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long it may take to end once nobody has anything more to say.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// An agent to be started.
 #[derive(Debug, Clone)]
@@ -251,6 +259,7 @@ pub async fn start(launch: Launch) -> Result<Session, LaunchError> {
         return Err(LaunchError::NoResume(launch.agent.name));
     }
     match launch.driver {
+        Driver::Json | Driver::Text if way.prompt == PromptBy::Stream => stream::start(launch, way).await,
         Driver::Json | Driver::Text => command::start(launch, way).await,
         Driver::Acp => acp::start(launch, way).await,
     }

@@ -4,6 +4,7 @@ mod acp;
 mod demo;
 mod pause;
 mod process;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -10,7 +10,6 @@ mod questions;
 mod told;
 mod wire;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use maestro_core::agent::{AgentEvent, Launch as Way, Stop, trouble};
@@ -23,7 +22,8 @@ use super::pace::Pace;
 use super::process::{self, Because, Ended, How, Input, Process, WeakHandle};
 use super::pulse::Pulse;
 use super::teller::{self, Teller};
-use super::{Handle, Launch, LaunchError, McpServer, Session, Talk, WAITING};
+use super::wishes::{MOST_PROMPTS, Next, Wishes};
+use super::{ENDING, Handle, Launch, LaunchError, McpServer, Session, Talk, WAITING};
 use crate::child::Stdin;
 use questions::Questions;
 use told::Known;
@@ -31,10 +31,6 @@ use wire::{Message, Refusal};
 
 /// How long an agent may take to open a session.
 const OPENING: Duration = Duration::from_mins(2);
-/// How long it may take to end once nobody has anything more to say.
-const ENDING: Duration = Duration::from_secs(5);
-/// How many prompts may wait.
-const MOST_PROMPTS: usize = 16;
 /// How much is kept of its last words, in case they say what went wrong.
 const LAST_WORDS: usize = 1024;
 
@@ -64,8 +60,7 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
         paid: launch.resume.is_none().then_some(0.0),
         requests: 0,
         phase: Phase::Opening,
-        wish: Wish::GoOn,
-        prompts: VecDeque::from([launch.prompt.clone()]),
+        wishes: Wishes::new(launch.prompt.clone()),
         last_words: String::new(),
         last_error: String::new(),
     };
@@ -84,16 +79,6 @@ enum Phase {
     Interrupted,
     /// It waits for us.
     Between,
-}
-
-/// What its user wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    GoOn,
-    /// It is to end after what was said so far.
-    Finish,
-    /// It is to end.
-    Cancel,
 }
 
 /// Something that was heard.
@@ -126,8 +111,7 @@ struct Conversation {
     paid: Option<f64>,
     requests: u64,
     phase: Phase,
-    wish: Wish,
-    prompts: VecDeque<String>,
+    wishes: Wishes,
     /// The end of what it said in this turn.
     last_words: String,
     /// The last line of standard error.
@@ -162,7 +146,7 @@ impl Conversation {
             self.teller.tell(reason).await;
             explained = true;
         }
-        let stop = if self.wish == Wish::Cancel { Stop::Cancelled } else { teller::stop(ended) };
+        let stop = if self.wishes.is_cancelled() { Stop::Cancelled } else { teller::stop(ended) };
         let well = matches!(stop, Stop::Cancelled | Stop::Exited { code: 0 });
         if !well && !explained && !self.last_error.is_empty() {
             self.teller.tell(trouble(None, &self.last_error)).await;
@@ -232,14 +216,10 @@ impl Conversation {
         self.phase = Phase::Between;
         let _hold = self.pulse.hold();
         loop {
-            if self.wish == Wish::Cancel {
-                return None;
-            }
-            if let Some(prompt) = self.prompts.pop_front() {
-                return Some(prompt);
-            }
-            if self.wish == Wish::Finish {
-                return None;
+            match self.wishes.next() {
+                Next::Prompt(prompt) => return Some(prompt),
+                Next::Wait => {}
+                Next::End => return None,
             }
             match self.hear().await {
                 Heard::Message(message) => self.handle(message).await,

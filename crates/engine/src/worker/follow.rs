@@ -50,6 +50,8 @@ struct Course {
 impl Follower {
     /// Follows an agent to its end, and says what came of it and what follows.
     pub(super) async fn follow(self, mut agent: Session, spawn: &Spawn) -> (Json, After) {
+        // One that converses would wait for more, and nobody has more to say.
+        agent.handle.finish().await;
         let before = changes::tree(&self.workspace);
         let evidence = Evidence::new(self.reporting, Expected::Anything);
         let mut course = Course { evidence, ledger: Ledger::default(), batch: Vec::new(), asked: Vec::new() };
