@@ -111,7 +111,7 @@ mod tests {
         let mut wishes = Wishes::new("one".to_owned());
         assert_eq!(wishes.next(), Next::Prompt("one".to_owned()));
         assert_eq!(wishes.next(), Next::Wait);
-        let said = (0..=MOST_PROMPTS).map(|_| wishes.say("more".to_owned())).flatten().count();
+        let said = (0..=MOST_PROMPTS).flat_map(|_| wishes.say("more".to_owned())).count();
         assert_eq!(said, MOST_PROMPTS);
         wishes.cancel();
         wishes.finish();

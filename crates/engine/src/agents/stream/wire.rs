@@ -6,6 +6,9 @@ use serde_json::{Value as Json, json};
 /// What a call that somebody said no to is told.
 const NO: &str = "The user does not want this.";
 
+/// Within how many bytes of a line its name is looked for.
+const LONGEST_NAME: usize = 512;
+
 /// The answers that it takes.
 const ONCE: &str = "allow";
 const ALWAYS: &str = "allow_always";
@@ -42,7 +45,10 @@ pub(super) struct Request {
 impl Control {
     /// Reads a line; nothing if it tells of its work, or is no JSON at all.
     pub(super) fn read(line: &Line) -> Option<Self> {
-        let Line::Whole(line) = line else { return None };
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::Cut { head, .. } => return too_long(head),
+        };
         // Most lines are long and tell of its work: they need not be read twice.
         let named = b"\"control_";
         if !line.windows(named.len()).any(|part| part == named) {
@@ -62,7 +68,7 @@ impl Control {
                         call: text(&request["tool_use_id"]),
                         always: lasting(&request["permission_suggestions"]),
                     }),
-                    other => Self::Wants { id, what: other.to_owned() },
+                    other => Self::Wants { id, what: format!("`{other}`") },
                 })
             }
             "control_cancel_request" => Some(Self::TakesBack { id }),
@@ -70,6 +76,14 @@ impl Control {
             _ => None,
         }
     }
+}
+
+/// A question that is too long to be understood still waits for an answer: it would say nothing more.
+fn too_long(head: &[u8]) -> Option<Control> {
+    let head = String::from_utf8_lossy(&head[..head.len().min(LONGEST_NAME)]);
+    let (_, rest) = head.strip_prefix("{\"type\":\"control_request\",")?.split_once("\"request_id\":\"")?;
+    let (id, _) = rest.split_once('"')?;
+    Some(Control::Wants { id: id.to_owned(), what: "a question of this length".to_owned() })
 }
 
 /// Of what it suggests, what allows this and as little else as possible, for this session only. A mode allows much more
@@ -134,9 +148,10 @@ impl Request {
     }
 }
 
-/// Something to do, as a line.
+/// Something to do, as a line. It is for the model: with a blank before it, no text is a command of the program itself.
 pub(super) fn prompt(text: &str) -> String {
-    let content = json!([{ "type": "text", "text": text }]);
+    let blank = if text.starts_with('/') { " " } else { "" };
+    let content = json!([{ "type": "text", "text": format!("{blank}{text}") }]);
     line(&json!({ "type": "user", "message": { "role": "user", "content": content } }))
 }
 
@@ -148,7 +163,7 @@ pub(super) fn interrupt(id: u64) -> String {
 
 /// That something is not offered, as a line.
 pub(super) fn refusal(id: &str, what: &str) -> String {
-    let response = json!({ "subtype": "error", "request_id": id, "error": format!("`{what}` is not offered") });
+    let response = json!({ "subtype": "error", "request_id": id, "error": format!("{what} is not offered") });
     line(&json!({ "type": "control_response", "response": response }))
 }
 
@@ -219,8 +234,18 @@ mod tests {
         assert_eq!(controls, 5, "four questions and an answer");
         let other =
             read(&json!({ "type": "control_request", "request_id": "7", "request": { "subtype": "of_the_future" } }));
-        assert_eq!(other, Some(Control::Wants { id: "7".to_owned(), what: "of_the_future".to_owned() }));
+        assert_eq!(other, Some(Control::Wants { id: "7".to_owned(), what: "`of_the_future`".to_owned() }));
         assert_eq!(read(&json!({ "type": "assistant", "text": "\"control_request\"" })), None);
         assert_eq!(Control::read(&Line::Whole(b"{\"control_".to_vec())), None);
+        let long = |text: &str| Control::read(&Line::Cut { head: text.as_bytes().to_vec(), bytes: 1 });
+        let asked = long(r#"{"type":"control_request","request_id":"8","request":{"subtype":"can_use_tool""#);
+        assert!(matches!(&asked, Some(Control::Wants { id, .. }) if id == "8"), "{asked:?}");
+        assert_eq!(long(r#"{"type":"user","message":{"type":"control_request","request_id":"8""#), None);
+    }
+
+    #[test]
+    fn nothing_that_is_said_is_a_command() {
+        assert!(prompt("/clear").contains(r#""text":" /clear""#));
+        assert!(prompt("a /clear").contains(r#""text":"a /clear""#));
     }
 }
