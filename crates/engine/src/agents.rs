@@ -1,34 +1,44 @@
 //! How is a coding agent started, heard, talked to and ended?
 //!
-//! Most are handed their prompt and print what they do; others speak the Agent Client Protocol. Both are a [`Session`]:
+//! Most are handed their prompt and print what they do; Claude Code converses, and others speak the Agent Client
+//! Protocol. All are a [`Session`]:
 //! events to be read, and a handle. Whoever does not read keeps the agent waiting; whoever lets go of the handle ends it.
 
 mod acp;
+mod book;
 mod command;
 pub mod demo;
 mod lines;
 pub(crate) mod places;
 pub mod probe;
+mod pace;
 pub mod process;
 mod pulse;
+mod stream;
 mod teller;
+mod wishes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use maestro_core::agent::{Agent, AgentEvent, ChoiceKind, Conversation, Driver, Fill, Launch as Way, Permission};
+use maestro_core::agent::{
+    Agent, AgentEvent, ChoiceKind, Conversation, Driver, Fill, Launch as Way, Permission, PromptBy,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::child::{Spec, Stdin};
 use crate::sandbox::{Policy, Sandbox};
 pub use lines::LineReader;
-use process::{Ended, Limits, StartError};
+use pace::Step;
+use process::{Ended, Limits, Over, StartError};
 
 /// How many events wait for whoever reads them.
 const WAITING: usize = 64;
 /// How long an agent that was told by its protocol to stop may take before it is ended.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long it may take to end once nobody has anything more to say.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// An agent to be started.
 #[derive(Debug, Clone)]
@@ -128,6 +138,12 @@ pub enum TalkError {
     Ended,
 }
 
+impl From<Over> for TalkError {
+    fn from(Over: Over) -> Self {
+        Self::Ended
+    }
+}
+
 /// An agent at work.
 #[derive(Debug)]
 pub struct Session {
@@ -192,10 +208,22 @@ impl Handle {
         let _ = self.talk(Talk::Finish).await;
     }
 
+    /// Has it stand still with everything that came of it, and returns once it does. No limit counts meanwhile; what is
+    /// said to it waits.
+    pub async fn pause(&self) -> Result<(), TalkError> {
+        Ok(self.process.pause().await?)
+    }
+
+    /// Has it go on after a pause.
+    pub async fn go_on(&self) -> Result<(), TalkError> {
+        Ok(self.process.go_on().await?)
+    }
+
     /// Ends it and everything that came of it. It is told so first, where it can be; what does not listen is killed.
     pub fn cancel(&self) {
         let Some(talk) = &self.talk else { return self.process.cancel() };
-        if talk.try_send(Talk::Cancel).is_err() {
+        // Who stands still does not listen.
+        if talk.try_send(Talk::Cancel).is_err() || self.process.pace().step() == Step::Stands {
             return self.process.cancel();
         }
         let process = self.process.clone();
@@ -205,12 +233,6 @@ impl Handle {
             }
         });
     }
-
-    /// Has it stand still with everything that came of it.
-    pub fn pause(&self) {}
-
-    /// Has it go on.
-    pub fn go_on(&self) {}
 
     /// How its process ended, once nothing of it is left.
     pub async fn wait(&self) -> Ended {
@@ -239,6 +261,7 @@ pub async fn start(launch: Launch) -> Result<Session, LaunchError> {
         return Err(LaunchError::NoResume(launch.agent.name));
     }
     match launch.driver {
+        Driver::Json | Driver::Text if way.prompt == PromptBy::Stream => stream::start(launch, way).await,
         Driver::Json | Driver::Text => command::start(launch, way).await,
         Driver::Acp => acp::start(launch, way).await,
     }

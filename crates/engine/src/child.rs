@@ -3,8 +3,8 @@
 //! Everything we start goes through `maestro child`. That process leads a session of its own and adopts whatever its
 //! program leaves behind. It hears what to run as one line of JSON on its standard input, which is one end of a socket
 //! whose other end we hold; on the same socket it says how that went. One more word from us, or the end of the socket
-//! because we are gone, and it ends the program with everything that came of it. Only to a program that is given input
-//! from here ([`Stdin::Relay`]) there is more to say: what it is to read.
+//! because we are gone, and it ends the program with everything that came of it. Only a [`Word`] it knows means something
+//! else: what the program is to read, and that all of it is to stand still or to go on.
 
 mod enter;
 mod family;
@@ -61,14 +61,18 @@ pub enum Stdin {
     Relay,
 }
 
-/// What a supervisor is told while a program runs that reads from it. Everything else means that it is to end.
+/// What a supervisor is told while a program runs. Everything else means that it is to end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// This is for the program to read.
+    /// This is for the program to read, if it reads from here ([`Stdin::Relay`]).
     Input(String),
     /// There is no more to read.
     Close {},
+    /// The program and all that came of it are to stand still.
+    Pause {},
+    /// They are to go on.
+    GoOn {},
 }
 
 /// What is said about a program.
@@ -92,6 +96,13 @@ pub enum Said {
         /// Why.
         reason: String,
     },
+    /// It stands still, with all that came of it.
+    Paused {
+        /// All of them.
+        still: Vec<Still>,
+    },
+    /// It goes on.
+    GoesOn {},
     /// It exited, and nothing of it is left.
     Exited {
         /// With this code.
@@ -102,6 +113,15 @@ pub enum Said {
         /// Of which.
         signal: i32,
     },
+}
+
+/// A process that stands still, known even when its number is given to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Still {
+    /// Its number.
+    pub pid: u32,
+    /// When it began, in the kernel's ticks.
+    pub began: u64,
 }
 
 /// Why a child could not do its work.
@@ -153,6 +173,11 @@ pub(crate) fn kill_below(supervisor: u32) {
     if let Some(root) = i32::try_from(supervisor).ok().and_then(rustix::process::Pid::from_raw) {
         family::kill_below(root);
     }
+}
+
+/// Kills those who stand still and whose supervisor is gone: nobody else would ever wake them.
+pub(crate) fn kill_still(still: &[Still]) {
+    family::kill_still(still);
 }
 
 /// Something as a line of the socket.

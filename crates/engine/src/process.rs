@@ -79,7 +79,7 @@ pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Resu
         Some(Said::Exited { code }) => How::Exited(code),
         Some(Said::Killed { signal }) => How::Killed(signal),
         Some(Said::NotStarted { reason }) => How::NotStarted(reason),
-        Some(Said::Forked { .. } | Said::Started { .. }) | None => {
+        Some(Said::Forked { .. } | Said::Started { .. } | Said::Paused { .. } | Said::GoesOn {}) | None => {
             How::NotStarted("what watched over it died".to_owned())
         }
     };

@@ -2,7 +2,9 @@
 
 mod acp;
 mod demo;
+mod pause;
 mod process;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -26,6 +26,7 @@ use super::lines::{Line, MOST_LINE};
 use super::trouble::trouble;
 use crate::session::words;
 use crate::task::UnknownWord;
+pub use call::title as call_title;
 
 /// How many bytes are shown of a line that was cut, and kept of the last line of standard error.
 const SHOWN: usize = 1024;
@@ -129,6 +130,13 @@ impl Parser {
         }
         let printed = bounded(AgentEvent::Printed { stream: Stream::Err, text: text.into_owned() });
         std::iter::once(printed).chain(cut.map(|bytes| AgentEvent::Cut { bytes })).collect()
+    }
+
+    /// Somebody said no to a call, which therefore fails: that it was not allowed need not be told again.
+    pub fn deny(&mut self, call: &str) {
+        if let Dialect::Claude(claude) = &mut self.dialect {
+            claude.deny(call);
+        }
     }
 
     /// What is to be told when the process has ended: what was held back, why it could not even begin, and how it ended.

@@ -23,7 +23,7 @@ const BUILTIN: &str = include_str!("agents.toml");
 words! {
     /// How an agent is spoken with.
     Driver {
-        /// It is asked once and prints what it does, line by line.
+        /// It prints what it does, line by line.
         Json = "json",
         /// The Agent Client Protocol over its standard input and output.
         Acp = "acp",
@@ -38,6 +38,8 @@ words! {
     PromptBy {
         /// On standard input.
         Stdin = "stdin",
+        /// As a message on standard input, in Claude Code's words: more can be said later, and it can ask.
+        Stream = "stream",
         /// In a file, whose path stands for `{prompt_file}`.
         File = "file",
         /// As a message of the protocol.

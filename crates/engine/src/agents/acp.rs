@@ -11,20 +11,20 @@ mod questions;
 mod told;
 mod wire;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use maestro_core::agent::{AgentEvent, Launch as Way, Stop, trouble};
 use serde_json::{Value as Json, json};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
 
 use super::lines::LineReader;
+use super::pace::Pace;
 use super::process::{self, Because, Ended, How, Input, Process, WeakHandle};
 use super::pulse::Pulse;
 use super::teller::{self, Teller};
-use super::{Handle, Launch, LaunchError, McpServer, Session, Talk, WAITING};
+use super::wishes::{MOST_PROMPTS, Next, Wishes};
+use super::{ENDING, Handle, Launch, LaunchError, McpServer, Session, Talk, WAITING};
 use crate::child::Stdin;
 use questions::Questions;
 use told::Known;
@@ -32,10 +32,6 @@ use wire::{Message, Refusal};
 
 /// How long an agent may take to open a session.
 const OPENING: Duration = Duration::from_mins(2);
-/// How long it may take to end once nobody has anything more to say.
-const ENDING: Duration = Duration::from_secs(5);
-/// How many prompts may wait.
-const MOST_PROMPTS: usize = 16;
 /// How much is kept of its last words, in case they say what went wrong.
 const LAST_WORDS: usize = 1024;
 
@@ -50,7 +46,7 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
     let handle = Handle { process: process.handle.clone(), talk: Some(talk), agent_session: known };
     let (sandbox, ended, weak) = (process.sandbox, process.handle.end(), process.handle.weak());
     // From here on only the one who started it holds on to it.
-    let Process { stdout, stderr, input, pulse, .. } = process;
+    let Process { stdout, stderr, input, pulse, pace, .. } = process;
     let conversation = Conversation {
         stdout,
         stderr: Some(stderr),
@@ -59,13 +55,13 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
         teller: Teller::new(events, agent_session, pulse.clone()),
         questions: Questions::new(pulse.clone()),
         pulse,
+        pace,
         known: Known::default(),
         session: String::new(),
         paid: launch.resume.is_none().then_some(0.0),
         requests: 0,
         phase: Phase::Opening,
-        wish: Wish::GoOn,
-        prompts: VecDeque::from([launch.prompt.clone()]),
+        wishes: Wishes::new(launch.prompt.clone()),
         last_words: String::new(),
         last_error: String::new(),
     };
@@ -84,16 +80,6 @@ enum Phase {
     Interrupted,
     /// It waits for us.
     Between,
-}
-
-/// What its user wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    GoOn,
-    /// It is to end after what was said so far.
-    Finish,
-    /// It is to end.
-    Cancel,
 }
 
 /// Something that was heard.
@@ -118,6 +104,7 @@ struct Conversation {
     teller: Teller,
     questions: Questions,
     pulse: Pulse,
+    pace: Pace,
     known: Known,
     /// What the agent calls its session.
     session: String,
@@ -125,8 +112,7 @@ struct Conversation {
     paid: Option<f64>,
     requests: u64,
     phase: Phase,
-    wish: Wish,
-    prompts: VecDeque<String>,
+    wishes: Wishes,
     /// The end of what it said in this turn.
     last_words: String,
     /// The last line of standard error.
@@ -146,7 +132,8 @@ impl Conversation {
         self.questions.give_up();
         // An agent without input ends by itself; one that does not is ended, and may be silent until then.
         let _hold = self.pulse.hold();
-        let lingers = timeout(ENDING, self.hear_out()).await.is_err();
+        let pace = self.pace.clone();
+        let lingers = pace.within(ENDING, self.hear_out()).await.is_none();
         if lingers {
             process.cancel();
             self.hear_out().await;
@@ -160,7 +147,7 @@ impl Conversation {
             self.teller.tell(reason).await;
             explained = true;
         }
-        let stop = if self.wish == Wish::Cancel { Stop::Cancelled } else { teller::stop(ended) };
+        let stop = if self.wishes.is_cancelled() { Stop::Cancelled } else { teller::stop(ended) };
         let well = matches!(stop, Stop::Cancelled | Stop::Exited { code: 0 });
         if !well && !explained && !self.last_error.is_empty() {
             self.teller.tell(trouble(None, &self.last_error)).await;
@@ -170,8 +157,9 @@ impl Conversation {
 
     /// Opens a session and tells it everything there is to say. Says whether it told what went wrong.
     async fn converse(&mut self, launch: &Launch, mode: Option<&str>) -> bool {
-        let opened = timeout(OPENING, self.open(launch, mode)).await;
-        let opened = opened.unwrap_or_else(|_| Err(refused("it does not answer")));
+        let pace = self.pace.clone();
+        let opened = pace.within(OPENING, self.open(launch, mode)).await;
+        let opened = opened.unwrap_or_else(|| Err(refused("it does not answer")));
         if let Err(NoAnswer::Refused(refusal)) = &opened {
             self.teller.tell(trouble(refusal.status, &refusal.message)).await;
             self.teller.tell(AgentEvent::Ended { stop: Stop::Error, text: None }).await;
@@ -224,14 +212,10 @@ impl Conversation {
         self.phase = Phase::Between;
         let _hold = self.pulse.hold();
         loop {
-            if self.wish == Wish::Cancel {
-                return None;
-            }
-            if let Some(prompt) = self.prompts.pop_front() {
-                return Some(prompt);
-            }
-            if self.wish == Wish::Finish {
-                return None;
+            match self.wishes.next() {
+                Next::Prompt(prompt) => return Some(prompt),
+                Next::Wait => {}
+                Next::End => return None,
             }
             match self.hear().await {
                 Heard::Message(message) => self.handle(message).await,

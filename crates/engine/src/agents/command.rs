@@ -16,7 +16,7 @@ use crate::child::Stdin;
 /// Starts one.
 pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchError> {
     let file = match way.prompt {
-        PromptBy::Stdin | PromptBy::Protocol => None,
+        PromptBy::Stdin | PromptBy::Stream | PromptBy::Protocol => None,
         PromptBy::File => Some(written(&launch.prompt).map_err(LaunchError::Prompt)?),
     };
     let path = file.as_ref().map(|file| file.path().display().to_string()).unwrap_or_default();

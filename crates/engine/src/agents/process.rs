@@ -11,10 +11,11 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout};
-use tokio::sync::{mpsc, watch};
-use tokio::time::{sleep, timeout};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
 
 use super::lines::LineReader;
+use super::pace::{Leader, Pace, Step};
 use super::pulse::Pulse;
 use crate::child::{self, Said, Spec, Stdin, Word};
 use crate::process::{PATIENCE, kill, kill_group, supervise};
@@ -70,6 +71,7 @@ pub struct Process {
     /// Whether its writes are kept in bounds.
     pub sandbox: Sandbox,
     pub(crate) pulse: Pulse,
+    pub(crate) pace: Pace,
 }
 
 /// How a program ended, once nothing of it is left.
@@ -112,15 +114,51 @@ pub enum Because {
 /// Holds on to a program. When the last one is gone, so is the program.
 #[derive(Debug, Clone)]
 pub struct Handle {
-    cancel: mpsc::UnboundedSender<()>,
+    order: mpsc::UnboundedSender<Order>,
     ended: watch::Receiver<Option<Ended>>,
+    pace: Pace,
 }
+
+/// What is to become of a program.
+#[derive(Debug)]
+enum Order {
+    /// It is to end.
+    End,
+    /// It is to stand still, or to go on; whoever wants it hears once it is so.
+    Walk(Step, oneshot::Sender<()>),
+}
+
+/// Why a program does not stand still, or go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it has ended")]
+pub struct Over;
 
 impl Handle {
     /// Ends the program and everything that came of it: it is asked to, and killed after five seconds.
     pub fn cancel(&self) {
         // Who does not listen any more has ended it.
-        let _ = self.cancel.send(());
+        let _ = self.order.send(Order::End);
+    }
+
+    /// Has the program and everything that came of it stand still, and returns once they do. Meanwhile no limit counts.
+    pub async fn pause(&self) -> Result<(), Over> {
+        self.walk(Step::Stands).await
+    }
+
+    /// Has them go on, and returns once they are told to.
+    pub async fn go_on(&self) -> Result<(), Over> {
+        self.walk(Step::Moves).await
+    }
+
+    async fn walk(&self, step: Step) -> Result<(), Over> {
+        let (done, heard) = oneshot::channel();
+        self.order.send(Order::Walk(step, done)).map_err(|_| Over)?;
+        heard.await.map_err(|_| Over)
+    }
+
+    /// Whether it moves.
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     /// How it ended, once it did.
@@ -132,7 +170,7 @@ impl Handle {
 
     /// A way to end it that does not hold on to it.
     pub(crate) fn weak(&self) -> WeakHandle {
-        WeakHandle(self.cancel.downgrade())
+        WeakHandle(self.order.downgrade())
     }
 
     /// A way to hear of its end that does not hold on to it.
@@ -143,13 +181,13 @@ impl Handle {
 
 /// Ends a program without holding on to it.
 #[derive(Debug)]
-pub(crate) struct WeakHandle(mpsc::WeakUnboundedSender<()>);
+pub(crate) struct WeakHandle(mpsc::WeakUnboundedSender<Order>);
 
 impl WeakHandle {
     /// Ends the program, as [`Handle::cancel`] does. Where nobody holds on to it, it ends anyway.
     pub(crate) fn cancel(&self) {
-        if let Some(cancel) = self.0.upgrade() {
-            let _ = cancel.send(());
+        if let Some(order) = self.0.upgrade() {
+            let _ = order.send(Order::End);
         }
     }
 }
@@ -206,19 +244,22 @@ pub async fn start(maestro: &Path, spec: &Spec, limits: Limits) -> Result<Proces
         return Err(StartError::NotStarted("nothing can be read of it".to_owned()));
     };
     let pulse = Pulse::new();
-    let (cancel, cancelled) = mpsc::unbounded_channel();
+    let (leader, pace) = Leader::new();
+    let (order, orders) = mpsc::unbounded_channel();
     let (input, inputs) = mpsc::channel(PIECES);
     let (ending, ended) = watch::channel(None);
     let reads = if spec.stdin == Stdin::Relay { Reads::More } else { Reads::Nothing };
-    let watch = Watch { supervisor, words, control, said, reads, limits, pulse: pulse.clone() };
-    tokio::spawn(async move { ending.send_replace(Some(watch.over(cancelled, inputs).await)) });
+    let (beats, steps) = (pulse.clone(), pace.clone());
+    let watch = Watch { supervisor, words, control, said, reads, limits, pulse: beats, pace: steps, leader };
+    tokio::spawn(async move { ending.send_replace(Some(watch.over(orders, inputs).await)) });
     Ok(Process {
         stdout: LineReader::new(stdout, pulse.clone()),
         stderr: LineReader::new(stderr, pulse.clone()),
         input: Input(input),
-        handle: Handle { cancel, ended },
+        handle: Handle { order, ended, pace: pace.clone() },
         sandbox,
         pulse,
+        pace,
     })
 }
 
@@ -232,42 +273,69 @@ struct Watch {
     reads: Reads,
     limits: Limits,
     pulse: Pulse,
+    pace: Pace,
+    leader: Leader,
 }
 
 impl Watch {
-    async fn over(mut self, cancelled: mpsc::UnboundedReceiver<()>, inputs: mpsc::Receiver<Word>) -> Ended {
-        let because = self.until_over(cancelled, inputs).await;
+    async fn over(mut self, orders: mpsc::UnboundedReceiver<Order>, inputs: mpsc::Receiver<Word>) -> Ended {
+        let because = self.until_over(orders, inputs).await;
         if because.is_some() {
             let _ = self.control.write_all(b"stop\n").await;
         }
-        drop(self.control);
-        let mut said = self.said;
+        // That nobody says anything more to it is how it knows that nobody is there.
+        let _ = self.control.shutdown().await;
         let rest = async {
             while let Ok(Some(word)) = self.words.next_line().await {
-                said = serde_json::from_str(&word).unwrap_or(said.clone());
+                self.note(&word);
             }
         };
         if timeout(PATIENCE, rest).await.is_err() || timeout(PATIENCE, self.supervisor.wait()).await.is_err() {
-            kill(&mut self.supervisor, std::slice::from_ref(&said)).await;
+            kill(&mut self.supervisor, std::slice::from_ref(&self.said)).await;
         }
-        let how = match said {
+        let how = match self.said {
             Said::Exited { code } => How::Exited(code),
             Said::Killed { signal } => How::Killed(signal),
-            Said::Forked { .. } | Said::Started { .. } | Said::NotStarted { .. } => How::Lost,
+            _ => How::Lost,
         };
+        if how == How::Lost {
+            child::kill_still(self.leader.still());
+        }
         // Whoever watched over it is gone without a word: what stayed in its group ends.
-        kill_group(&[said]);
+        kill_group(&[self.said]);
         Ended { how, because }
+    }
+
+    /// Takes note of something that was said of the program.
+    fn note(&mut self, word: &str) {
+        match serde_json::from_str(word) {
+            Ok(Said::Paused { still }) => self.leader.stands(still),
+            Ok(Said::GoesOn {}) => self.leader.moves(),
+            Ok(said) => self.said = said,
+            Err(_) => {}
+        }
+    }
+
+    /// Has it stand still, or go on.
+    async fn walk(&mut self, step: Step, done: oneshot::Sender<()>) {
+        self.leader.told(step, &self.pulse, done);
+        let word = match step {
+            Step::Stands => Word::Pause {},
+            Step::Moves => Word::GoOn {},
+        };
+        if let Ok(line) = child::line(&word) {
+            let _ = self.control.write_all(&line).await;
+        }
     }
 
     /// Passes on what it is to read, until it ended or has to.
     async fn until_over(
         &mut self,
-        mut cancelled: mpsc::UnboundedReceiver<()>,
+        mut orders: mpsc::UnboundedReceiver<Order>,
         mut inputs: mpsc::Receiver<Word>,
     ) -> Option<Because> {
-        let time_is_over = sleep(self.limits.time);
-        let pulse = self.pulse.clone();
+        let (pulse, pace) = (self.pulse.clone(), self.pace.clone());
+        let time_is_over = pace.elapse(self.limits.time);
         let too_silent = pulse.silent_for(self.limits.idle);
         tokio::pin!(time_is_over, too_silent);
         if self.reads == Reads::Nothing {
@@ -276,10 +344,13 @@ impl Watch {
         loop {
             tokio::select! {
                 word = self.words.next_line() => match word {
-                    Ok(Some(word)) => self.said = serde_json::from_str(&word).unwrap_or(self.said.clone()),
+                    Ok(Some(word)) => self.note(&word),
                     Ok(None) | Err(_) => return None,
                 },
-                _ = cancelled.recv() => return Some(Because::Cancelled),
+                order = orders.recv() => match order {
+                    Some(Order::Walk(step, done)) => self.walk(step, done).await,
+                    Some(Order::End) | None => return Some(Because::Cancelled),
+                },
                 word = inputs.recv(), if self.reads == Reads::More => {
                     let word = word.unwrap_or(Word::Close {});
                     if word == (Word::Close {}) {

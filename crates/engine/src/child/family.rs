@@ -1,8 +1,24 @@
-//! Who came of a program, and how are they all told to end?
+//! Who came of a program, and how are they all told to stand still, to go on and to end?
+
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 #[cfg(target_os = "linux")]
 use rustix::process::{getpgrp, getpid, kill_process};
+
+use super::Still;
+
+/// How long those who are told to stand still may take.
+#[cfg(target_os = "linux")]
+const STANDING: Duration = Duration::from_secs(1);
+/// How long they may take who sleep too deeply to hear it: for a disk, or for a child that stands still before it became
+/// a program of its own. They do nothing before they stand still.
+#[cfg(target_os = "linux")]
+const WAKING: Duration = Duration::from_millis(50);
+/// How often is looked whether they do.
+#[cfg(target_os = "linux")]
+const LOOK: Duration = Duration::from_millis(2);
 
 /// Everything that came of a program.
 #[derive(Debug, Clone, Copy)]
@@ -21,18 +37,31 @@ impl Family {
             let _ = kill_process_group(self.program, signal);
             return;
         };
-        let mut groups = Vec::new();
-        for (pid, group) in below {
-            // Who joined our own group would take us along.
-            if group == own {
-                let _ = kill_process(pid, signal);
-            } else if !groups.contains(&group) {
-                groups.push(group);
+        tell(below.iter(), own, signal);
+    }
+
+    /// Has everybody stand still, and says who does. Whoever was born meanwhile is seen the next time.
+    pub(super) fn pause(self) -> Vec<Still> {
+        self.signal(Signal::STOP);
+        let (own, begun) = (getpgrp(), Instant::now());
+        loop {
+            let below = below(getpid()).unwrap_or_default();
+            let moving = || below.iter().filter(|process| process.state != State::Stands);
+            let awake = moving().any(|process| process.state == State::Awake);
+            let patience = if awake { STANDING } else { WAKING };
+            if moving().next().is_none() || begun.elapsed() > patience {
+                return below.iter().map(Process::still).collect();
             }
+            tell(moving(), own, Signal::STOP);
+            std::thread::sleep(LOOK);
         }
-        // A group is told at once, so that no fork of it slips away.
-        for group in groups {
-            let _ = kill_process_group(group, signal);
+    }
+
+    /// Has everybody go on: children before their parents, so that no parent finds a child that stands still.
+    pub(super) fn go_on(self) {
+        let Some(below) = below(getpid()) else { return self.signal(Signal::CONT) };
+        for process in below.iter().rev() {
+            let _ = kill_process(process.pid, Signal::CONT);
         }
     }
 
@@ -50,6 +79,17 @@ impl Family {
         let _ = kill_process_group(self.program, signal);
     }
 
+    /// Has the program's group stand still; who that is cannot be seen.
+    pub(super) fn pause(self) -> Vec<Still> {
+        self.signal(Signal::STOP);
+        Vec::new()
+    }
+
+    /// Has them go on.
+    pub(super) fn go_on(self) {
+        self.signal(Signal::CONT);
+    }
+
     /// Whether nobody is left, once there is no child to wait for.
     pub(super) fn is_gone(self) -> bool {
         rustix::process::test_kill_process_group(self.program).is_err()
@@ -62,8 +102,38 @@ impl Family {
 pub(super) fn kill_below(root: Pid) {
     for _ in 0..8 {
         let Some(below) = below(root).filter(|below| !below.is_empty()) else { return };
-        for (pid, _) in below {
-            let _ = kill_process(pid, Signal::KILL);
+        for process in below {
+            let _ = kill_process(process.pid, Signal::KILL);
+        }
+    }
+}
+
+/// Kills those of them who are still there.
+#[cfg(target_os = "linux")]
+pub(super) fn kill_still(still: &[Still]) {
+    for one in still {
+        let found = i32::try_from(one.pid).ok().and_then(look_at);
+        if let Some(process) = found.filter(|process| process.still() == *one) {
+            let _ = kill_process(process.pid, Signal::KILL);
+        }
+    }
+}
+
+/// There is no way to see them.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn kill_still(_still: &[Still]) {}
+
+/// Sends a signal to these, parents first. A group is told at once, so that no fork of it slips away.
+#[cfg(target_os = "linux")]
+fn tell<'p>(processes: impl Iterator<Item = &'p Process>, own: Pid, signal: Signal) {
+    let mut groups = Vec::new();
+    for process in processes {
+        // Who joined our own group would take us along.
+        if process.group == own {
+            let _ = kill_process(process.pid, signal);
+        } else if !groups.contains(&process.group) {
+            groups.push(process.group);
+            let _ = kill_process_group(process.group, signal);
         }
     }
 }
@@ -72,15 +142,15 @@ pub(super) fn kill_below(root: Pid) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_below(_root: Pid) {}
 
-/// Every process below one, with its group; nothing where processes cannot be seen.
+/// Every process below one, parents before their children; nothing where processes cannot be seen.
 #[cfg(target_os = "linux")]
-fn below(root: Pid) -> Option<Vec<(Pid, Pid)>> {
+fn below(root: Pid) -> Option<Vec<Process>> {
     let everybody = everybody()?;
-    let mut found: Vec<(Pid, Pid)> = Vec::new();
+    let mut found: Vec<Process> = Vec::new();
     let mut parents = vec![root];
     while let Some(parent) = parents.pop() {
         for process in everybody.iter().filter(|process| process.parent == Some(parent)) {
-            found.push((process.pid, process.group));
+            found.push(*process);
             parents.push(process.pid);
         }
     }
@@ -88,30 +158,64 @@ fn below(root: Pid) -> Option<Vec<(Pid, Pid)>> {
 }
 
 #[cfg(target_os = "linux")]
+#[derive(Clone, Copy)]
 struct Process {
     pid: Pid,
     parent: Option<Pid>,
     group: Pid,
+    state: State,
+    /// In the kernel's ticks.
+    began: u64,
+}
+
+/// Whether a process does anything.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Awake,
+    /// It hears no signal before it wakes.
+    DeepAsleep,
+    /// It was stopped, or is dead.
+    Stands,
+}
+
+#[cfg(target_os = "linux")]
+impl Process {
+    fn still(&self) -> Still {
+        Still { pid: self.pid.as_raw_nonzero().get().unsigned_abs(), began: self.began }
+    }
 }
 
 #[cfg(target_os = "linux")]
 fn everybody() -> Option<Vec<Process>> {
     let entries = std::fs::read_dir("/proc").ok()?;
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let read = |pid: i32| process(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
-    let everybody: Vec<Process> = numbers.filter_map(read).collect();
+    let everybody: Vec<Process> = numbers.filter_map(look_at).collect();
     // We see ourselves at least.
     (!everybody.is_empty()).then_some(everybody)
 }
 
-/// Reads `PID (name) state parent group …`; the name may hold anything, brackets and blanks too.
+#[cfg(target_os = "linux")]
+fn look_at(pid: i32) -> Option<Process> {
+    process(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads `PID (name) state parent group …`, of which the 22nd is when it began; the name may hold anything, brackets and
+/// blanks too.
 #[cfg(target_os = "linux")]
 fn process(pid: i32, stat: &str) -> Option<Process> {
     let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(1);
-    let mut next = || fields.next()?.parse::<i32>().ok();
-    let parent = next()?;
-    Some(Process { pid: Pid::from_raw(pid)?, parent: Pid::from_raw(parent), group: Pid::from_raw(next()?)? })
+    let mut fields = rest.split_whitespace();
+    let state = match fields.next()? {
+        "T" | "t" | "Z" | "X" => State::Stands,
+        "D" => State::DeepAsleep,
+        _ => State::Awake,
+    };
+    // Of one that is just going the kernel says that its group is -1.
+    let mut next = || fields.next()?.parse::<i32>().ok().filter(|number| *number > 0).and_then(Pid::from_raw);
+    let (parent, group) = (next(), next()?);
+    let began = fields.nth(16)?.parse().ok()?;
+    Some(Process { pid: Pid::from_raw(pid)?, parent, group, state, began })
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -120,14 +224,20 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_and_blanks_is_no_obstacle() {
-        let process = process(7, "7 (a) S 1 (b) R 3 5 5 0 -1 4194304").unwrap();
+        let stat = "7 (a) S 1 (b) T 3 5 5 0 -1 4194304 91 0 0 0 0 0 0 0 20 0 1 0 4711 8196096 231";
+        let process = process(7, stat).unwrap();
         assert_eq!((process.parent, Some(process.group)), (Pid::from_raw(3), Pid::from_raw(5)));
+        assert_eq!((process.state, process.still()), (State::Stands, Still { pid: 7, began: 4711 }));
         assert!(super::process(7, "7 (gone").is_none());
+        let going = "7 (a) X 0 -1 -1 0 -1 4194304 91 0 0 0 0 0 0 0 20 0 1 0 4711 8196096 231";
+        assert!(super::process(7, going).is_none());
     }
 
     #[test]
     fn this_test_is_below_whoever_runs_it() {
         let parent = rustix::process::getppid().unwrap();
-        assert!(below(parent).unwrap().iter().any(|(pid, _)| *pid == getpid()));
+        assert!(below(parent).unwrap().iter().any(|process| process.pid == getpid()));
+        let ourselves = look_at(getpid().as_raw_nonzero().get()).unwrap();
+        assert!(ourselves.state != State::Stands && ourselves.began > 0);
     }
 }

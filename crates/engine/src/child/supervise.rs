@@ -1,11 +1,11 @@
 //! Who starts a program, waits for it, and ends what is left of it?
 
-use std::io::{BufRead, BufReader, PipeWriter, Read, Write, pipe};
+use std::io::{BufRead, BufReader, PipeWriter, Write, pipe};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,13 +44,11 @@ pub(super) fn supervise() -> Result<(), ChildError> {
     // Nobody may be left to hear it; then there is nothing more to hear from them, either.
     let _ = say(&mut socket, &started);
     let (stop, stopped) = channel();
-    let gone = stop.clone();
+    let gone = Gone(stop.clone());
+    let answers = socket.try_clone()?;
     thread::spawn(move || {
-        match input {
-            Some(input) => relay(&mut words, input),
-            None => drop(words.read(&mut [0])),
-        }
-        let _ = gone.send(());
+        let _gone = gone;
+        obey(&mut words, answers, input, family);
     });
     thread::spawn(move || end_when_told(family, &stopped));
     let mut status = None;
@@ -119,18 +117,18 @@ fn start(spec: &Spec, socket: &mut UnixStream) -> Result<Started, ChildError> {
     Ok(Started { program, said, input })
 }
 
-/// Passes on what a program is to read, until it is to end.
-///
-/// The program may take its time, or never read at all: what it has not read yet waits, so that its end is heard.
-fn relay(words: &mut impl BufRead, mut input: PipeWriter) {
-    let (unread, reading) = sync_channel::<String>(MAX_UNREAD);
-    thread::spawn(move || {
-        // A program that closed its input is told no more.
-        while let Ok(text) = reading.recv()
-            && input.write_all(text.as_bytes()).is_ok()
-        {}
-    });
-    let mut unread = Some(unread);
+/// When this is gone, nobody is there any more to say what is to be done, whatever came in between.
+struct Gone(Sender<()>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+/// Passes on what a program is to read, and has it stand still and go on, until it is to end.
+fn obey(words: &mut impl BufRead, mut answers: UnixStream, input: Option<PipeWriter>, family: Family) {
+    let mut unread = input.map(relay);
     while let Ok(Some(word)) = hear::<Word>(words) {
         match (word, unread.take()) {
             (Word::Input(text), Some(room)) => {
@@ -140,9 +138,32 @@ fn relay(words: &mut impl BufRead, mut input: PipeWriter) {
                 unread = Some(room);
             }
             (Word::Close {}, Some(_)) => {}
-            (_, None) => return,
+            (Word::Input(_) | Word::Close {}, None) => return,
+            (Word::Pause {}, reads) => {
+                unread = reads;
+                let _ = say(&mut answers, &Said::Paused { still: family.pause() });
+            }
+            (Word::GoOn {}, reads) => {
+                unread = reads;
+                // Afterwards it might be through, and we with it, before that is said.
+                let _ = say(&mut answers, &Said::GoesOn {});
+                family.go_on();
+            }
         }
     }
+}
+
+/// A way to a program's input. The program may take its time, or never read at all: what it has not read yet waits, so
+/// that its end is heard.
+fn relay(mut input: PipeWriter) -> SyncSender<String> {
+    let (unread, reading) = sync_channel::<String>(MAX_UNREAD);
+    thread::spawn(move || {
+        // A program that closed its input is told no more.
+        while let Ok(text) = reading.recv()
+            && input.write_all(text.as_bytes()).is_ok()
+        {}
+    });
+    unread
 }
 
 /// The file this process runs, wherever it is by now.

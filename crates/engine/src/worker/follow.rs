@@ -209,12 +209,12 @@ impl Follower<'_> {
             }
             (SessionStatus::Paused, Pace::Goes) => {
                 self.paused = Pace::Stands;
-                self.handle.pause();
+                let _ = self.handle.pause().await;
             }
             (SessionStatus::Paused, Pace::Stands) | (_, Pace::Goes) => {}
             (_, Pace::Stands) => {
                 self.paused = Pace::Goes;
-                self.handle.go_on();
+                let _ = self.handle.go_on().await;
             }
         }
         self.answer().await;

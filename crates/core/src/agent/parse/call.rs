@@ -127,7 +127,8 @@ pub(super) fn kind(name: &str) -> ToolKind {
     }
 }
 
-fn title(name: &str, input: &Json) -> String {
+/// A call of a tool in a line, for people.
+pub fn title(name: &str, input: &Json) -> String {
     let telling = TELLING.iter().find_map(|key| look::text(input, key));
     let Some(line) = telling.and_then(|text| text.lines().find(|line| !line.trim().is_empty())) else {
         return name.to_owned();

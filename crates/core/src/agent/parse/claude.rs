@@ -1,8 +1,8 @@
 //! What does Claude Code tell with `--output-format stream-json`?
 //!
-//! The `usage` of a message is not told again: it is of one request and comes several times. That of the `result` is what
-//! the process spent: a resumed process begins at nothing, so it is a turn's. Of tokens sent it counts those written to
-//! and read from a cache apart.
+//! The `usage` of a message is not told again: it is of one request and comes several times. That of the `result` is a
+//! turn's, but its cost is all that the process spent; a resumed process begins at nothing. Of tokens sent it counts those
+//! written to and read from a cache apart.
 
 use serde_json::Value as Json;
 
@@ -22,15 +22,21 @@ const LONGEST_ERROR: usize = 4096;
 pub(super) struct Claude {
     /// An error that was told as the agent's words; the result tells it again, with its status.
     held: Option<String>,
+    /// How it began; each turn tells that again.
+    began: Option<AgentEvent>,
+    /// What the turns before this one cost.
+    paid: f64,
+    /// The calls to which somebody said no: that is no news.
+    denied: Vec<String>,
 }
 
 impl Claude {
     /// What a line tells; `None`, if it is nothing known.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
-            "system" => vec![system(json)?],
+            "system" => self.system(json)?,
             "assistant" => self.assistant(json),
-            "user" => user(json),
+            "user" => self.user(json),
             "result" => self.result(json),
             "rate_limit_event" => rate_limit(json),
             // Pieces of a message that is told whole.
@@ -42,6 +48,41 @@ impl Claude {
     /// What was held back, if no result came.
     pub(super) fn finish(&mut self) -> Vec<AgentEvent> {
         self.held.take().map(|message| trouble(None, &message)).into_iter().collect()
+    }
+
+    /// Somebody said no to a call.
+    pub(super) fn deny(&mut self, call: &str) {
+        if self.denied.len() < MOST_DENIALS {
+            self.denied.push(call.to_owned());
+        }
+    }
+
+    fn is_denied(&self, call: &str) -> bool {
+        self.denied.iter().any(|denied| denied == call)
+    }
+
+    fn system(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
+        let event = system(json)?;
+        if matches!(event, AgentEvent::Began { .. }) {
+            if self.began.as_ref() == Some(&event) {
+                return Some(Vec::new());
+            }
+            self.began = Some(event.clone());
+        }
+        Some(vec![event])
+    }
+
+    fn user(&self, json: &Json) -> Vec<AgentEvent> {
+        let results = items(&json["message"], "content").iter().filter_map(|block| {
+            let id = text(block, "tool_use_id")?;
+            let status = match failed(block) {
+                true if self.is_denied(id) => ToolStatus::Denied,
+                true => ToolStatus::Failed,
+                false => ToolStatus::Ok,
+            };
+            Some(call::ended(id, status, look::words(&block["content"])))
+        });
+        results.chain(changed(&json["tool_use_result"])).collect()
     }
 
     fn assistant(&mut self, json: &Json) -> Vec<AgentEvent> {
@@ -57,20 +98,26 @@ impl Claude {
 
     fn result(&mut self, json: &Json) -> Vec<AgentEvent> {
         let held = self.held.take();
-        let mut events = usage(json);
+        let mut events = usage(json, self.paid);
+        self.paid = money(json, "total_cost_usd").unwrap_or(self.paid);
         for denial in items(json, "permission_denials").iter().take(MOST_DENIALS) {
             let (Some(name), Some(id)) = (text(denial, "tool_name"), text(denial, "tool_use_id")) else { continue };
+            if self.is_denied(id) {
+                continue;
+            }
             let AgentEvent::ToolBegan { title, .. } = call::began(id, name, &denial["tool_input"]) else { continue };
             events.push(call::ended(id, ToolStatus::Denied, "not allowed".to_owned()));
             events.push(call::denied(&title));
         }
         let last = owned(json, "result");
-        if failed(json) {
+        self.denied.clear();
+        let stop = stop(json);
+        if failed(json) && stop != Stop::Cancelled {
             let errors: Vec<&str> = items(json, "errors").iter().filter_map(Json::as_str).collect();
             let said = last.clone().filter(|said| !said.is_empty()).unwrap_or_else(|| errors.join("\n"));
             events.push(failure(look::status(json, "api_error_status"), &said, held.as_deref()));
         }
-        events.push(AgentEvent::Ended { stop: stop(json), text: last });
+        events.push(AgentEvent::Ended { stop, text: last });
         events
     }
 }
@@ -95,6 +142,9 @@ fn failed(json: &Json) -> bool {
 }
 
 fn stop(json: &Json) -> Stop {
+    if text(json, "terminal_reason").is_some_and(|reason| reason.starts_with("aborted_")) {
+        return Stop::Cancelled;
+    }
     match (text(json, "subtype"), text(json, "stop_reason")) {
         (Some("error_max_turns" | "error_max_budget_usd"), _) => Stop::MaxTurns,
         (_, Some("refusal")) => Stop::Refused,
@@ -155,15 +205,6 @@ fn plan(name: &str, input: &Json) -> Option<AgentEvent> {
     Some(AgentEvent::Planned { entries: items(input, "todos").iter().filter_map(entry).collect() })
 }
 
-fn user(json: &Json) -> Vec<AgentEvent> {
-    let results = items(&json["message"], "content").iter().filter_map(|block| {
-        let id = text(block, "tool_use_id")?;
-        let status = if failed(block) { ToolStatus::Failed } else { ToolStatus::Ok };
-        Some(call::ended(id, status, look::words(&block["content"])))
-    });
-    results.chain(changed(&json["tool_use_result"])).collect()
-}
-
 fn changed(result: &Json) -> Option<AgentEvent> {
     let path = owned(result, "filePath")?;
     let hunks = result.get("structuredPatch")?.as_array()?;
@@ -178,13 +219,14 @@ fn changed(result: &Json) -> Option<AgentEvent> {
     })
 }
 
-fn usage(json: &Json) -> Vec<AgentEvent> {
+fn usage(json: &Json, paid: f64) -> Vec<AgentEvent> {
     let Some(usage) = json.get("usage") else { return Vec::new() };
     let part = |key| number(usage, key);
     let cached = part("cache_read_input_tokens");
     let written = part("cache_creation_input_tokens").unwrap_or_default();
     let input = part("input_tokens").map(|fresh| fresh + written + cached.unwrap_or_default());
-    let (output, cost_usd) = (part("output_tokens"), money(json, "total_cost_usd"));
+    let cost_usd = money(json, "total_cost_usd").map(|all| (all - paid).max(0.0));
+    let output = part("output_tokens");
     vec![AgentEvent::Usage { scope: Scope::Turn, input, output, cached, reasoning: None, cost_usd }]
 }
 

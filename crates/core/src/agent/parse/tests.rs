@@ -55,6 +55,36 @@ golden! {
 }
 
 #[test]
+fn claude_converses_in_several_turns_of_one_process() {
+    let session = include_str!("../../../../../tests/agents/streams/claude-session.jsonl");
+    let (mut parser, mut events) = (Parser::new(Format::Claude), Vec::new());
+    for line in session.lines() {
+        let line: Json = serde_json::from_str(line).unwrap();
+        let message = &line["message"];
+        if message["response"]["response"]["behavior"] == "deny" {
+            // That it was not allowed is told as such, and once.
+            parser.deny("toolu_000000030");
+        } else if line["from"] == "agent" && !message["type"].as_str().unwrap().starts_with("control_") {
+            events.extend(parser.feed(message.to_string().as_bytes()));
+        }
+    }
+    let began = events.iter().filter(|event| matches!(event, AgentEvent::Began { .. })).count();
+    let mut told = vec![format!("began {began} time(s)")];
+    for event in &events {
+        match event {
+            AgentEvent::ToolEnded { id, status, .. } => told.push(format!("{id} {status}")),
+            AgentEvent::Usage { input, output, cost_usd, .. } => {
+                told.push(format!("{input:?} {output:?} ${:.5}", cost_usd.unwrap()));
+            }
+            AgentEvent::Trouble { message, .. } => told.push(format!("trouble: {message}")),
+            AgentEvent::Ended { stop, text } => told.push(format!("{stop:?} {text:?}")),
+            _ => {}
+        }
+    }
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
 fn an_agent_may_speak_our_own_words() {
     let output = "{\"type\":\"agent:said\",\"payload\":{\"text\":\"hello\"}}\nplain\n{\"type\":\"agent:flew\"}\n";
     insta::assert_snapshot!(told(Format::Events, output, Exit::Code(0)));

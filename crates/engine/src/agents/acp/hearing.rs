@@ -3,12 +3,12 @@
 
 use maestro_core::agent::{AgentEvent, Line, Stream, TroubleKind};
 use serde_json::{Value as Json, json};
-use tokio::sync::mpsc;
 
+use super::super::Talk;
 use super::super::lines::next_of;
-use super::super::{Talk, TalkError};
+use super::super::wishes::next_talk;
 use super::wire::{self, Message};
-use super::{Conversation, Heard, LAST_WORDS, MOST_PROMPTS, NoAnswer, Phase, Wish, questions};
+use super::{Conversation, Heard, LAST_WORDS, NoAnswer, Phase, questions};
 
 impl Conversation {
     /// Has it do something, and hears whatever else there is until it has.
@@ -135,17 +135,7 @@ impl Conversation {
     /// Does what its user wants.
     pub(super) async fn obey(&mut self, talk: Talk) {
         match talk {
-            Talk::Say { text, done } => {
-                let said = match self.wish {
-                    Wish::Finish | Wish::Cancel => Err(TalkError::Ended),
-                    Wish::GoOn if self.prompts.len() >= MOST_PROMPTS => Err(TalkError::Busy),
-                    Wish::GoOn => {
-                        self.prompts.push_back(text);
-                        Ok(())
-                    }
-                };
-                let _ = done.send(said);
-            }
+            Talk::Say { text, done } => drop(done.send(self.wishes.say(text))),
             Talk::Answer { question, kind, done } => {
                 let answered = self.questions.answer(&question, kind);
                 let _ = done.send(answered.as_ref().map(|_| ()).map_err(|error| *error));
@@ -158,12 +148,10 @@ impl Conversation {
             }
             Talk::Interrupt => self.interrupt().await,
             Talk::Cancel => {
-                self.wish = Wish::Cancel;
-                self.prompts.clear();
+                self.wishes.cancel();
                 self.interrupt().await;
             }
-            Talk::Finish if self.wish == Wish::GoOn => self.wish = Wish::Finish,
-            Talk::Finish => {}
+            Talk::Finish => self.wishes.finish(),
         }
     }
 
@@ -186,13 +174,5 @@ impl Conversation {
         self.last_words.push_str(words);
         let extra = self.last_words.len().saturating_sub(LAST_WORDS);
         self.last_words.drain(..self.last_words.ceil_char_boundary(extra));
-    }
-}
-
-/// The next word of a user who is still there.
-async fn next_talk(talk: Option<&mut mpsc::Receiver<Talk>>) -> Option<Talk> {
-    match talk {
-        Some(talk) => talk.recv().await,
-        None => std::future::pending().await,
     }
 }

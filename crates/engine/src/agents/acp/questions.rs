@@ -1,33 +1,24 @@
-//! What does an agent wait to be answered? Never answered yes by anybody but whoever was asked.
+//! What does an agent wait to be answered, and in which line?
 
-use maestro_core::agent::{AgentEvent, Choice, ChoiceKind};
+use maestro_core::agent::{AgentEvent, ChoiceKind};
 use serde_json::{Value as Json, json};
 
 use super::super::TalkError;
-use super::super::pulse::{Hold, Pulse};
+use super::super::book::Book;
+use super::super::pulse::Pulse;
 use super::told;
 use super::wire;
 
-/// How many questions may be open at once.
-const MOST: usize = 64;
-
 /// The questions that are open.
 #[derive(Debug)]
-pub(super) struct Questions {
-    open: Vec<Question>,
-    pulse: Pulse,
-}
+pub(super) struct Questions(Book<Question>);
 
 #[derive(Debug)]
 struct Question {
-    id: String,
     /// What the agent calls it.
     request: Json,
     /// The call it is about.
     call: String,
-    choices: Vec<Choice>,
-    /// It is not the agent who is silent while it waits.
-    _hold: Hold,
 }
 
 /// An answer to be sent.
@@ -43,39 +34,25 @@ pub(super) struct Answered {
 
 impl Questions {
     pub(super) fn new(pulse: Pulse) -> Self {
-        Self { open: Vec::new(), pulse }
+        Self(Book::new(pulse))
     }
 
     /// Takes note of a question. Returns what to tell of it, or the line that answers one that nobody can answer.
     pub(super) fn ask(&mut self, request: Json, parameters: &Json, title: &str) -> Result<AgentEvent, String> {
         let choices = told::choices(&parameters["options"]);
-        if choices.is_empty() || self.open.len() >= MOST {
-            return Err(nobody(&request));
-        }
         let call = &parameters["toolCall"];
-        let id = uuid::Uuid::now_v7().to_string();
         let about = call["toolCallId"].as_str().map(str::to_owned);
-        self.open.push(Question {
-            id: id.clone(),
-            request,
-            call: about.clone().unwrap_or_default(),
-            choices: choices.clone(),
-            _hold: self.pulse.hold(),
-        });
+        let question = Question { request, call: about.clone().unwrap_or_default() };
+        let id = self.0.ask(question, &choices).map_err(|question| nobody(&question.request))?;
         let detail = told::detail(call);
         Ok(AgentEvent::Asked { id, title: title.to_owned(), detail, call: about, options: choices })
     }
 
     /// Answers a question.
     pub(super) fn answer(&mut self, id: &str, kind: ChoiceKind) -> Result<Answered, TalkError> {
-        let at = self.open.iter().position(|question| question.id == id).ok_or(TalkError::NotAsked)?;
-        let choice = fitting(&self.open[at].choices, kind);
-        // A no is always possible; a yes only as far as the agent offers it.
-        if choice.is_none() && kind.allows() {
-            return Err(TalkError::NoSuchChoice);
-        }
-        let question = self.open.swap_remove(at);
-        let line = choice.map_or_else(
+        let answered = self.0.answer(id, kind)?;
+        let question = answered.about;
+        let line = answered.choice.map_or_else(
             || nobody(&question.request),
             |choice| {
                 let outcome = json!({ "outcome": "selected", "optionId": choice });
@@ -87,19 +64,8 @@ impl Questions {
 
     /// The lines that say that nobody will answer.
     pub(super) fn give_up(&mut self) -> Vec<String> {
-        self.open.drain(..).map(|question| nobody(&question.request)).collect()
+        self.0.give_up().iter().map(|question| nobody(&question.request)).collect()
     }
-}
-
-/// The agent's name for an answer of this kind. One that says more than was meant is no answer.
-fn fitting(choices: &[Choice], kind: ChoiceKind) -> Option<String> {
-    let kinds: &[ChoiceKind] = match kind {
-        ChoiceKind::AllowOnce => &[ChoiceKind::AllowOnce],
-        ChoiceKind::AllowAlways => &[ChoiceKind::AllowAlways, ChoiceKind::AllowOnce],
-        ChoiceKind::RejectOnce => &[ChoiceKind::RejectOnce],
-        ChoiceKind::RejectAlways => &[ChoiceKind::RejectAlways, ChoiceKind::RejectOnce],
-    };
-    kinds.iter().find_map(|kind| choices.iter().find(|choice| choice.kind == *kind)).map(|choice| choice.id.clone())
 }
 
 /// The answer to a question that nobody answers.

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use maestro_core::agent::{AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, ToolKind, ToolStatus};
 use serde_json::Value as Json;
 
+use super::super::book;
+
 /// How many calls are remembered. Who has more open at once forgets some, and tells of them anew.
 const MOST_CALLS: usize = 4096;
 
@@ -210,10 +212,7 @@ pub(super) fn choices(options: &Json) -> Vec<Choice> {
 
 /// What exactly a question is about.
 pub(super) fn detail(call: &Json) -> String {
-    let input = &call["rawInput"];
-    let command = input["command"].as_str().map(str::to_owned);
-    let shown = command.or_else(|| (!input.is_null()).then(|| serde_json::to_string_pretty(input).unwrap_or_default()));
-    shown.unwrap_or_else(|| output(call))
+    book::detail(&call["rawInput"]).unwrap_or_else(|| output(call))
 }
 
 /// What the end of a turn tells: how it ended, and what it spent. `cost` is what it cost alone.

@@ -1,0 +1,251 @@
+//! What do we and Claude Code say to each other in its streams of JSON, besides what it tells of its work?
+
+use maestro_core::agent::{Choice, ChoiceKind, Line};
+use serde_json::{Value as Json, json};
+
+/// What a call that somebody said no to is told.
+const NO: &str = "The user does not want this.";
+
+/// Within how many bytes of a line its name is looked for.
+const LONGEST_NAME: usize = 512;
+
+/// The answers that it takes.
+const ONCE: &str = "allow";
+const ALWAYS: &str = "allow_always";
+const DENY: &str = "deny";
+
+/// Something that is no news of its work.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Control {
+    /// It asks whether it may call a tool.
+    Asks(Request),
+    /// It wants something else.
+    Wants { id: String, what: String },
+    /// It does not ask any more.
+    TakesBack { id: String },
+    /// It answers what we wanted.
+    Answers,
+}
+
+/// A question of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Request {
+    /// What it calls the question.
+    pub(super) id: String,
+    /// The tool.
+    pub(super) tool: String,
+    /// What the tool is to be called with.
+    pub(super) input: Json,
+    /// The call.
+    pub(super) call: String,
+    /// What would have to hold from now on for it not to ask this again.
+    always: Vec<Json>,
+}
+
+impl Control {
+    /// Reads a line; nothing if it tells of its work, or is no JSON at all.
+    pub(super) fn read(line: &Line) -> Option<Self> {
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::Cut { head, .. } => return too_long(head),
+        };
+        // Most lines are long and tell of its work: they need not be read twice.
+        let named = b"\"control_";
+        if !line.windows(named.len()).any(|part| part == named) {
+            return None;
+        }
+        let message: Json = serde_json::from_slice(line).ok()?;
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        let id = text(&message["request_id"]);
+        match message["type"].as_str()? {
+            "control_request" => {
+                let request = &message["request"];
+                Some(match request["subtype"].as_str().unwrap_or_default() {
+                    "can_use_tool" => Self::Asks(Request {
+                        id,
+                        tool: text(&request["tool_name"]),
+                        input: request["input"].clone(),
+                        call: text(&request["tool_use_id"]),
+                        always: lasting(&request["permission_suggestions"]),
+                    }),
+                    other => Self::Wants { id, what: format!("`{other}`") },
+                })
+            }
+            "control_cancel_request" => Some(Self::TakesBack { id }),
+            "control_response" => Some(Self::Answers),
+            _ => None,
+        }
+    }
+}
+
+/// A question that is too long to be understood still waits for an answer: it would say nothing more.
+fn too_long(head: &[u8]) -> Option<Control> {
+    let head = String::from_utf8_lossy(&head[..head.len().min(LONGEST_NAME)]);
+    let (_, rest) = head.strip_prefix("{\"type\":\"control_request\",")?.split_once("\"request_id\":\"")?;
+    let (id, _) = rest.split_once('"')?;
+    Some(Control::Wants { id: id.to_owned(), what: "a question of this length".to_owned() })
+}
+
+/// Of what it suggests, what allows this and as little else as possible, for this session only. A mode allows much more
+/// than what it asks for, so it counts only where nothing else is suggested, and only if it is that of edits.
+fn lasting(suggestions: &Json) -> Vec<Json> {
+    let all = suggestions.as_array().map(Vec::as_slice).unwrap_or_default();
+    let narrow = |one: &&Json| match one["type"].as_str() {
+        Some("addRules") => one["behavior"] == "allow",
+        Some("addDirectories") => true,
+        _ => false,
+    };
+    let wide = |one: &&Json| one["type"] == "setMode" && one["mode"] == "acceptEdits";
+    let mut chosen: Vec<Json> = all.iter().filter(narrow).cloned().collect();
+    if chosen.is_empty() {
+        chosen = all.iter().filter(wide).cloned().collect();
+    }
+    for one in &mut chosen {
+        one["destination"] = json!("session");
+    }
+    chosen
+}
+
+impl Request {
+    /// What can be answered.
+    pub(super) fn choices(&self) -> Vec<Choice> {
+        let choice = |id: &str, name: String, kind| Choice { id: id.to_owned(), name, kind };
+        let once = choice(ONCE, "Allow".to_owned(), ChoiceKind::AllowOnce);
+        let always = (!self.always.is_empty())
+            .then(|| choice(ALWAYS, format!("Allow {} in this session", self.scope()), ChoiceKind::AllowAlways));
+        let deny = choice(DENY, "Deny".to_owned(), ChoiceKind::RejectOnce);
+        [Some(once), always, Some(deny)].into_iter().flatten().collect()
+    }
+
+    /// What would be allowed from now on.
+    fn scope(&self) -> String {
+        let rules = self.always.iter().filter_map(|one| one["rules"].as_array()).flatten();
+        let named: Vec<String> = rules
+            .filter_map(|rule| {
+                let tool = rule["toolName"].as_str()?;
+                Some(rule["ruleContent"].as_str().map_or_else(|| tool.to_owned(), |what| format!("{tool}({what})")))
+            })
+            .collect();
+        let is_mode = self.always.iter().any(|one| one["type"] == "setMode");
+        match named.is_empty() {
+            false => named.join(", "),
+            true if is_mode => "all edits".to_owned(),
+            true => "this".to_owned(),
+        }
+    }
+
+    /// The line that answers it. Whatever is no yes is a no.
+    pub(super) fn answer(&self, choice: Option<&str>) -> String {
+        let answer = match choice {
+            Some(ONCE) => json!({ "behavior": "allow", "updatedInput": self.input }),
+            Some(ALWAYS) => {
+                json!({ "behavior": "allow", "updatedInput": self.input, "updatedPermissions": self.always })
+            }
+            _ => json!({ "behavior": "deny", "message": NO }),
+        };
+        let response = json!({ "subtype": "success", "request_id": self.id, "response": answer });
+        line(&json!({ "type": "control_response", "response": response }))
+    }
+}
+
+/// Something to do, as a line. It is for the model: with a blank before it, no text is a command of the program itself.
+pub(super) fn prompt(text: &str) -> String {
+    let blank = if text.starts_with('/') { " " } else { "" };
+    let content = json!([{ "type": "text", "text": format!("{blank}{text}") }]);
+    line(&json!({ "type": "user", "message": { "role": "user", "content": content } }))
+}
+
+/// That it is to stop, as a line.
+pub(super) fn interrupt(id: u64) -> String {
+    let request = json!({ "subtype": "interrupt" });
+    line(&json!({ "type": "control_request", "request_id": format!("maestro-{id}"), "request": request }))
+}
+
+/// That something is not offered, as a line.
+pub(super) fn refusal(id: &str, what: &str) -> String {
+    let response = json!({ "subtype": "error", "request_id": id, "error": format!("{what} is not offered") });
+    line(&json!({ "type": "control_response", "response": response }))
+}
+
+fn line(message: &Json) -> String {
+    format!("{message}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was recorded of the real one.
+    const SESSION: &str = include_str!("../../../../../tests/agents/streams/claude-session.jsonl");
+
+    fn read(message: &Json) -> Option<Control> {
+        Control::read(&Line::Whole(message.to_string().into_bytes()))
+    }
+
+    fn said(from: &str) -> Vec<Json> {
+        let lines = SESSION.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+        lines.filter(|line| line["from"] == from).map(|mut line| line["message"].take()).collect()
+    }
+
+    fn requests() -> Vec<Request> {
+        let asked = |message: &Json| match read(message) {
+            Some(Control::Asks(request)) => Some(request),
+            _ => None,
+        };
+        said("agent").iter().filter_map(asked).collect()
+    }
+
+    #[test]
+    fn what_we_say_is_what_was_taken_before() {
+        let ours: Vec<String> = said("client").iter().map(Json::to_string).collect();
+        let once = requests().into_iter().map(|request| request.answer(Some(ONCE)));
+        let deny = requests().into_iter().map(|request| request.answer(None));
+        let told: Vec<String> = once.chain(deny).chain([prompt("Please do TASK-7.")]).collect();
+        for line in ours.iter().filter(|line| !line.contains("interrupt")) {
+            assert!(told.contains(&format!("{line}\n")), "{line}");
+        }
+        assert!(ours.contains(&interrupt(1).trim_end().replace("maestro-1", "1")));
+    }
+
+    #[test]
+    fn for_this_session_and_no_more_than_needed() {
+        let names: Vec<String> = requests().iter().map(|request| request.choices()[1].name.clone()).collect();
+        assert_eq!(
+            names[1..],
+            [
+                "Allow all edits in this session",
+                "Allow Bash(touch denied.txt) in this session",
+                "Allow Bash(sleep 31.7; touch late.txt) in this session"
+            ]
+        );
+        let request = &requests()[2];
+        assert_eq!(
+            request.always.iter().map(|one| one["type"].clone()).collect::<Vec<_>>(),
+            ["addRules", "addDirectories"]
+        );
+        assert!(request.always.iter().all(|one| one["destination"] == "session"));
+        let bypass = json!([{ "type": "setMode", "mode": "bypassPermissions", "destination": "session" }]);
+        assert_eq!(lasting(&bypass), Vec::<Json>::new());
+    }
+
+    #[test]
+    fn what_tells_of_its_work_is_for_others() {
+        let controls = said("agent").iter().filter_map(read).count();
+        assert_eq!(controls, 5, "four questions and an answer");
+        let other =
+            read(&json!({ "type": "control_request", "request_id": "7", "request": { "subtype": "of_the_future" } }));
+        assert_eq!(other, Some(Control::Wants { id: "7".to_owned(), what: "`of_the_future`".to_owned() }));
+        assert_eq!(read(&json!({ "type": "assistant", "text": "\"control_request\"" })), None);
+        assert_eq!(Control::read(&Line::Whole(b"{\"control_".to_vec())), None);
+        let long = |text: &str| Control::read(&Line::Cut { head: text.as_bytes().to_vec(), bytes: 1 });
+        let asked = long(r#"{"type":"control_request","request_id":"8","request":{"subtype":"can_use_tool""#);
+        assert!(matches!(&asked, Some(Control::Wants { id, .. }) if id == "8"), "{asked:?}");
+        assert_eq!(long(r#"{"type":"user","message":{"type":"control_request","request_id":"8""#), None);
+    }
+
+    #[test]
+    fn nothing_that_is_said_is_a_command() {
+        assert!(prompt("/clear").contains(r#""text":" /clear""#));
+        assert!(prompt("a /clear").contains(r#""text":"a /clear""#));
+    }
+}
