@@ -85,7 +85,8 @@ Everybody's work. What is printed with --json is what the server answered.
   maestro session spawn --task ID  {sessionId, session, skillProblems, …}: starts an agent; --agent, --skill, --follow
   maestro session answer --json    what agents ask before they do something; `answer ID once|always|deny` answers
   maestro show ID --json           {session, spawn, questions, skills}: a session's agent; --transcript adds what it did
-  maestro worker init              starts the agent of your own session and shows what it does; `orchestrator init`
+  maestro worker init              starts the agent of your own session and shows what it does
+  maestro orchestrator init        the same for an orchestrator's session
   maestro say ID TEXT              {id, state, how}: words for an agent
   maestro status                   {project, tasks, activeSessions}: a project in numbers
   maestro events --follow          what happens, a line each

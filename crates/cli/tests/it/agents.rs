@@ -41,6 +41,7 @@ fn shell(place: &Place, table: &str, driver: Driver, prompt: &str) -> Launch {
 
 fn launch(place: &Place, agent: Agent, driver: Driver, prompt: &str) -> Launch {
     let tmp = place.path("tmp");
+    fs::create_dir_all(place.path("home")).unwrap();
     let variables = [
         ("PATH", std::env::var("PATH").unwrap()),
         ("HOME", place.path("home").display().to_string()),
@@ -63,7 +64,7 @@ fn launch(place: &Place, agent: Agent, driver: Driver, prompt: &str) -> Launch {
         resume: None,
         permission: Permission::All,
         limits: Limits { time: Duration::from_mins(1), idle: Duration::from_mins(1) },
-        policy: Policy::usual(&place.workspace(), Some(&tmp)),
+        policy: Policy::usual(&place.workspace(), Some(&tmp)).allow([place.path("home")]),
         mcp: Vec::new(),
     }
 }

@@ -107,6 +107,7 @@ fn typed(arguments: impl IntoIterator<Item = String>) -> String {
 fn prompt(by: PromptBy) -> &'static str {
     match by {
         PromptBy::Stdin => "on its standard input",
+        PromptBy::Stream => "as a message on its standard input",
         PromptBy::File => "in a file",
         PromptBy::Protocol => "as a message of the protocol",
     }

@@ -120,7 +120,7 @@ fn it_asks_waits_and_hears_what_was_answered() {
         let mut launch = fake(&place, "Ask");
         launch.limits.idle = Duration::from_secs(1);
         let mut session = start(launch).await.unwrap();
-        let AgentEvent::Asked { id, title, detail, options } = asked(&mut session).await else { panic!() };
+        let AgentEvent::Asked { id, title, detail, options, .. } = asked(&mut session).await else { panic!() };
         assert_eq!((title.as_str(), detail.as_str()), ("Bash: touch x", "touch x"));
         assert_eq!(options[1].name, "Allow Bash(touch x) in this session");
         // Whoever is asked may take longer than the agent may be silent.
