@@ -95,8 +95,8 @@ fn everything_about_one_is_shown() {
 
       program       ~/bin/claude
       driver        json: the installed program and its login; the protocol needs an adapter
-      runs          claude -p --output-format stream-json --verbose --session-id {session}
-      prompt        on its standard input
+      runs          claude -p --input-format stream-json --output-format stream-json --verbose --permission-prompt-tool stdio --disallowedTools AskUserQuestion,EnterPlanMode,ExitPlanMode --session-id {session}
+      prompt        as a message on its standard input
       mode ask      --permission-mode default --allowedTools 'Bash(maestro:*)'
       mode edits    --permission-mode acceptEdits --allowedTools 'Bash(maestro:*)'
       mode all      --dangerously-skip-permissions, $IS_SANDBOX

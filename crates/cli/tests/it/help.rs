@@ -91,6 +91,10 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro task list|get|create|children|update|start|complete|block|delete|tree
       maestro session info|get|list|register|complete|needs-input|resume-working|pause|resume|cancel|rename
       maestro project list|get|create|delete
+      maestro session spawn --task ID  {sessionId, session, skillProblems, …}: starts an agent; --agent, --skill, --follow
+      maestro session answer --json    what agents ask before they do something; `answer ID once|always|deny` answers
+      maestro show ID --json           {session, spawn, questions, skills}: a session's agent; --transcript adds what it did
+      maestro worker init              starts the agent of your own session and shows what it does; `orchestrator init`
       maestro say ID TEXT              {id, state, how}: words for an agent
       maestro status                   {project, tasks, activeSessions}: a project in numbers
       maestro events --follow          what happens, a line each
@@ -130,7 +134,7 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro doctor --json            {ok, problems, roots, agents, settings}
 
     With --json an error is one object on standard output: {success, error, message, details, suggestion}.
-    Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed.
+    Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed, 5 no agent started.
     ");
 }
 
