@@ -23,7 +23,7 @@ mod queue;
 mod report;
 mod roles;
 mod say;
-mod session;
+pub(crate) mod session;
 mod show;
 mod skills;
 mod status;

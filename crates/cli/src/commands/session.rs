@@ -2,7 +2,7 @@
 
 mod hooks;
 mod names;
-mod permit;
+pub(crate) mod permit;
 mod spawn;
 mod suggest_name;
 

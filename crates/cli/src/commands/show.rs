@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use maestro_core::agent::AgentEvent;
 use serde_json::{Value as Json, json};
@@ -9,6 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::args::ShowArgs;
 use crate::client::{Client, escaped, with_query};
 use crate::commands::info::head;
+use crate::commands::session::permit;
 use crate::error::{CommandError, Exit};
 use crate::reply::Reply;
 use crate::screen::{clean, pad};
@@ -16,6 +18,8 @@ use crate::transcript::{self, Shown, Tail};
 use crate::wire::{self, Session};
 use crate::world::World;
 
+/// How often it is looked whether there is more.
+const LOOK: Duration = Duration::from_millis(150);
 /// How much of a hash is shown.
 const HASH: usize = 12;
 
@@ -143,6 +147,7 @@ pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, 
     // Who follows wants to know by the exit code how it went; so it is followed before there is a reply.
     let mut out = io::stdout().lock();
     let mut tail = Tail { client, session: id, shown: Shown::new(world.paint), after: 0 };
+    let mut asked: Vec<Json> = Vec::new();
     let session = loop {
         let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
         tail.more(&mut out)?;
@@ -155,7 +160,16 @@ pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, 
                 break session;
             }
         }
-        std::thread::sleep(std::time::Duration::from_millis(150));
+        if world.terminals.stdin && world.terminals.stderr {
+            let path = with_query("/api/permissions", &[("sessionId", Some(id))]);
+            for question in client.get::<Vec<Json>>(&path)? {
+                if !asked.contains(&question["request"]) {
+                    permit::ask(client, &question)?;
+                    asked.push(question["request"].clone());
+                }
+            }
+        }
+        std::thread::sleep(LOOK);
     };
     let end = tail.shown.close();
     out.write_all(end.as_bytes()).map_err(|error| CommandError::io("the output cannot be written", &error))?;

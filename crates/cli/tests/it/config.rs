@@ -22,6 +22,7 @@ fn every_setting_is_shown_with_its_default() {
     skills_load_references     = false
     skills_max_body_chars      = 20000
     skills_budget_tokens       = 4000
+    prompt_max_chars           = 200000
     session_silence_minutes    = 15
     task_when_done             = "completed"
     event_retention_days       = 30
@@ -139,6 +140,8 @@ fn origin_says_where_each_value_comes_from() {
                                  --set
     skills_budget_tokens       = 4000
                                  default
+    prompt_max_chars           = 200000
+                                 default
     session_silence_minutes    = 15
                                  default
     task_when_done             = "completed"
@@ -234,6 +237,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "skills_budget_tokens": {
           "value": 4000,
+          "origin": "default"
+        },
+        "prompt_max_chars": {
+          "value": 200000,
           "origin": "default"
         },
         "session_silence_minutes": {

@@ -21,6 +21,7 @@ fn the_overview_groups_the_commands() {
       init         Set a project up: write its config file, copy its skill pack
       agents       List coding agents: which are installed, and how each is started
       up           Start the server
+      worker       Start the agents that are asked for
       doctor       Show what is wrong here, with file, line and help
 
     Skills
@@ -37,7 +38,9 @@ fn the_overview_groups_the_commands() {
     Watch and steer
       status       Show how the project stands, in numbers
       session      Show and steer the sessions of agents
+      show         Show a session: its agent, what came of it, its skills, what it did
       say          Say something to an agent; it hears it with its next command
+      attach       Speak with a session's agent in the agent's own interface; when you leave, Maestro goes on
       handoff      Pass work from one role to another
       events       Show what happened, or follow it live
 
@@ -94,7 +97,8 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro session spawn --task ID  {sessionId, session, skillProblems, …}: starts an agent; --agent, --skill, --follow
       maestro session answer --json    what agents ask before they do something; `answer ID once|always|deny` answers
       maestro show ID --json           {session, spawn, questions, skills}: a session's agent; --transcript adds what it did
-      maestro worker init              starts the agent of your own session and shows what it does; `orchestrator init`
+      maestro worker init              starts the agent of your own session and shows what it does
+      maestro orchestrator init        the same for an orchestrator's session
       maestro say ID TEXT              {id, state, how}: words for an agent
       maestro status                   {project, tasks, activeSessions}: a project in numbers
       maestro events --follow          what happens, a line each

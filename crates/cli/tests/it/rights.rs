@@ -16,7 +16,7 @@ fn a_session_knows_who_it_is() {
     project   [PROJECT-1]
     tasks     [TASK-1]
     database  [HOME]/.maestro/maestro.db (no server)
-    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session cancel, session rename, session suggest-name, say, handoff create, handoff list, handoff accept, handoff complete, project list, project get, manifest generate, track-file, status, events, whoami, commands
+    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session cancel, session rename, session suggest-name, say, show, worker init, orchestrator init, handoff create, handoff list, handoff accept, handoff complete, project list, project get, manifest generate, track-file, status, events, whoami, commands
     ");
     assert_snapshot!(desk.session("sess_w", &["whoami", "--json"]), @r#"
     $ MAESTRO_SESSION_ID=sess_w maestro whoami --json
@@ -63,6 +63,9 @@ fn a_session_knows_who_it_is() {
         "session rename",
         "session suggest-name",
         "say",
+        "show",
+        "worker init",
+        "orchestrator init",
         "handoff create",
         "handoff list",
         "handoff accept",
@@ -86,7 +89,7 @@ fn a_session_knows_who_it_is() {
     project   [PROJECT-1]
     tasks     [TASK-1]
     database  [HOME]/.maestro/maestro.db (no server)
-    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session cancel, session rename, session suggest-name, say, handoff create, handoff list, handoff accept, handoff complete, project list, project get, manifest generate, track-file, status, events, whoami, commands
+    commands  info, update, complete, blocked, report, subtask list, subtask complete, subtask fail, subtask create, task list, task get, task create, task children, task update, task start, task complete, task block, task delete, task tree, session info, session get, session list, session register, session complete, session needs-input, session resume-working, session pause, session cancel, session rename, session suggest-name, say, show, worker init, orchestrator init, handoff create, handoff list, handoff accept, handoff complete, project list, project get, manifest generate, track-file, status, events, whoami, commands
     ");
     assert_eq!(desk.sandbox.maestro_as(&[("MAESTRO_SESSION_ID", "sess_gone")], &["whoami"]).code, 2);
 }
@@ -131,6 +134,9 @@ fn commands_say_what_a_role_may_use() {
       session rename          your own session
       session suggest-name
       say
+      show
+      worker init
+      orchestrator init
       handoff create
       handoff list
       handoff accept

@@ -111,7 +111,7 @@ fn a_session_that_has_ended_cannot_be_steered() {
     --- stderr
     error: a session that is working cannot be told to resume; possible: pause, cancel
     hint: nothing was changed
-    hint: only a session that was paused can go on
+    hint: a session that was paused, or whose agent ended badly, can go on
     --- exit 1
     ");
     desk.worker(&["complete"]);

@@ -200,6 +200,7 @@ impl Follower<'_> {
         };
         if standing.wish == Wish::LetGo && self.wish == Wish::GoOn {
             self.wish = Wish::LetGo;
+            self.course.evidence.ending = Ending::Cancelled;
             self.handle.cancel();
         }
         match (standing.status, self.paused) {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use inquire::Select;
 use serde_json::{Value as Json, json};
 
 use crate::args::PermitArgs;
@@ -29,6 +30,22 @@ pub(crate) fn run(args: &PermitArgs, world: &World) -> Result<Reply, CommandErro
     }
     let title = clean(answered["title"].as_str().unwrap_or_default());
     Ok(Reply::text(format!("{}: {title}\n", clean(answer))))
+}
+
+/// Asks the person at the terminal what an agent asks, and passes the answer on. Who does not answer says nothing.
+pub(crate) fn ask(client: &Client, question: &Json) -> Result<(), CommandError> {
+    let word = |key: &str| question[key].as_str().unwrap_or_default();
+    let offered: Vec<&str> =
+        ["once", "always", "deny"].into_iter().filter(|answer| kind(answer, question).is_ok()).collect();
+    let prompt = format!("May it: {}", clean(word("title")));
+    let Ok(Some(answer)) = Select::new(&prompt, offered).prompt_skippable() else { return Ok(()) };
+    let path = format!("/api/sessions/{}/permissions/{}", escaped(word("sessionId")), escaped(word("request")));
+    let answered: Result<Json, CommandError> = client.post(&path, &json!({ "answer": kind(answer, question)? }));
+    match answered {
+        // Somebody else was quicker, or its time was over.
+        Err(error) if error.is_refusal() => Ok(()),
+        other => other.map(drop),
+    }
 }
 
 /// The server's word for an answer, as far as the agent offers it.
