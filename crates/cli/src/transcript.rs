@@ -1,7 +1,6 @@
 //! How is what an agent does shown in a terminal? A line for each thing, as it happens.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
 
 use maestro_core::agent::{AgentEvent, PlannedStatus, Stop, Stream, ToolStatus};
 use serde::Deserialize;
@@ -154,18 +153,18 @@ pub(crate) struct Tail<'a> {
 }
 
 impl Tail<'_> {
-    /// Prints what came since it was last asked.
-    pub(crate) fn more(&mut self, out: &mut dyn Write) -> Result<(), CommandError> {
-        let wrong = |error: io::Error| CommandError::io("the output cannot be written", &error);
+    /// What came since it was last asked, a part at a time.
+    pub(crate) fn more(&mut self, show: fn(&str) -> Result<(), CommandError>) -> Result<(), CommandError> {
         loop {
             let path = format!("/api/sessions/{}/transcript?limit=500&cursor={}", escaped(self.session), self.after);
             let entries: Vec<Entry> = self.client.get(&path)?;
             let full = entries.len() == 500;
+            let mut text = String::new();
             for entry in entries {
                 self.after = entry.ord;
-                out.write_all(self.shown.event(&entry.event).as_bytes()).map_err(wrong)?;
+                text.push_str(&self.shown.event(&entry.event));
             }
-            out.flush().map_err(wrong)?;
+            show(&text)?;
             if !full {
                 return Ok(());
             }

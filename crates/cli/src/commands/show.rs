@@ -1,7 +1,6 @@
 //! `maestro show`: a session with its agent, what came of it, its skills, and what it did.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::time::Duration;
 
 use maestro_core::agent::AgentEvent;
@@ -12,7 +11,7 @@ use crate::client::{Client, escaped, with_query};
 use crate::commands::info::head;
 use crate::commands::session::permit;
 use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
+use crate::reply::{self, Reply};
 use crate::screen::{clean, pad};
 use crate::transcript::{self, Shown, Tail};
 use crate::wire::{self, Session};
@@ -145,18 +144,17 @@ impl Known {
 /// Shows what a session's agent does until the session has ended.
 pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, CommandError> {
     // Who follows wants to know by the exit code how it went; so it is followed before there is a reply.
-    let mut out = io::stdout().lock();
     let mut tail = Tail { client, session: id, shown: Shown::new(world.paint), after: 0 };
     let mut asked: Vec<Json> = Vec::new();
     let session = loop {
         let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
-        tail.more(&mut out)?;
+        tail.more(reply::show)?;
         let over = matches!(session["status"].as_str(), Some("completed" | "failed" | "stopped"));
         let waits = session["needsInput"]["active"].as_bool() == Some(true);
         if over || waits {
             let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(id))).unwrap_or_default();
             if spawn["state"] != "claimed" {
-                tail.more(&mut out)?;
+                tail.more(reply::show)?;
                 break session;
             }
         }
@@ -171,9 +169,7 @@ pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, 
         }
         std::thread::sleep(LOOK);
     };
-    let end = tail.shown.close();
-    out.write_all(end.as_bytes()).map_err(|error| CommandError::io("the output cannot be written", &error))?;
-    drop(out);
+    reply::show(&tail.shown.close())?;
     let mut text = head(&wire::read::<Session>(&session)?, world);
     let known = Known::of(client, id)?;
     known.agent(&mut text);
