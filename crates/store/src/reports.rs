@@ -8,7 +8,7 @@ use maestro_core::session::{Approach, EndReason, PairStatus, SessionStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::actor::{self, Actor};
+use crate::actor::{self, Actor, Reach};
 use crate::change::Change;
 use crate::error::{StoreError, What};
 use crate::notices::{self, Notices};
@@ -24,6 +24,13 @@ pub enum Who {
     Session(SessionId),
     /// That of whoever works on this task; a session is begun if nobody does.
     Task(TaskId),
+    /// This session's, about this task, which must be its own.
+    At {
+        /// The session.
+        session: SessionId,
+        /// The task.
+        task: TaskId,
+    },
 }
 
 /// A session says how it goes. Without words it is a sign of life.
@@ -72,6 +79,9 @@ impl Change for Report {
     type Output = Reported;
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Reported, StoreError> {
+        if let Who::At { session, task } = &self.who {
+            return self.at(tx, session, task)?.apply(tx);
+        }
         let id = self.session(tx)?;
         actor::own_session(tx, &self.actor, &id)?;
         let reporter = reporter(tx, &id)?;
@@ -97,9 +107,18 @@ impl Change for Report {
 }
 
 impl Report {
+    /// The report of a session that names one of its tasks. What lies below them is spoken of alone; somebody else's is
+    /// refused, and never taken for a word about its own.
+    fn at(&self, tx: &mut Tx<'_>, session: &SessionId, task: &TaskId) -> Result<Self, StoreError> {
+        tasks::by_id(tx, task)?;
+        let below = actor::require(tx, &self.actor, task)? == Some(Reach::Below);
+        let tasks = if below && self.tasks.is_empty() { vec![task.clone()] } else { self.tasks.clone() };
+        Ok(Self { who: Who::Session(session.clone()), tasks, ..self.clone() })
+    }
+
     fn session(&self, tx: &mut Tx<'_>) -> Result<SessionId, StoreError> {
         match &self.who {
-            Who::Session(id) => Ok(id.clone()),
+            Who::Session(session) | Who::At { session, .. } => Ok(session.clone()),
             Who::Task(task) => match self.afterthought(tx, task)? {
                 Some(session) => Ok(session),
                 None => session_of(tx, task),

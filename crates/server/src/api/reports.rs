@@ -156,7 +156,7 @@ async fn of_task(
     Sent { value, once }: Sent<NewReport>,
 ) -> Result<Json<ReportAnswer>, ApiError> {
     let who = match actor.session() {
-        Some(session) => Who::Session(session.clone()),
+        Some(session) => Who::At { session: session.clone(), task: id },
         None => Who::Task(id),
     };
     let report = report(who, value, actor)?;
