@@ -115,6 +115,16 @@ impl World {
         world
     }
 
+    /// The same for whoever starts a session's agent: they are not that session, whose name alone is not enough once
+    /// it has a token.
+    pub(crate) fn beside_the_session(&self) -> Self {
+        let mut world = self.clone();
+        if self.variable("MAESTRO_SESSION_TOKEN").is_none() {
+            world.variables.remove("MAESTRO_SESSION_ID");
+        }
+        world
+    }
+
     /// A variable that is set to something.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())

@@ -80,7 +80,8 @@ fn init(role: Role, world: &World) -> Result<Reply, CommandError> {
             .hint("`maestro session spawn` makes one, and its agent is started by a worker")
     })?;
     check_manifest(role, world)?;
-    let client = Client::open(world)?;
+    let beside = world.beside_the_session();
+    let client = Client::open(&beside)?;
     let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
     if session["role"] != role.as_str() {
         return Err(CommandError::invalid(format!("session `{id}` is no {role}")).hint("start it by its own role"));
@@ -88,7 +89,7 @@ fn init(role: Role, world: &World) -> Result<Reply, CommandError> {
     let id = SessionId::parse(id).map_err(|error| CommandError::invalid(format!("`{id}`: {error}")))?;
     let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(id.as_str())))?;
     if spawn["state"] == "waiting" {
-        let (worker, runtime, session) = (worker(1, world)?, runtime()?, id.clone());
+        let (worker, runtime, session) = (worker(1, &beside)?, runtime()?, id.clone());
         // It works beside what is shown, and ends with it.
         std::thread::spawn(move || runtime.block_on(worker.run_one(session)));
     }
