@@ -106,7 +106,8 @@ impl Shown {
             }
             AgentEvent::Printed { stream, text } => {
                 let mark = if *stream == Stream::Err { "stderr" } else { "stdout" };
-                dim(format!("  {mark}: {}", short(text)))
+                let lines: Vec<String> = text.lines().map(|line| dim(format!("  {mark}: {}", short(line)))).collect();
+                lines.join("\n")
             }
             AgentEvent::Cut { bytes } => dim(format!("  … {bytes} bytes were left out")),
             AgentEvent::Ended { stop, .. } => dim(format!("▪ {}", ended(*stop))),

@@ -6,6 +6,7 @@
 mod begin;
 mod course;
 mod follow;
+mod kept;
 mod settle;
 
 use std::collections::{BTreeMap, HashMap};

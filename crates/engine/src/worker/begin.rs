@@ -63,6 +63,8 @@ pub(super) struct Begun {
     pub(super) workspace: PathBuf,
     pub(super) checks: Vec<String>,
     pub(super) course: Course,
+    /// Whether it goes on with a session of its own.
+    pub(super) resumed: bool,
     /// What all files together were before it began.
     pub(super) tree: Option<String>,
     /// Its entry in the table.
@@ -111,6 +113,7 @@ impl Worker {
             mcp: Vec::new(),
             agent,
         };
+        let resumed = launch.resume.is_some();
         // Whatever it changes, it changes from here on.
         let tree = tree.await.ok().flatten();
         let title = launch.agent.title.clone();
@@ -126,7 +129,7 @@ impl Worker {
         }
         // What nobody consented to is asked about like everything else.
         let checks = (self.checks)(&workspace).unwrap_or_default();
-        Ok(Begun { agent, spec, workspace, checks, course, tree, kind, temporary })
+        Ok(Begun { agent, spec, workspace, checks, course, resumed, tree, kind, temporary })
     }
 
     /// The agent that is meant, and its program.

@@ -14,8 +14,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::begin::Begun;
-use super::settle::{self, Settled};
+use super::kept::Kept;
+use super::settle::{self, End, Settled};
 use super::{LEASE, Worker};
+use crate::agents::process::{Because, Ended, How};
 use crate::agents::{Handle, Session};
 use crate::changes;
 
@@ -33,7 +35,7 @@ pub(super) async fn follow(
     spawn: &Spawn,
     standing: watch::Receiver<Option<Standing>>,
 ) -> Settled {
-    let Begun { agent, spec, workspace, checks, course, tree, kind, temporary } = begun;
+    let Begun { agent, spec, workspace, checks, course, resumed, tree, kind, temporary } = begun;
     let since = (worker.clock)();
     let Session { mut events, handle, .. } = agent;
     let mut follower = Follower {
@@ -46,7 +48,8 @@ pub(super) async fn follow(
         workspace,
         checks,
         course,
-        batch: Vec::new(),
+        silent: resumed,
+        kept: Kept::default(),
         receipts: Vec::new(),
         asked: Vec::new(),
         wish: Wish::GoOn,
@@ -98,8 +101,10 @@ struct Follower<'a> {
     workspace: std::path::PathBuf,
     checks: Vec<String>,
     course: super::course::Course,
+    /// Whether it goes on with a session of its own and did nothing yet.
+    silent: bool,
     /// What is not kept yet.
-    batch: Vec<(i64, AgentEvent)>,
+    kept: Kept,
     receipts: Vec<(String, String, Stage)>,
     /// The questions that are open, and until when.
     asked: Vec<(String, i64)>,
@@ -120,12 +125,15 @@ impl Follower<'_> {
         if let AgentEvent::Ended { stop: Stop::Cancelled, .. } = event {
             self.asked.clear();
         }
-        self.batch.push(((self.worker.clock)(), event));
+        if matches!(event, AgentEvent::Said { .. } | AgentEvent::Thought { .. } | AgentEvent::ToolBegan { .. }) {
+            self.silent = false;
+        }
+        self.kept.add((self.worker.clock)(), event);
         if began {
             // What it calls its session must outlive us from the first moment on.
             self.renew().await;
         }
-        if self.batch.len() >= BATCH || asked || began {
+        if self.kept.len() >= BATCH || asked || began {
             self.keep().await;
         }
         if turn_ended {
@@ -262,8 +270,8 @@ impl Follower<'_> {
     }
 
     async fn keep(&mut self) {
-        if !self.batch.is_empty() {
-            let events = std::mem::take(&mut self.batch);
+        let events = self.kept.take();
+        if !events.is_empty() {
             let append = AppendTranscript { session: self.session.clone(), worker: self.name(), events };
             // A claim that is lost is told by its standing.
             let _ = self.worker.store.write(append).await;
@@ -291,7 +299,21 @@ impl Follower<'_> {
         self.worker.identity.as_str().to_owned()
     }
 
+    /// How its process ended; that it fell silent counts for more than how it died of that.
+    async fn end(&mut self) -> End {
+        let ended = self.handle.wait().await;
+        if ended.because == Some(Because::Idle) && self.course.evidence.ending == Ending::Own {
+            self.course.evidence.ending = Ending::Silent;
+        }
+        match ended {
+            Ended { how: How::Killed(_) | How::Lost, because: None } => End::Died,
+            Ended { because: None, .. } if self.silent => End::Forgot,
+            _ => End::Orderly,
+        }
+    }
+
     async fn settled(mut self, spawn: &Spawn, since: i64) -> Settled {
+        let end = self.end().await;
         self.course.evidence.changed = self.changed().await;
         self.course.note_reports(&self.worker.store, self.session, since).await;
         let session = self.worker.store.read(SessionById(self.session.clone())).await.ok();
@@ -304,6 +326,7 @@ impl Follower<'_> {
             attempt: spawn.attempt,
             status: session.as_ref().map_or(SessionStatus::Working, |session| session.status),
             needs_input: session.as_ref().and_then(|session| session.needs_input.as_deref()),
+            end,
             wish: self.wish,
             unheard,
             now: (self.worker.clock)(),

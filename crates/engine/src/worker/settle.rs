@@ -31,11 +31,24 @@ pub(super) struct Standing<'a> {
     /// How its session stands, and what it asks.
     pub(super) status: SessionStatus,
     pub(super) needs_input: Option<&'a str>,
+    /// How its process ended.
+    pub(super) end: End,
     /// What is wanted of the worker.
     pub(super) wish: Wish,
     /// Whether somebody said something that it has not heard.
     pub(super) unheard: usize,
     pub(super) now: i64,
+}
+
+/// How an agent's process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// By itself, or because we ended it.
+    Orderly,
+    /// It died, and we did not kill it.
+    Died,
+    /// It was to go on with a session of its own, and had nothing to say.
+    Forgot,
 }
 
 impl Settled {
@@ -84,6 +97,7 @@ fn after(standing: &Standing<'_>, found: &Outcome) -> (After, String) {
         let seconds = (not_before - standing.now).max(0) / 1000;
         (After::Again { not_before }, format!("it is started again in {seconds} s"))
     };
+    let anew = |why: &str| (After::Anew, format!("{why}, so it begins anew and is told what was done"));
     match standing.evidence.verdict() {
         Some(Verdict::RetryAfter { ms }) if may_again => {
             return again(standing.now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX / 4)));
@@ -92,6 +106,15 @@ fn after(standing: &Standing<'_>, found: &Outcome) -> (After, String) {
         Some(Verdict::Retry) if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => {
             return again(standing.now + SHORTLY);
         }
+        Some(Verdict::Compact) if may_again => return anew("its session became too long"),
+        Some(Verdict::Park) => {}
+        _ if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => match standing.end {
+            // Whoever died of something that passes goes on at once; who dies again is given a moment.
+            End::Died if standing.attempt == 1 => return again(standing.now),
+            End::Died => return again(standing.now + SHORTLY),
+            End::Forgot => return anew("it does not know its session any more"),
+            End::Orderly => {}
+        },
         _ => {}
     }
     if standing.unheard > 0 {
@@ -140,6 +163,7 @@ mod tests {
             attempt: 1,
             status: SessionStatus::Working,
             needs_input: None,
+            end: End::Orderly,
             wish: Wish::GoOn,
             unheard: 0,
             now: 1_000,
@@ -164,6 +188,26 @@ mod tests {
         assert_eq!(settled(&standing(&limited, &budget)).after, After::Again { not_before: 31_000 });
         let last = Standing { attempt: 3, ..standing(&limited, &budget) };
         assert_eq!(settled(&last).after, over(SessionStatus::Failed));
+    }
+
+    #[test]
+    fn who_died_goes_on_and_who_forgot_begins_anew() {
+        let budget = Budget::default();
+        let mut killed = evidence();
+        killed.note(&AgentEvent::Ended { stop: Stop::Killed { signal: 9 }, text: None });
+        let after = |end, attempt| settled(&Standing { end, attempt, ..standing(&killed, &budget) }).after;
+        assert_eq!(after(End::Died, 1), After::Again { not_before: 1_000 });
+        assert_eq!(after(End::Died, 2), After::Again { not_before: 1_000 + SHORTLY });
+        assert_eq!(after(End::Died, 3), over(SessionStatus::Failed));
+        assert_eq!(after(End::Forgot, 1), After::Anew);
+        assert_eq!(after(End::Orderly, 1), over(SessionStatus::Failed), "what we ended stays ended");
+        let mut refused = killed.clone();
+        refused.note(&trouble(TroubleKind::Auth, 401, None));
+        let refused = Standing { end: End::Forgot, ..standing(&refused, &budget) };
+        assert_eq!(settled(&refused).after, over(SessionStatus::Failed));
+        let mut full = evidence();
+        full.note(&trouble(TroubleKind::ContextOverflow, 400, None));
+        assert_eq!(settled(&standing(&full, &budget)).after, After::Anew);
     }
 
     #[test]

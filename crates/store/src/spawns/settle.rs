@@ -29,6 +29,8 @@ pub enum After {
         /// When.
         not_before: i64,
     },
+    /// It is started again at once, in a fresh session of the agent's that is told what was done.
+    Anew,
     /// It is started again once somebody says something to it.
     WhenSpokenTo {
         /// What it needs.
@@ -86,7 +88,7 @@ impl Change for SettleSpawn {
                     _ => sessions::save(tx, &mut session),
                 }
             }
-            After::Again { .. } | After::LetGo => {
+            After::Again { .. } | After::Anew | After::LetGo => {
                 self.tell(tx, &session);
                 Ok(())
             }
@@ -113,6 +115,7 @@ impl SettleSpawn {
         let (columns, not_before, lease) = match &self.after {
             After::Over { .. } => ("state = 'done', worker = NULL", tx.now, None),
             After::Again { not_before } => ("state = 'waiting', worker = NULL", *not_before, None),
+            After::Anew => ("state = 'waiting', worker = NULL, agent_session = NULL", tx.now, None),
             After::WhenSpokenTo { .. } => ("state = 'waiting', worker = NULL, attempt = 0", NEVER, None),
             After::LetGo => {
                 ("state = 'attached', worker = wanted_by, wanted_by = NULL, attempt = 0", tx.now, Some(tx.now + 30_000))
@@ -132,8 +135,7 @@ impl SettleSpawn {
             ],
         )?;
         // Nobody must take for silence what is waiting on purpose.
-        let waits = matches!(self.after, After::Again { .. } | After::WhenSpokenTo { .. } | After::LetGo);
-        let until = waits.then_some(NEVER);
+        let until = (!matches!(self.after, After::Over { .. })).then_some(NEVER);
         tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
         Ok(())
     }
