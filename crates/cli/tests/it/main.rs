@@ -48,6 +48,7 @@ mod skills_select;
 mod skills_show;
 mod skills_sync;
 mod skills_validate;
+mod spawned;
 mod tasks;
 mod track_file;
 mod trust;

@@ -141,7 +141,7 @@ impl Sandbox {
             code: output.status.code().expect("ended by a signal"),
             stdout: output.stdout,
             stderr: output.stderr,
-            places: vec![(self.project(), "[PROJECT]"), (self.home(), "[HOME]")],
+            places: self.places(),
             ids: Vec::new(),
         };
         let mut ids = self.ids.lock().unwrap();
@@ -151,6 +151,17 @@ impl Sandbox {
         }
         output.ids = numbered(&ids);
         output
+    }
+
+    /// A text with everything that differs from run to run replaced, as in outputs.
+    pub(crate) fn normal(&self, text: &str) -> String {
+        let mut ids = self.ids.lock().unwrap();
+        note_ids(text, &mut ids);
+        normal(text, &self.places(), &numbered(&ids))
+    }
+
+    fn places(&self) -> Vec<(PathBuf, &'static str)> {
+        vec![(self.project(), "[PROJECT]"), (self.home(), "[HOME]")]
     }
 
     /// Starts a server on this sandbox's database. Commands find it by themselves.
@@ -271,22 +282,26 @@ impl Output {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Text with everything that differs from run to run replaced.
     fn normal(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (path, name) in &self.places {
-            text = text.replace(path.to_str().unwrap(), name);
-        }
-        for (name, mark) in [("Maestro ", ""), ("maestro ", ""), ("{\"version\":\"", "\"")] {
-            text = text.replace(&format!("{name}{VERSION}{mark}"), &format!("{name}[VERSION]{mark}"));
-        }
-        for (id, name) in &self.ids {
-            text = text.replace(id, name);
-        }
-        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        text = text.replace(&format!("\"hostname\":\"{}\"", host.trim()), "\"hostname\":\"[HOST]\"");
-        without_times(&without_nonces(&without_ids(&without_digest(&text, "workspace-", 12))))
+        normal(text, &self.places, &self.ids)
     }
+}
+
+/// Text with everything that differs from run to run replaced.
+fn normal(text: &str, places: &[(PathBuf, &str)], ids: &[(String, String)]) -> String {
+    let mut text = text.to_owned();
+    for (path, name) in places {
+        text = text.replace(path.to_str().unwrap(), name);
+    }
+    for (name, mark) in [("Maestro ", ""), ("maestro ", ""), ("{\"version\":\"", "\"")] {
+        text = text.replace(&format!("{name}{VERSION}{mark}"), &format!("{name}[VERSION]{mark}"));
+    }
+    for (id, name) in ids {
+        text = text.replace(id, name);
+    }
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    text = text.replace(&format!("\"hostname\":\"{}\"", host.trim()), "\"hostname\":\"[HOST]\"");
+    without_times(&without_nonces(&without_ids(&without_digest(&text, "workspace-", 12))))
 }
 
 impl fmt::Display for Output {

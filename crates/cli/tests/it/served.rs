@@ -64,12 +64,23 @@ pub(crate) fn request(
     token: Option<&str>,
     body: Option<&Json>,
 ) -> Option<(u16, Json)> {
+    let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    request_with(url, method, path, &token, body)
+}
+
+/// The same with headers of one's own, each with the end of its line.
+pub(crate) fn request_with(
+    url: &str,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: Option<&Json>,
+) -> Option<(u16, Json)> {
     let address = url.strip_prefix("http://")?;
     let mut stream = TcpStream::connect(address).ok()?;
     let body = body.map(ToString::to_string).unwrap_or_default();
-    let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{token}\
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );

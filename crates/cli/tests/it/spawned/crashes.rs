@@ -1,0 +1,117 @@
+//! Does work go on when the server, the worker or the agent itself is killed in the middle of it?
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use super::{END_TURN, Follows, GATE, Stage, all_gone, report, run, sandbox};
+use crate::execute::wait_until;
+use crate::sandbox::Sandbox;
+
+/// An agent that waits in its first turn and is done in its second.
+fn in_two_turns() -> String {
+    let first = format!("echo $PPID >> agents; {GATE}; touch not-cut-off");
+    [run(&first), END_TURN.to_owned(), run("touch went-on"), report(&["complete", "after all"])].concat()
+}
+
+fn works(stage: &Stage) {
+    wait_until("it works", || stage.lines("begun").len() == 1);
+}
+
+/// Waits for the end of a session that was cut off once.
+fn completed(stage: &Stage, session: &str) {
+    stage.wait_for(session, "completed");
+    let start = stage.settled(session);
+    assert_eq!(start["outcome"]["kind"], "done", "{start:#}");
+    assert_eq!(start["attempt"], 2, "{start:#}");
+    assert!(stage.sandbox.path("went-on").exists());
+    assert!(!stage.sandbox.path("not-cut-off").exists());
+    all_gone(&stage.sandbox, "begun");
+    all_gone(&stage.sandbox, "agents");
+    assert_eq!(stage.sandbox.maestro("db check").code, 0);
+}
+
+#[test]
+fn a_killed_server_takes_its_agents_with_it_and_the_next_one_goes_on() {
+    for way in ["", "--driver acp --permission all"] {
+        let mut stage = Stage::scripted(&in_two_turns());
+        let session = stage.spawn(&stage.task("Do it"), way);
+        works(&stage);
+        stage.server.kill();
+        all_gone(&stage.sandbox, "begun");
+        all_gone(&stage.sandbox, "agents");
+        stage.server = stage.sandbox.serve();
+        completed(&stage, &session);
+    }
+}
+
+/// A worker of its own, which is ended with this value.
+struct Worker(Child);
+
+impl Worker {
+    fn start(sandbox: &Sandbox) -> Self {
+        let mut child = sandbox.command().args(["worker", "run"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains("are started here"), "{line}");
+        Self(child)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn another_worker_goes_on_with_what_a_killed_one_had() {
+    let stage = Stage::of(sandbox(Follows::Script), &["--agents", "0"]);
+    stage.script(&in_two_turns());
+    let first = Worker::start(&stage.sandbox);
+    let session = stage.spawn(&stage.task("Do it"), "");
+    works(&stage);
+    drop(first);
+    all_gone(&stage.sandbox, "begun");
+    let _second = Worker::start(&stage.sandbox);
+    completed(&stage, &session);
+}
+
+#[test]
+fn a_killed_agent_is_started_again() {
+    for way in ["", "--driver acp --permission all"] {
+        let stage = Stage::scripted(&in_two_turns());
+        let session = stage.spawn(&stage.task("Do it"), way);
+        works(&stage);
+        let agent = stage.lines("agents").concat();
+        assert!(Command::new("kill").args(["-9", &agent]).status().unwrap().success());
+        completed(&stage, &session);
+    }
+}
+
+#[test]
+fn who_dies_again_and_again_is_given_up() {
+    let dies = "{\"do\":\"crash\",\"signal\":11}\n";
+    let stage = Stage::scripted(&[dies, END_TURN, dies, END_TURN, dies, END_TURN].concat());
+    let (session, followed) = stage.follow("");
+    assert_eq!(followed.code, 1, "{followed}");
+    let start = stage.settled(&session);
+    assert_eq!((start["attempt"].as_i64(), start["outcome"]["kind"].as_str()), (Some(3), Some("failed")), "{start:#}");
+    assert!(followed.stdout().contains("the agent's process was ended by signal 11"), "{followed}");
+}
+
+#[test]
+fn an_agent_that_lost_its_memory_is_told_everything_anew() {
+    let stage = Stage::scripted(&[run(GATE), END_TURN.to_owned()].concat());
+    let session = stage.spawn(&stage.task("Do it"), "");
+    works(&stage);
+    std::fs::remove_dir_all(stage.sandbox.path("~/.local/state/maestro-demo")).unwrap();
+    stage.script(&[run("touch went-on"), report(&["complete", "anew"])].concat());
+    let agent = stage.lines("begun").concat();
+    assert!(!agent.is_empty());
+    let mut stage = stage;
+    stage.server.kill();
+    stage.server = stage.sandbox.serve();
+    stage.wait_for(&session, "completed");
+    assert!(stage.sandbox.path("went-on").exists());
+}

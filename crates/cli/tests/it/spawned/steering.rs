@@ -1,0 +1,113 @@
+//! Can a person speak with an agent, end it, and take it into their own hands?
+
+use std::fs;
+
+use serde_json::{Value as Json, json};
+
+use super::{END_TURN, GATE, Stage, all_gone, report, run};
+use crate::execute::{number_in, wait_until};
+
+/// What the demo agent of a session was told, turn by turn.
+fn prompts(stage: &Stage, session: &str) -> Vec<String> {
+    let own = stage.start_of(session)["agentSession"].as_str().unwrap().to_owned();
+    let kept = fs::read_to_string(stage.sandbox.path(&format!("~/.local/state/maestro-demo/{own}.jsonl"))).unwrap();
+    kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Asks a person something, waits for the answer, and is done.
+fn asks_and_is_answered(way: &str) {
+    let stage = Stage::scripted(
+        &[
+            report(&["report", "needs-input", "Which port?"]),
+            END_TURN.to_owned(),
+            run("maestro update 'going on' > reply"),
+            report(&["complete", "chosen"]),
+        ]
+        .concat(),
+    );
+    let (session, followed) = stage.follow(way);
+    assert!(followed.stdout().contains("Which port?"), "{followed}");
+    assert_eq!(stage.session(&session)["needsInput"]["active"], true);
+    wait_until("nobody has it", || stage.start_of(&session)["state"] == "waiting");
+    let said = stage.sandbox.maestro_with(&["say", &session, "Take 8080"]);
+    assert_eq!(said.code, 0, "{said}");
+    stage.wait_for(&session, "completed");
+    let start = stage.settled(&session);
+    assert_eq!(start["outcome"]["kind"], "done", "{start:#}");
+    let told = prompts(&stage, &session);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[1].contains("says: Take 8080"), "{told:?}");
+    let reply = stage.lines("reply").join("\n");
+    assert!(!reply.contains("8080"), "it was told a second time: {reply}");
+    assert_eq!(stage.session(&session)["needsInput"], Json::Null);
+}
+
+#[test]
+fn who_asks_and_ends_goes_on_when_it_is_answered_and_hears_it_once() {
+    asks_and_is_answered("");
+}
+
+#[test]
+fn so_does_one_that_speaks_the_protocol() {
+    asks_and_is_answered("--driver acp --permission all");
+}
+
+#[test]
+fn what_is_said_to_an_agent_at_work_is_told_after_its_turn() {
+    let stage = Stage::scripted(&[run(GATE), END_TURN.to_owned(), report(&["complete", "heard"])].concat());
+    let session = stage.spawn(&stage.task("Do it"), "--driver acp --permission all");
+    wait_until("it works", || stage.lines("begun").len() == 1);
+    assert_eq!(stage.sandbox.maestro_with(&["say", &session, "Mind the gap"]).code, 0);
+    stage.sandbox.write("go", "");
+    stage.wait_for(&session, "completed");
+    let told = prompts(&stage, &session);
+    assert_eq!(told.iter().filter(|prompt| prompt.contains("Mind the gap")).count(), 1, "{told:?}");
+}
+
+#[test]
+fn a_cancelled_session_leaves_no_process() {
+    let daemon = json!({ "do": "daemon", "file": "daemon" });
+    for way in ["", "--driver acp --permission all"] {
+        let stage = Stage::scripted(&format!("{daemon}\n{}", run(GATE)));
+        let session = stage.spawn(&stage.task("Do it"), way);
+        wait_until("it works", || stage.lines("begun").len() == 1);
+        number_in(&stage.sandbox.path("daemon"));
+        let cancelled = stage.sandbox.maestro(&format!("session cancel {session}"));
+        assert_eq!(cancelled.code, 0, "{cancelled}");
+        let start = stage.settled(&session);
+        assert_eq!(start["outcome"]["kind"], "cancelled", "{start:#}");
+        assert_eq!(stage.session(&session)["status"], "stopped");
+        all_gone(&stage.sandbox, "begun");
+        all_gone(&stage.sandbox, "daemon");
+        let show = stage.sandbox.maestro(&format!("show {session} --follow"));
+        assert_eq!(show.code, 1, "{show}");
+    }
+}
+
+#[test]
+fn a_person_takes_it_over_and_maestro_goes_on_afterwards() {
+    let stage = Stage::scripted(
+        &[
+            run(GATE),
+            END_TURN.to_owned(),
+            "{\"do\":\"prompt\"}\n".to_owned(),
+            END_TURN.to_owned(),
+            report(&["complete", "all done"]),
+        ]
+        .concat(),
+    );
+    let session = stage.spawn(&stage.task("Do it"), "");
+    wait_until("it works", || stage.lines("begun").len() == 1);
+    let typed = "Add a file by-hand.txt that says hello";
+    let attached = stage.sandbox.maestro_told(&[], &["attach", &session], typed);
+    assert_eq!(attached.code, 0, "{attached}");
+    assert!(attached.stdout().contains("Maestro goes on with it."), "{attached}");
+    assert_eq!(stage.lines("by-hand.txt"), ["hello"]);
+    stage.wait_for(&session, "completed");
+    all_gone(&stage.sandbox, "begun");
+    let start = stage.settled(&session);
+    assert_eq!(start["outcome"]["kind"], "done", "{start:#}");
+    let told = prompts(&stage, &session);
+    assert_eq!((told.len(), told[1].as_str()), (3, typed), "{told:?}");
+    assert_ne!(start["agentSession"], Json::Null);
+}

@@ -1,0 +1,97 @@
+//! May an orchestrator have workers, how many, and may a worker?
+
+use serde_json::json;
+
+use super::{GATE, Stage, report, run};
+use crate::execute::wait_until;
+
+/// An orchestrator's skill in the project, which allows as many workers at once.
+fn allow(stage: &Stage, workers: u32) {
+    let skill = ".maestro/skills/maestro-orchestrator";
+    let manifest = json!({
+        "name": "Maestro Orchestrator", "version": "1.0.0", "description": "Delegates.", "type": "role",
+        "assignTo": ["orchestrator"], "dependencies": ["maestro-cli"],
+        "config": { "maxWorkers": workers, "parallelExecution": true },
+    });
+    stage.sandbox.write(&format!("{skill}/manifest.json"), manifest.to_string());
+    stage.sandbox.write(&format!("{skill}/skill.md"), "Delegate.\n");
+}
+
+/// Writes a script by which orchestrators ask for a worker for each task, one after the other, and workers wait.
+fn delegate(stage: &Stage, tasks: &[String]) {
+    let ask = |task: &String| {
+        format!("maestro session spawn --task {task} --agent demo >> asked 2>> refused; echo $? >> codes; ")
+    };
+    let asks: String = tasks.iter().map(ask).collect();
+    let command = format!("if [ $MAESTRO_ROLE = orchestrator ]; then {asks} touch went-on; fi; {GATE}");
+    stage.script(&format!("{}{}", run(&command), report(&["complete", "done"])));
+}
+
+#[test]
+fn an_orchestrator_has_as_many_workers_as_its_skill_allows() {
+    let stage = Stage::scripted("");
+    allow(&stage, 2);
+    let goal = stage.task("Everything");
+    let parts = [stage.task("One"), stage.task("Two"), stage.task("Three")];
+    delegate(&stage, &parts);
+    let orchestrator = stage.spawn(&goal, "--skill maestro-orchestrator");
+    wait_until("the orchestrator went on", || stage.sandbox.path("went-on").exists());
+    assert_eq!(stage.session(&orchestrator)["role"], "orchestrator");
+    assert_eq!(stage.lines("codes"), ["0", "0", "5"], "{:?}", stage.lines("refused"));
+    let refused = stage.lines("refused").join("\n");
+    assert!(refused.contains("maxWorkers"), "{refused}");
+    let body = json!({ "projectId": stage.project, "taskIds": [parts[2]], "agent": "demo" });
+    let workers: Vec<String> =
+        stage.lines("asked").iter().map(|line| line.split_whitespace().next().unwrap().to_owned()).collect();
+    for worker in &workers {
+        let worker = stage.session(worker);
+        assert_eq!(
+            worker["parentSessionId"].as_str().or(worker["metadata"]["spawnedBy"].as_str()),
+            Some(orchestrator.as_str())
+        );
+        assert_eq!((&worker["role"], &worker["metadata"]["spawnSource"]), (&json!("worker"), &json!("session")));
+    }
+    // A person is bound by no such limit.
+    let third = stage.server.make("/api/sessions/spawn", &body)["sessionId"].as_str().unwrap().to_owned();
+    stage.sandbox.write("go", "");
+    for session in workers.iter().chain([&orchestrator, &third]) {
+        stage.wait_for(session, "completed");
+    }
+    assert_eq!(stage.server.get(&format!("/api/tasks/{goal}"))["status"], "completed");
+}
+
+#[test]
+fn one_too_many_is_a_conflict_that_names_the_limit() {
+    let stage = Stage::scripted("");
+    allow(&stage, 1);
+    let parts = [stage.task("One"), stage.task("Two")];
+    stage.script(&run(&format!("echo $MAESTRO_SESSION_TOKEN > key; {GATE}")));
+    let orchestrator = stage.spawn(&stage.task("Everything"), "--skill maestro-orchestrator");
+    wait_until("the orchestrator is there", || !stage.lines("begun").is_empty());
+    let key = stage.lines("key").concat();
+    let ask = |task: &String| {
+        let body = json!({
+            "projectId": stage.project, "taskIds": [task], "agent": "demo", "spawnSource": "session", "sessionId": orchestrator,
+        });
+        stage.server.ask("POST", "/api/sessions/spawn", Some(&key), Some(&body))
+    };
+    assert_eq!(ask(&parts[0]).0, 201);
+    let (status, answer) = ask(&parts[1]);
+    assert_eq!((status, &answer["code"]), (409, &json!("LIMIT_REACHED")), "{answer:#}");
+    assert_eq!(answer["details"], json!({ "limit": "maxWorkers", "most": 1, "living": 1 }));
+}
+
+#[test]
+fn a_worker_starts_nobody() {
+    let stage = Stage::scripted("");
+    let other = stage.task("Somebody else's");
+    stage.script(&format!(
+        "{}{}",
+        run(&format!("maestro session spawn --task {other} --agent demo 2> refused; echo $? > code")),
+        report(&["complete", "tried"])
+    ));
+    let (_, followed) = stage.follow("");
+    assert_eq!(followed.code, 0, "{followed}");
+    assert_eq!(stage.lines("code"), ["4"], "{:?}", stage.lines("refused"));
+    assert_eq!(stage.server.get("/api/sessions").as_array().unwrap().len(), 1);
+}
