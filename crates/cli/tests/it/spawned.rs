@@ -136,6 +136,13 @@ fn id(made: &Json) -> String {
     made["id"].as_str().unwrap_or_else(|| panic!("it has no id: {made}")).to_owned()
 }
 
+/// What the demo agent of a session was told, turn by turn.
+fn prompts(stage: &Stage, session: &str) -> Vec<String> {
+    let own = stage.start_of(session)["agentSession"].as_str().unwrap().to_owned();
+    let kept = fs::read_to_string(stage.sandbox.path(&format!("~/.local/state/maestro-demo/{own}.jsonl"))).unwrap();
+    kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 /// An act of a script that runs a command in a shell.
 fn run(command: &str) -> String {
     format!("{}\n", json!({ "do": "run", "command": command }))

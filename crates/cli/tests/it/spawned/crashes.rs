@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use super::{END_TURN, Follows, GATE, Stage, all_gone, report, run, sandbox};
+use super::{END_TURN, Follows, GATE, Stage, all_gone, prompts, report, run, sandbox};
 use crate::execute::wait_until;
 use crate::sandbox::Sandbox;
 
@@ -13,8 +13,10 @@ fn in_two_turns() -> String {
     [run(&first), END_TURN.to_owned(), run("touch went-on"), report(&["complete", "after all"])].concat()
 }
 
-fn works(stage: &Stage) {
+/// Waits until it works and can be gone on with: before that, whoever comes next begins from the beginning.
+fn works(stage: &Stage, session: &str) {
     wait_until("it works", || stage.lines("begun").len() == 1);
+    wait_until("its own session is known", || stage.start_of(session)["agentSession"].is_string());
 }
 
 /// Waits for the end of a session that was cut off once.
@@ -35,7 +37,7 @@ fn a_killed_server_takes_its_agents_with_it_and_the_next_one_goes_on() {
     for way in ["", "--driver acp --permission all"] {
         let mut stage = Stage::scripted(&in_two_turns());
         let session = stage.spawn(&stage.task("Do it"), way);
-        works(&stage);
+        works(&stage, &session);
         stage.server.kill();
         all_gone(&stage.sandbox, "begun");
         all_gone(&stage.sandbox, "agents");
@@ -70,7 +72,7 @@ fn another_worker_goes_on_with_what_a_killed_one_had() {
     stage.script(&in_two_turns());
     let first = Worker::start(&stage.sandbox);
     let session = stage.spawn(&stage.task("Do it"), "");
-    works(&stage);
+    works(&stage, &session);
     drop(first);
     all_gone(&stage.sandbox, "begun");
     let _second = Worker::start(&stage.sandbox);
@@ -82,7 +84,7 @@ fn a_killed_agent_is_started_again() {
     for way in ["", "--driver acp --permission all"] {
         let stage = Stage::scripted(&in_two_turns());
         let session = stage.spawn(&stage.task("Do it"), way);
-        works(&stage);
+        works(&stage, &session);
         let agent = stage.lines("agents").concat();
         assert!(Command::new("kill").args(["-9", &agent]).status().unwrap().success());
         completed(&stage, &session);
@@ -102,16 +104,31 @@ fn who_dies_again_and_again_is_given_up() {
 
 #[test]
 fn an_agent_that_lost_its_memory_is_told_everything_anew() {
-    let stage = Stage::scripted(&[run(GATE), END_TURN.to_owned()].concat());
+    for way in ["", "--driver acp --permission all"] {
+        let mut stage = Stage::scripted(&[report(&["update", "half of it is done"]), run(GATE)].concat());
+        let session = stage.spawn(&stage.task("Do it"), way);
+        works(&stage, &session);
+        stage.server.kill();
+        all_gone(&stage.sandbox, "begun");
+        std::fs::remove_dir_all(stage.sandbox.path("~/.local/state/maestro-demo")).unwrap();
+        stage.script(&[run("touch went-on"), report(&["complete", "anew"])].concat());
+        stage.server = stage.sandbox.serve();
+        stage.wait_for(&session, "completed");
+        assert!(stage.sandbox.path("went-on").exists());
+        let prompt = &prompts(&stage, &session)[0];
+        assert!(prompt.contains("## What was done so far"), "{prompt}");
+        assert!(prompt.contains("half of it is done"), "{prompt}");
+    }
+}
+
+#[test]
+fn a_server_that_is_told_to_end_leaves_nothing_and_the_next_one_goes_on() {
+    let mut stage = Stage::scripted(&in_two_turns());
     let session = stage.spawn(&stage.task("Do it"), "");
-    works(&stage);
-    std::fs::remove_dir_all(stage.sandbox.path("~/.local/state/maestro-demo")).unwrap();
-    stage.script(&[run("touch went-on"), report(&["complete", "anew"])].concat());
-    let agent = stage.lines("begun").concat();
-    assert!(!agent.is_empty());
-    let mut stage = stage;
-    stage.server.kill();
+    works(&stage, &session);
+    stage.server.end();
+    all_gone(&stage.sandbox, "begun");
+    all_gone(&stage.sandbox, "agents");
     stage.server = stage.sandbox.serve();
-    stage.wait_for(&session, "completed");
-    assert!(stage.sandbox.path("went-on").exists());
+    completed(&stage, &session);
 }

@@ -1,18 +1,9 @@
 //! Can a person speak with an agent, end it, and take it into their own hands?
 
-use std::fs;
-
 use serde_json::{Value as Json, json};
 
-use super::{END_TURN, GATE, Stage, all_gone, report, run};
+use super::{END_TURN, GATE, Stage, all_gone, prompts, report, run};
 use crate::execute::{number_in, wait_until};
-
-/// What the demo agent of a session was told, turn by turn.
-fn prompts(stage: &Stage, session: &str) -> Vec<String> {
-    let own = stage.start_of(session)["agentSession"].as_str().unwrap().to_owned();
-    let kept = fs::read_to_string(stage.sandbox.path(&format!("~/.local/state/maestro-demo/{own}.jsonl"))).unwrap();
-    kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
 
 /// Asks a person something, waits for the answer, and is done.
 fn asks_and_is_answered(way: &str) {
@@ -98,6 +89,7 @@ fn a_person_takes_it_over_and_maestro_goes_on_afterwards() {
     );
     let session = stage.spawn(&stage.task("Do it"), "");
     wait_until("it works", || stage.lines("begun").len() == 1);
+    wait_until("its own session is known", || stage.start_of(&session)["agentSession"].is_string());
     let typed = "Add a file by-hand.txt that says hello";
     let attached = stage.sandbox.maestro_told(&[], &["attach", &session], typed);
     assert_eq!(attached.code, 0, "{attached}");
