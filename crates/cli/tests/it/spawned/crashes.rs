@@ -95,7 +95,7 @@ fn a_killed_agent_is_started_again() {
 fn who_dies_again_and_again_is_given_up() {
     let dies = "{\"do\":\"crash\",\"signal\":11}\n";
     let stage = Stage::scripted(&[dies, END_TURN, dies, END_TURN, dies, END_TURN].concat());
-    let (session, followed) = stage.follow("");
+    let (session, followed) = stage.follow("--driver acp");
     assert_eq!(followed.code, 1, "{followed}");
     let start = stage.settled(&session);
     assert_eq!((start["attempt"].as_i64(), start["outcome"]["kind"].as_str()), (Some(3), Some("failed")), "{start:#}");

@@ -23,8 +23,10 @@ fn ended(stage: &Stage, script: &str, words: &str) -> (Json, Output) {
 #[test]
 fn an_end_without_a_word_is_no_success() {
     let stage = Stage::scripted("");
-    let (start, followed) = ended(&stage, "Say hello", "");
-    assert_eq!((&start["outcome"]["kind"], followed.code), (&json!("nothing_done"), 1), "{start:#}");
+    for way in ["", "--driver acp"] {
+        let (start, followed) = ended(&stage, "Say hello", way);
+        assert_eq!((&start["outcome"]["kind"], followed.code), (&json!("nothing_done"), 1), "{start:#}");
+    }
     let (start, followed) = ended(&stage, &json!({ "do": "exit", "code": 7 }).to_string(), "");
     assert_eq!((&start["outcome"]["kind"], followed.code), (&json!("failed"), 1), "{start:#}");
     assert_eq!(start["outcome"]["reasons"], json!(["the agent's process ended with 7"]));
@@ -38,6 +40,9 @@ fn a_refused_key_is_not_tried_again() {
     let (start, followed) = ended(&stage, &refused, "");
     assert_eq!((&start["attempt"], followed.code), (&json!(1), 1));
     assert_snapshot!(followed);
+    let (start, followed) = ended(&stage, &refused, "--driver acp");
+    assert_eq!((&start["attempt"], followed.code), (&json!(1), 1));
+    assert!(followed.stdout().contains("invalid x-api-key"), "{followed}");
 }
 
 #[test]
@@ -61,13 +66,18 @@ fn a_limit_of_the_models_server_is_waited_for_and_no_longer() {
 #[test]
 fn silence_ends_it() {
     let stage = Stage::scripted("{\"do\":\"hang\"}");
-    let body = json!({
-        "projectId": stage.project, "taskIds": [stage.task("Do it")], "agent": "demo", "budget": { "idleMinutes": 0 },
-    });
-    let session = stage.server.make("/api/sessions/spawn", &body)["sessionId"].as_str().unwrap().to_owned();
-    let start = stage.settled(&session);
-    assert_eq!(start["outcome"]["kind"], "stalled", "{start:#}");
-    assert_eq!(stage.session(&session)["status"], "failed");
+    for driver in ["json", "acp"] {
+        let body = json!({
+            "projectId": stage.project, "taskIds": [stage.task("Do it")], "agent": "demo", "driver": driver,
+            "budget": { "idleMinutes": 0 },
+        });
+        let session = stage.server.make("/api/sessions/spawn", &body)["sessionId"].as_str().unwrap().to_owned();
+        let start = stage.settled(&session);
+        assert_eq!(start["outcome"]["kind"], "stalled", "{driver}: {start:#}");
+        assert_eq!(stage.session(&session)["status"], "failed");
+        let told = stage.timeline(&session);
+        assert!(told.iter().any(|(_, line)| line == "The agent fell silent and was ended"), "{told:?}");
+    }
 }
 
 #[test]
