@@ -135,15 +135,20 @@ fn its_token_is_for_its_own_task_only() {
     let session = stage.server.make("/api/sessions/spawn", &body)["sessionId"].as_str().unwrap().to_owned();
     wait_until("the agent is there", || stage.sandbox.path("environment").exists());
     let token = environment(&stage)["MAESTRO_SESSION_TOKEN"].clone();
-    let say = |task: &str| {
-        let body = json!({ "kind": "progress", "message": "still there" });
+    let say = |task: &str, kind: &str| {
+        let body = json!({ "kind": kind, "message": "still there" });
         stage.server.ask("POST", &format!("/api/tasks/{task}/reports"), Some(&token), Some(&body)).0
     };
-    assert_eq!((say(&own), say(&other)), (200, 403));
+    assert_eq!((say(&own, "progress"), say(&other, "progress"), say(&other, "complete")), (200, 403, 403));
+    let part = json!({ "projectId": stage.project, "title": "A part of it", "parentId": own });
+    let part = id(&stage.server.make("/api/tasks", &part));
+    assert_eq!(say(&part, "complete"), 200);
+    assert_eq!(stage.server.get(&format!("/api/tasks/{part}"))["status"], "completed");
+    assert_eq!(stage.session(&session)["status"], "working", "a part is not the whole");
     stage.sandbox.write("go", "");
     stage.wait_for(&session, "completed");
     stage.settled(&session);
-    say(&own);
+    say(&own, "progress");
     assert_eq!(stage.session(&session)["status"], "completed", "late words bring nobody back");
     assert_eq!(stage.server.get(&format!("/api/tasks/{other}"))["status"], "todo");
 }
