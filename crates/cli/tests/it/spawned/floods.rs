@@ -13,6 +13,15 @@ fn whole(stage: &Stage, session: &str) -> Vec<Json> {
 
 #[test]
 fn a_flood_is_heard_to_its_end_and_what_was_cut_is_said() {
+    is_heard("");
+}
+
+#[test]
+fn so_is_one_of_an_agent_that_speaks_the_protocol() {
+    is_heard("--driver acp --permission all");
+}
+
+fn is_heard(way: &str) {
     let times: u64 = std::env::var("MAESTRO_FLOODS").map_or(1, |text| text.parse().unwrap());
     let lines = times * 10_000;
     let script = [
@@ -24,7 +33,7 @@ fn a_flood_is_heard_to_its_end_and_what_was_cut_is_said() {
         report(&["complete", "after"]),
     ];
     let stage = Stage::scripted(&script.concat());
-    let (session, followed) = stage.follow("");
+    let (session, followed) = stage.follow(way);
     assert_eq!(followed.code, 0, "it failed");
     let told: Vec<String> = stage.timeline(&session).into_iter().map(|(_, line)| line).collect();
     let order: Vec<&String> =

@@ -50,6 +50,20 @@ fn a_question_ends_with_its_session() {
 }
 
 #[test]
+fn what_nobody_answers_is_a_no() {
+    let stage = Stage::scripted(&[run("touch never"), report(&["complete", "asked"])].concat());
+    let body = json!({
+        "projectId": stage.project, "taskIds": [stage.task("Do it")], "agent": "demo", "driver": "acp",
+        "permission": "ask", "budget": { "questionMinutes": 0 },
+    });
+    let session = stage.server.make("/api/sessions/spawn", &body)["sessionId"].as_str().unwrap().to_owned();
+    stage.wait_for(&session, "completed");
+    let all = stage.server.get(&format!("/api/permissions?sessionId={session}&all=true"));
+    assert_eq!(all[0]["answer"], "reject_once", "{all:#}");
+    assert!(!stage.sandbox.path("never").exists());
+}
+
+#[test]
 fn edits_where_it_works_and_the_projects_checks_need_no_answer() {
     let add = json!({ "do": "add", "file": "made.txt", "text": "made" });
     let stage = Stage::scripted("");

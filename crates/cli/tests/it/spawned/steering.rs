@@ -45,14 +45,31 @@ fn so_does_one_that_speaks_the_protocol() {
 
 #[test]
 fn what_is_said_to_an_agent_at_work_is_told_after_its_turn() {
-    let stage = Stage::scripted(&[run(GATE), END_TURN.to_owned(), report(&["complete", "heard"])].concat());
-    let session = stage.spawn(&stage.task("Do it"), "--driver acp --permission all");
+    for way in ["", "--driver acp --permission all"] {
+        let stage = Stage::scripted(&[run(GATE), END_TURN.to_owned(), report(&["complete", "heard"])].concat());
+        let session = stage.spawn(&stage.task("Do it"), way);
+        wait_until("it works", || stage.lines("begun").len() == 1);
+        assert_eq!(stage.sandbox.maestro_with(&["say", &session, "Mind the gap"]).code, 0);
+        stage.sandbox.write("go", "");
+        stage.wait_for(&session, "completed");
+        let told = prompts(&stage, &session);
+        assert_eq!(told.iter().filter(|prompt| prompt.contains("Mind the gap")).count(), 1, "{told:?}");
+    }
+}
+
+#[test]
+fn what_an_agent_hears_by_its_own_report_is_not_told_again() {
+    let stage =
+        Stage::scripted(&[run(GATE), run("maestro update there > reply"), report(&["complete", "heard"])].concat());
+    let session = stage.spawn(&stage.task("Do it"), "");
     wait_until("it works", || stage.lines("begun").len() == 1);
     assert_eq!(stage.sandbox.maestro_with(&["say", &session, "Mind the gap"]).code, 0);
     stage.sandbox.write("go", "");
     stage.wait_for(&session, "completed");
-    let told = prompts(&stage, &session);
-    assert_eq!(told.iter().filter(|prompt| prompt.contains("Mind the gap")).count(), 1, "{told:?}");
+    let reply = stage.lines("reply").join("\n");
+    assert!(reply.contains("Mind the gap"), "{reply}");
+    assert_eq!(stage.settled(&session)["attempt"], 1);
+    assert_eq!(prompts(&stage, &session).len(), 1);
 }
 
 #[test]
@@ -75,8 +92,8 @@ fn a_cancelled_session_leaves_no_process() {
     }
 }
 
-#[test]
-fn a_person_takes_it_over_and_maestro_goes_on_afterwards() {
+/// Attaches to an agent at work, and looks whether Maestro goes on.
+fn is_taken_over(way: &str) {
     let stage = Stage::scripted(
         &[
             run(GATE),
@@ -87,7 +104,7 @@ fn a_person_takes_it_over_and_maestro_goes_on_afterwards() {
         ]
         .concat(),
     );
-    let session = stage.spawn(&stage.task("Do it"), "");
+    let session = stage.spawn(&stage.task("Do it"), way);
     wait_until("it works", || stage.lines("begun").len() == 1);
     wait_until("its own session is known", || stage.start_of(&session)["agentSession"].is_string());
     let typed = "Add a file by-hand.txt that says hello";
@@ -102,4 +119,14 @@ fn a_person_takes_it_over_and_maestro_goes_on_afterwards() {
     let told = prompts(&stage, &session);
     assert_eq!((told.len(), told[1].as_str()), (3, typed), "{told:?}");
     assert_ne!(start["agentSession"], Json::Null);
+}
+
+#[test]
+fn a_person_takes_it_over_and_maestro_goes_on_afterwards() {
+    is_taken_over("");
+}
+
+#[test]
+fn so_it_is_with_one_that_speaks_the_protocol() {
+    is_taken_over("--driver acp --permission all");
 }
