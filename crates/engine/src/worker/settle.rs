@@ -195,7 +195,7 @@ mod tests {
         let budget = Budget::default();
         let mut killed = evidence();
         killed.note(&AgentEvent::Ended { stop: Stop::Killed { signal: 9 }, text: None });
-        let after = |end, attempt| settled(&Standing { end, attempt, ..standing(&killed, &budget) }).after;
+        let after = |end, attempt| settled(&Standing { attempt, end, ..standing(&killed, &budget) }).after;
         assert_eq!(after(End::Died, 1), After::Again { not_before: 1_000 });
         assert_eq!(after(End::Died, 2), After::Again { not_before: 1_000 + SHORTLY });
         assert_eq!(after(End::Died, 3), over(SessionStatus::Failed));
