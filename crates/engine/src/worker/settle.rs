@@ -1,7 +1,7 @@
 //! What follows from how an agent ended? Decided from what is known, without asking anybody.
 
 use maestro_core::agent::spawn::Budget;
-use maestro_core::agent::{Evidence, Outcome, Spent, Verdict, outcome};
+use maestro_core::agent::{Ending, Evidence, Outcome, Spent, Verdict, outcome};
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_store::{After, Wish};
 use serde_json::{Value as Json, json};
@@ -92,7 +92,8 @@ fn after(standing: &Standing<'_>, found: &Outcome) -> (After, String) {
     if matches!(found, Outcome::Cancelled) {
         return (over(SessionStatus::Stopped), nothing);
     }
-    let may_again = standing.attempt < i64::from(standing.budget.starts);
+    // Whoever used up what it may is not started again, whatever else went wrong.
+    let may_again = standing.attempt < i64::from(standing.budget.starts) && standing.evidence.ending == Ending::Own;
     let again = |not_before: i64| {
         let seconds = (not_before - standing.now).max(0) / 1000;
         (After::Again { not_before }, format!("it is started again in {seconds} s"))
@@ -147,7 +148,7 @@ fn line(found: &Outcome, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use maestro_core::agent::{AgentEvent, Ending, Expected, Reporting, Stop, TroubleKind};
+    use maestro_core::agent::{AgentEvent, Expected, Reporting, Stop, TroubleKind};
     use maestro_core::report::ReportKind;
 
     fn evidence() -> Evidence {
@@ -188,6 +189,8 @@ mod tests {
         assert_eq!(settled(&standing(&limited, &budget)).after, After::Again { not_before: 31_000 });
         let last = Standing { attempt: 3, ..standing(&limited, &budget) };
         assert_eq!(settled(&last).after, over(SessionStatus::Failed));
+        limited.ending = Ending::Limit { what: "5 tokens".to_owned() };
+        assert_eq!(settled(&standing(&limited, &budget)).after, over(SessionStatus::Failed));
     }
 
     #[test]
