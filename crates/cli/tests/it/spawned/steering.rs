@@ -73,6 +73,30 @@ fn what_an_agent_hears_by_its_own_report_is_not_told_again() {
 }
 
 #[test]
+fn a_paused_session_stands_still_with_its_programs_until_it_is_resumed() {
+    for way in ["", "--driver acp --permission all"] {
+        let stage = Stage::scripted(&[run(GATE), report(&["complete", "ok"])].concat());
+        let session = stage.spawn(&stage.task("Do it"), way);
+        wait_until("it works", || stage.lines("begun").len() == 1);
+        let shell = number_in(&stage.sandbox.path("begun"));
+        assert_eq!(stage.sandbox.maestro(&format!("session pause {session}")).code, 0);
+        wait_until("its program stands still", || matches!(state_of(shell), Some('T' | 'D')));
+        // Whatever it waits for, it does not go on.
+        stage.sandbox.write("go", "");
+        assert_eq!(stage.session(&session)["status"], "paused");
+        assert_eq!(stage.sandbox.maestro(&format!("session resume {session}")).code, 0);
+        stage.wait_for(&session, "completed");
+        assert_eq!(stage.settled(&session)["outcome"]["kind"], "done");
+    }
+}
+
+/// What the kernel says a process does.
+fn state_of(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[test]
 fn a_cancelled_session_leaves_no_process() {
     let daemon = json!({ "do": "daemon", "file": "daemon" });
     for way in ["", "--driver acp --permission all"] {
