@@ -1,6 +1,7 @@
 //! What is an agent started for, with what, and within which bounds?
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,12 +55,12 @@ pub struct GivenSkill {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Budget {
-    /// How many minutes it may take.
-    pub minutes: u32,
+    /// How many minutes it may take; half a minute is 0.5.
+    pub minutes: f64,
     /// How many minutes it may be silent.
-    pub idle_minutes: u32,
+    pub idle_minutes: f64,
     /// How many minutes a question of its waits for an answer before that is a no.
-    pub question_minutes: u32,
+    pub question_minutes: f64,
     /// How many tokens it may use, in and out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
@@ -76,9 +77,9 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self {
-            minutes: 60,
-            idle_minutes: 10,
-            question_minutes: 30,
+            minutes: 60.0,
+            idle_minutes: 10.0,
+            question_minutes: 30.0,
             tokens: None,
             cost_usd: None,
             turns: None,
@@ -88,6 +89,21 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// How long it may take.
+    pub fn time(&self) -> Duration {
+        lasting(self.minutes)
+    }
+
+    /// How long it may be silent.
+    pub fn idle(&self) -> Duration {
+        lasting(self.idle_minutes)
+    }
+
+    /// How long a question waits, in milliseconds.
+    pub fn patience(&self) -> i64 {
+        i64::try_from(lasting(self.question_minutes).as_millis()).unwrap_or(i64::MAX)
+    }
+
     /// What of it is used up, in words.
     pub fn exceeded(&self, spent: &super::Spent, turns: u64) -> Option<String> {
         let tokens = self.tokens.filter(|most| spent.tokens() > *most).map(|most| format!("{most} tokens"));
@@ -95,6 +111,12 @@ impl Budget {
         let turns = || self.turns.filter(|most| turns > *most).map(|most| format!("{most} turns"));
         tokens.or_else(money).or_else(turns)
     }
+}
+
+/// So many minutes: none where they are negative, a year where they are too many.
+fn lasting(minutes: f64) -> Duration {
+    const YEAR: f64 = 365.0 * 24.0 * 60.0;
+    Duration::from_secs_f64(minutes.max(0.0).min(YEAR) * 60.0)
 }
 
 /// Where the programs of an agent find Maestro.
@@ -145,4 +167,18 @@ pub fn environment(session: &Session, around: &Around) -> BTreeMap<String, Strin
 /// The command by which the original's clients start a session's agent themselves.
 pub fn init_command(session: &Session) -> String {
     format!("maestro {} init", session.role.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minutes_may_be_parts_of_one_and_any_number_is_a_time() {
+        let read = |text: &str| serde_json::from_str::<Budget>(text).unwrap();
+        assert_eq!(read(r#"{"idleMinutes": 0.25}"#).idle(), Duration::from_secs(15));
+        assert_eq!(read(r#"{"minutes": 2}"#).time(), Duration::from_secs(120));
+        assert_eq!(read(r#"{"minutes": -1}"#).time(), Duration::ZERO);
+        assert!(read(r#"{"questionMinutes": 1e300}"#).patience() > 0);
+    }
 }

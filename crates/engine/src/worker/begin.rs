@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use maestro_core::Event;
 use maestro_core::agent::spawn::{SpawnSpec, environment};
@@ -108,7 +107,7 @@ impl Worker {
             session: Uuid::now_v7().to_string(),
             resume,
             permission: spec.permission,
-            limits: Limits { time: minutes(spec.budget.minutes), idle: minutes(spec.budget.idle_minutes) },
+            limits: Limits { time: spec.budget.time(), idle: spec.budget.idle() },
             policy: self.policy(&agent, &workspace, temporary.path()),
             mcp: Vec::new(),
             agent,
@@ -262,10 +261,6 @@ impl Worker {
             .allow(self.extra.iter().cloned())
             .seal(PathBuf::from(&self.around.home))
     }
-}
-
-fn minutes(minutes: u32) -> Duration {
-    Duration::from_secs(u64::from(minutes) * 60)
 }
 
 /// What an agent is told that goes on with its own session.

@@ -180,7 +180,7 @@ impl Follower<'_> {
             title: title.clone(),
             detail: detail.clone(),
             options: options.clone(),
-            patience: i64::from(self.spec.budget.question_minutes) * 60_000,
+            patience: self.spec.budget.patience(),
         };
         // The question stands in the transcript before anybody can answer it.
         self.keep().await;
