@@ -21,7 +21,7 @@ pub use event::{
 };
 pub use lines::{Line, Lines, MOST_LINE};
 pub use outcome::{CheckResult, Checked, Ending, Evidence, Expected, Outcome, Reported, outcome};
-pub use parse::{Exit, Format, Parser, call_title};
+pub use parse::{Exit, Format, Parser, call_title, goose_said};
 pub use progress::Progress;
 pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt};
 pub use table::{

@@ -24,6 +24,7 @@ use super::bound::bounded;
 use super::event::{AgentEvent, Stop, Stream, TroubleKind};
 use super::lines::{Line, MOST_LINE};
 use super::trouble::trouble;
+pub use goose::said as goose_said;
 use crate::session::words;
 use crate::task::UnknownWord;
 pub use call::title as call_title;

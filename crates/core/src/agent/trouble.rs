@@ -143,6 +143,12 @@ mod tests {
             None,
             TroubleKind::ContextOverflow,
         ),
+        (
+            "codex",
+            "We’re currently experiencing high demand, which may cause temporary errors.",
+            None,
+            TroubleKind::Overloaded,
+        ),
         ("opencode", "invalid x-api-key", Some(401), TroubleKind::Auth),
         ("opencode", "This request would exceed your rate limit", Some(429), TroubleKind::RateLimit),
         ("opencode", "prompt is too long: 210000 tokens > 200000 maximum", None, TroubleKind::ContextOverflow),
@@ -183,6 +189,13 @@ mod tests {
             "Ran into this error: Authentication error: Authentication failed for http://127.0.0.1/v1/chat/completions. Status: 401 Unauthorized. Response: invalid x-api-key.",
             None,
             TroubleKind::Auth,
+        ),
+        ("goose", "Authentication required", None, TroubleKind::Auth),
+        (
+            "goose",
+            "Network error: Stream decode error: Failed to parse streaming chunk: EOF while parsing a string",
+            None,
+            TroubleKind::Network,
         ),
         (
             "goose",

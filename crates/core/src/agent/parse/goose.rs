@@ -11,7 +11,7 @@ use crate::agent::event::{AgentEvent, Scope, Stop, ToolStatus};
 use crate::agent::trouble::trouble;
 
 /// With these words an error begins that is told as the agent's.
-const ERROR: &str = "Ran into this error:";
+const ERRORS: [&str; 2] = ["Ran into this error:", "Network error:"];
 
 /// With these words a tool's answer begins that the user did not allow.
 const DECLINED: &str = "The user has declined";
@@ -92,8 +92,9 @@ enum Speaker {
     Other,
 }
 
-fn said(text: String) -> AgentEvent {
-    if text.starts_with(ERROR) { trouble(None, &text) } else { AgentEvent::Said { text } }
+/// What words of Goose tell, by whichever protocol.
+pub fn said(text: String) -> AgentEvent {
+    if ERRORS.iter().any(|words| text.starts_with(words)) { trouble(None, &text) } else { AgentEvent::Said { text } }
 }
 
 fn usage(json: &Json) -> AgentEvent {

@@ -21,6 +21,7 @@ pub(super) const SAID: &[(&str, TroubleKind)] = &[
     ("authenticationerror", Auth),
     ("permissiondeniederror", Auth),
     ("authentication failed", Auth),
+    ("authentication required", Auth),
     ("token has expired", Auth),
     ("please run /login", Auth),
     ("not logged in", Auth),
@@ -47,6 +48,7 @@ pub(super) const SAID: &[(&str, TroubleKind)] = &[
     ("resource_exhausted", RateLimit),
     ("too many requests", RateLimit),
     ("overloaded", Overloaded),
+    ("experiencing high demand", Overloaded),
     ("internalservererror", Overloaded),
     ("serviceunavailableerror", Overloaded),
 ];

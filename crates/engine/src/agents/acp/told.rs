@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use maestro_core::agent::{AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, ToolKind, ToolStatus};
+use maestro_core::agent::{
+    AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, ToolKind, ToolStatus, goose_said,
+};
 use serde_json::Value as Json;
 
 use super::super::book;
@@ -61,6 +63,10 @@ impl Known {
     /// What an update tells.
     pub(super) fn update(&mut self, update: &Json) -> Vec<AgentEvent> {
         match update["sessionUpdate"].as_str().unwrap_or_default() {
+            // Goose tells what went wrong with the model's server in its own words, and then ends well.
+            "agent_message_chunk" if update["_meta"]["goose"].is_object() => {
+                vec![goose_said(content(&update["content"]))]
+            }
             "agent_message_chunk" => vec![AgentEvent::Said { text: content(&update["content"]) }],
             "agent_thought_chunk" => vec![AgentEvent::Thought { text: content(&update["content"]) }],
             "tool_call" | "tool_call_update" => self.call(update),
@@ -242,6 +248,7 @@ pub(super) fn turn(result: &Json, cost: Option<f64>) -> (Option<AgentEvent>, Sto
 
 #[cfg(test)]
 mod tests {
+    use maestro_core::agent::TroubleKind;
     use serde_json::json;
 
     use super::*;
@@ -283,6 +290,17 @@ mod tests {
         let goose = json!({ "toolCallId": "3", "title": "shell · ls", "rawInput": { "command": "ls" } });
         let told = Known::default().call(&goose);
         assert!(matches!(&told[..], [AgentEvent::ToolBegan { name, kind: ToolKind::Execute, .. }] if name == "shell"));
+    }
+
+    #[test]
+    fn an_error_in_goose_own_words_is_one_and_in_anybody_elses_is_none() {
+        let words = "Ran into this error: Rate limit exceeded: slow down.";
+        let chunk = json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": words } });
+        assert!(matches!(&Known::default().update(&chunk)[..], [AgentEvent::Said { .. }]));
+        let mut goose = chunk;
+        goose["_meta"] = json!({ "goose": { "created": 1 } });
+        let told = Known::default().update(&goose);
+        assert!(matches!(&told[..], [AgentEvent::Trouble { kind: TroubleKind::RateLimit, .. }]), "{told:?}");
     }
 
     #[test]
