@@ -24,10 +24,10 @@ use super::bound::bounded;
 use super::event::{AgentEvent, Stop, Stream, TroubleKind};
 use super::lines::{Line, MOST_LINE};
 use super::trouble::trouble;
-pub use goose::said as goose_said;
 use crate::session::words;
 use crate::task::UnknownWord;
 pub use call::title as call_title;
+pub use goose::said as goose_said;
 
 /// How many bytes are shown of a line that was cut, and kept of the last line of standard error.
 const SHOWN: usize = 1024;

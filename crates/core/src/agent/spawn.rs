@@ -116,7 +116,7 @@ impl Budget {
 /// So many minutes: none where they are negative, a year where they are too many.
 fn lasting(minutes: f64) -> Duration {
     const YEAR: f64 = 365.0 * 24.0 * 60.0;
-    Duration::from_secs_f64(minutes.max(0.0).min(YEAR) * 60.0)
+    Duration::from_secs_f64(minutes.clamp(0.0, YEAR) * 60.0)
 }
 
 /// Where the programs of an agent find Maestro.
@@ -177,7 +177,7 @@ mod tests {
     fn minutes_may_be_parts_of_one_and_any_number_is_a_time() {
         let read = |text: &str| serde_json::from_str::<Budget>(text).unwrap();
         assert_eq!(read(r#"{"idleMinutes": 0.25}"#).idle(), Duration::from_secs(15));
-        assert_eq!(read(r#"{"minutes": 2}"#).time(), Duration::from_secs(120));
+        assert_eq!(read(r#"{"minutes": 2}"#).time(), Duration::from_mins(2));
         assert_eq!(read(r#"{"minutes": -1}"#).time(), Duration::ZERO);
         assert!(read(r#"{"questionMinutes": 1e300}"#).patience() > 0);
     }
