@@ -28,7 +28,7 @@ use maestro_core::agent::{
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::child::{Spec, Stdin};
-use crate::sandbox::{Policy, Sandbox};
+use crate::sandbox::{self, Policy, Sandbox};
 pub use lines::LineReader;
 use pace::Step;
 use process::{Ended, Limits, Over, StartError};
@@ -260,6 +260,7 @@ pub async fn start(launch: Launch) -> Result<Session, LaunchError> {
     if launch.resume.is_some() && !way.can_resume() {
         return Err(LaunchError::NoResume(launch.agent.name));
     }
+    let way = if sandbox::is_there() { way.inside_sandbox() } else { way };
     match launch.driver {
         Driver::Json | Driver::Text if way.prompt == PromptBy::Stream => stream::start(launch, way).await,
         Driver::Json | Driver::Text => command::start(launch, way).await,

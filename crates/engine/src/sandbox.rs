@@ -122,6 +122,20 @@ impl Policy {
     }
 }
 
+/// Whether the kernel keeps programs in bounds at all.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_there() -> bool {
+    use landlock::{ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _};
+    let required = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    required.handle_access(AccessFs::from_write(ABI::V1)).and_then(Ruleset::create).is_ok()
+}
+
+/// There is nothing for it here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_there() -> bool {
+    false
+}
+
 /// Where a path really leads; what is not there yet is where its directory leads.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {

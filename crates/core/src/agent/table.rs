@@ -123,6 +123,9 @@ pub struct Launch {
     pub attach: Vec<String>,
     /// Arguments for a permission.
     pub permissions: BTreeMap<Permission, Vec<String>>,
+    /// Arguments for a permission in place of those, where our own sandbox holds the agent: one of its own cannot be put
+    /// up inside of it.
+    pub sandboxed: BTreeMap<Permission, Vec<String>>,
     /// The protocol's word for a permission, to be set when a session has begun.
     pub modes: BTreeMap<Permission, String>,
     /// How it gets its prompt.
@@ -170,6 +173,7 @@ impl Launch {
             resume: Vec::new(),
             attach: Vec::new(),
             permissions: BTreeMap::new(),
+            sandboxed: BTreeMap::new(),
             modes: BTreeMap::new(),
             prompt,
             format,
@@ -188,6 +192,13 @@ impl Launch {
         let values =
             [("{session}", session), ("{model}", fill.model.unwrap_or_default()), ("{prompt_file}", fill.prompt_file)];
         all.into_iter().flatten().map(|argument| filled(argument, &values)).collect()
+    }
+
+    /// The same, for an agent that our own sandbox holds.
+    #[must_use]
+    pub fn inside_sandbox(mut self) -> Self {
+        self.permissions.extend(self.sandboxed.clone());
+        self
     }
 
     /// The command that opens a session in the agent's own interface.

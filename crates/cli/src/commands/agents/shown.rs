@@ -117,6 +117,8 @@ fn prompt(by: PromptBy) -> &'static str {
 fn allowed(agent: &Agent, launch: &Launch, permission: Permission) -> String {
     let mut parts = Vec::new();
     parts.extend(launch.permissions.get(&permission).map(|arguments| typed(arguments.iter().cloned())));
+    let sandboxed = launch.sandboxed.get(&permission).map(|arguments| typed(arguments.iter().cloned()));
+    parts.extend(sandboxed.map(|arguments| format!("in the sandbox {arguments} instead")));
     parts.extend(launch.modes.get(&permission).map(|mode| format!("its own mode `{}`", clean(mode))));
     let names = agent.permission_env.get(&permission).into_iter().flat_map(|values| values.keys());
     parts.extend(names.map(|name| format!("${}", clean(name))));

@@ -27,7 +27,7 @@ const KEYS: [&str; 15] = [
     "leaves",
 ];
 
-const LAUNCH_KEYS: [&str; 12] = [
+const LAUNCH_KEYS: [&str; 13] = [
     "programs",
     "args",
     "tail",
@@ -37,6 +37,7 @@ const LAUNCH_KEYS: [&str; 12] = [
     "resume",
     "attach",
     "permissions",
+    "sandboxed",
     "modes",
     "prompt",
     "format",
@@ -139,9 +140,10 @@ fn launched(reader: &mut Reader<'_>, launch: &mut Launch, key: &str, at: usize, 
             let known = one(reader, key, value, Format::ALL.iter().map(|known| known.as_str()));
             launch.format = known.unwrap_or(launch.format);
         }
-        "permissions" => {
+        "permissions" | "sandboxed" => {
+            let known = if key == "sandboxed" { &mut launch.sandboxed } else { &mut launch.permissions };
             for (permission, value) in by_permission(reader, key, value) {
-                let arguments = launch.permissions.entry(permission).or_default();
+                let arguments = known.entry(permission).or_default();
                 list(reader, permission.as_str(), value, arguments);
             }
         }
