@@ -108,7 +108,7 @@ impl Known {
                 id: id.to_owned(),
                 name: call.name.clone(),
                 title: call.title.clone(),
-                kind: call.kind.unwrap_or_else(|| guessed(&call.input)),
+                kind: call.kind.filter(|kind| *kind != ToolKind::Other).unwrap_or_else(|| call.guessed()),
                 input: call.input.clone(),
             });
         }
@@ -152,6 +152,15 @@ impl Call {
         }
         news
     }
+
+    /// What it does where no kind says so; Goose calls everything `other` when it asks.
+    fn guessed(&self) -> ToolKind {
+        match self.name.as_str() {
+            _ if self.input["command"].is_string() => ToolKind::Execute,
+            "write" | "edit" if self.input["path"].is_string() => ToolKind::Edit,
+            _ => ToolKind::Other,
+        }
+    }
 }
 
 /// A change of a file, counted where that is simple.
@@ -160,11 +169,6 @@ fn change(diff: &Json) -> Option<AgentEvent> {
     let is_new = diff["oldText"].as_str().is_none_or(str::is_empty);
     let added = diff["newText"].as_str().filter(|_| is_new).map(|text| text.lines().count() as u64);
     Some(AgentEvent::Changed { path, added, removed: added.map(|_| 0), diff: None })
-}
-
-/// What a call does that has no kind.
-fn guessed(input: &Json) -> ToolKind {
-    if input["command"].is_string() { ToolKind::Execute } else { ToolKind::Other }
 }
 
 fn tool_kind(word: &str) -> ToolKind {
@@ -290,6 +294,9 @@ mod tests {
         let goose = json!({ "toolCallId": "3", "title": "shell · ls", "rawInput": { "command": "ls" } });
         let told = Known::default().call(&goose);
         assert!(matches!(&told[..], [AgentEvent::ToolBegan { name, kind: ToolKind::Execute, .. }] if name == "shell"));
+        let asks = json!({ "toolCallId": "4", "title": "write · /w/a", "kind": "other", "rawInput": { "path": "/w/a" } });
+        let told = Known::default().call(&asks);
+        assert!(matches!(&told[..], [AgentEvent::ToolBegan { kind: ToolKind::Edit, .. }]), "{told:?}");
     }
 
     #[test]
