@@ -5,12 +5,15 @@ use std::collections::HashMap;
 use maestro_core::agent::{
     AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, ToolKind, ToolStatus, goose_said,
 };
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::super::book;
 
 /// How many calls are remembered. Who has more open at once forgets some, and tells of them anew.
 const MOST_CALLS: usize = 4096;
+
+/// How Gemini CLI's names of commands begin.
+const GEMINI_SHELL: &str = "run_shell_command_";
 
 /// What is known of the calls of a session, and what it cost so far.
 #[derive(Debug, Default)]
@@ -138,6 +141,10 @@ impl Call {
         if let Some(kind) = told["kind"].as_str() {
             self.kind = Some(tool_kind(kind));
         }
+        // Gemini CLI tells the whole command as the title of its call, and no input.
+        if self.input.is_null() && told["toolCallId"].as_str().is_some_and(|id| id.starts_with(GEMINI_SHELL)) {
+            self.input = json!({ "command": self.title });
+        }
         if let Some(name) = told["_meta"]["claudeCode"]["toolName"].as_str() {
             name.clone_into(&mut self.name);
         } else if self.name.is_empty() {
@@ -253,7 +260,6 @@ pub(super) fn turn(result: &Json, cost: Option<f64>) -> (Option<AgentEvent>, Sto
 #[cfg(test)]
 mod tests {
     use maestro_core::agent::TroubleKind;
-    use serde_json::json;
 
     use super::*;
 
@@ -294,7 +300,11 @@ mod tests {
         let goose = json!({ "toolCallId": "3", "title": "shell · ls", "rawInput": { "command": "ls" } });
         let told = Known::default().call(&goose);
         assert!(matches!(&told[..], [AgentEvent::ToolBegan { name, kind: ToolKind::Execute, .. }] if name == "shell"));
-        let asks = json!({ "toolCallId": "4", "title": "write · /w/a", "kind": "other", "rawInput": { "path": "/w/a" } });
+        let gemini = json!({ "toolCallId": "run_shell_command__1", "title": "ls -l", "kind": "execute" });
+        let told = Known::default().call(&gemini);
+        assert!(matches!(&told[..], [AgentEvent::ToolBegan { input, .. }] if input["command"] == "ls -l"), "{told:?}");
+        let asks =
+            json!({ "toolCallId": "4", "title": "write · /w/a", "kind": "other", "rawInput": { "path": "/w/a" } });
         let told = Known::default().call(&asks);
         assert!(matches!(&told[..], [AgentEvent::ToolBegan { kind: ToolKind::Edit, .. }]), "{told:?}");
     }
