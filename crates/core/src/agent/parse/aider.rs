@@ -20,6 +20,10 @@ pub(super) struct Aider {
 impl Aider {
     /// What a line tells.
     pub(super) fn read(&mut self, line: &str) -> Vec<AgentEvent> {
+        if let Some(at) = broken_off(line) {
+            let (words, error) = line.split_at(at);
+            return [self.read(words), self.read(error)].concat();
+        }
         let said = line.trim_end();
         if said.starts_with("litellm.") && said.contains("Error") {
             let before = self.finish();
@@ -61,6 +65,15 @@ impl Aider {
     }
 }
 
+/// Where an error begins that is printed behind the words it broke off: `An answer that litellm.XError: XError: …`
+fn broken_off(line: &str) -> Option<usize> {
+    let starts = line.match_indices("litellm.").map(|(at, _)| at).filter(|at| *at > 0);
+    starts.into_iter().find(|at| {
+        let name = line[*at..].trim_start_matches("litellm.").split_once(": ");
+        name.is_some_and(|(name, rest)| name.ends_with("Error") && rest.starts_with(&format!("{name}: ")))
+    })
+}
+
 /// `Retrying in 0.5 seconds...`
 fn retrying(line: &str) -> Option<AgentEvent> {
     let seconds: f64 = line.strip_prefix("Retrying in ")?.split(' ').next()?.parse().ok()?;
@@ -92,4 +105,25 @@ fn count(text: &str) -> Option<u64> {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is positive, and a cast saturates")]
 fn whole(number: f64) -> u64 {
     number.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_heard_behind_the_words_that_it_broke_off() {
+        let mut aider = Aider::default();
+        let line =
+            "An answer that is long litellm.APIConnectionError: APIConnectionError: OpenAIException - Unterminated ";
+        let mut events = aider.read(line);
+        events.extend(aider.read("string starting at: line 1"));
+        events.extend(aider.finish());
+        let [AgentEvent::Printed { .. }, AgentEvent::Trouble { message, .. }] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert!(message.ends_with("Unterminated string starting at: line 1"), "{message}");
+        let talk = aider.read("It raises litellm.APIConnectionError: see the handler.");
+        assert!(matches!(&talk[..], [AgentEvent::Printed { .. }]), "{talk:?}");
+    }
 }
