@@ -129,6 +129,34 @@ def codex_session(url, home):
     return Run(["app-server", *codex_config(url)], env, files={f"{home}/.codex/config.toml": ""})
 
 
+def at_home(name, url, home):
+    """What a user has set up who works with the scripted model: variables, files in the home directory, and the model.
+
+    How an agent is called is not said here: it is what Maestro knows."""
+    if name == "claude":
+        seen = json.dumps({"hasCompletedOnboarding": True})
+        return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-test"}, {f"{home}/.claude.json": seen}, None
+    if name == "codex":
+        provider = {
+            "name": "test", "base_url": f"{url}/v1", "wire_api": "responses", "env_key": "TEST_KEY",
+            "request_max_retries": 1, "stream_max_retries": 1, "supports_websockets": False,
+        }
+        lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in provider.items())
+        config = f'model_provider = "test"\nmodel = "gpt-5.1-codex"\n[model_providers.test]\n{lines}'
+        return {"TEST_KEY": "sk-test"}, {f"{home}/.codex/config.toml": config}, None
+    if name == "opencode":
+        config = json.dumps(opencode_config(url) | {"permission": "ask"})
+        return {"OPENCODE_DISABLE_MODELS_FETCH": "1"}, {f"{home}/.config/opencode/opencode.json": config}, None
+    if name == "gemini":
+        env = {"GEMINI_API_KEY": "test", "GOOGLE_GEMINI_BASE_URL": url}
+        return env, {f"{home}/.gemini/settings.json": GEMINI_SETTINGS}, "gemini-2.5-pro"
+    if name == "goose":
+        env = {"GOOSE_PROVIDER": "openai", "OPENAI_API_KEY": "sk-test", "OPENAI_HOST": url, "GOOSE_DISABLE_KEYRING": "1"}
+        return env, {}, "gpt-4o"
+    env = {"OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": "sk-test", "AIDER_EDIT_FORMAT": "whole", "AIDER_MAP_TOKENS": "0"}
+    return env, {}, "openai/gpt-4o"
+
+
 def claude_env(url, home):
     return {
         "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-test", "CLAUDE_CONFIG_DIR": f"{home}/.claude",
@@ -171,15 +199,19 @@ def goose_env(url, mode):
     }
 
 
-def opencode_env(url, home, permission):
-    config = {
+def opencode_config(url):
+    return {
         "autoupdate": False, "share": "disabled", "snapshot": False, "model": "test/m1", "small_model": "test/m1",
-        "enabled_providers": ["test"], "permission": permission,
+        "enabled_providers": ["test"],
         "provider": {"test": {
             "npm": "@ai-sdk/openai-compatible", "name": "Test", "options": {"baseURL": f"{url}/v1", "apiKey": "sk-test"},
             "models": {"m1": {"name": "m1", "limit": {"context": 128000, "output": 8192}}},
         }},
     }
+
+
+def opencode_env(url, home, permission):
+    config = opencode_config(url) | {"permission": permission}
     env = {f"XDG_{kind}_HOME": f"{home}/.{kind.lower()}" for kind in ["DATA", "CONFIG", "STATE", "CACHE"]}
     return env | {
         "OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_AUTOUPDATE": "1",
