@@ -52,8 +52,11 @@ fn way(agent: &Agent, driver: Driver, launch: &Launch) -> Json {
             let names: Vec<&String> =
                 agent.permission_env.get(permission).into_iter().flat_map(BTreeMap::keys).collect();
             let arguments = launch.permissions.get(permission).cloned().unwrap_or_default();
-            let (mode, sandboxed) = (launch.modes.get(permission), launch.sandboxed.get(permission));
-            let told = json!({ "arguments": arguments, "sandboxed": sandboxed, "mode": mode, "variables": names });
+            let mode = launch.modes.get(permission);
+            let mut told = json!({ "arguments": arguments, "mode": mode, "variables": names });
+            if let Some(sandboxed) = launch.sandboxed.get(permission) {
+                told["sandboxed"] = json!(sandboxed);
+            }
             (permission.as_str(), told)
         })
         .collect();
