@@ -29,7 +29,7 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{Retry, Sent, word};
 use crate::shelves::{Freshness, Shelf};
-use crate::wire::words::{Id, Part as RolePart, Strategy};
+use crate::wire::words::{Id, Part as RolePart, PermissionWord, SourceWord, StarterWord, Strategy, WayWord};
 use crate::wire::{FullSession, SessionJson};
 
 /// How many skills may be asked for.
@@ -51,13 +51,14 @@ struct NewSpawn {
     #[schema(value_type = Id)]
     project_id: Option<String>,
     /// Its tasks, the main one first; at least one.
-    #[schema(value_type = Vec<Id>)]
+    #[schema(value_type = Vec<Id>, min_items = 1)]
     task_ids: Option<Vec<String>>,
     #[schema(value_type = Option<RolePart>)]
     role: Option<String>,
     #[schema(value_type = Option<Strategy>)]
     strategy: Option<String>,
     /// `ui` or `session`.
+    #[schema(value_type = Option<SourceWord>)]
     spawn_source: Option<String>,
     /// The session that starts it, where one does.
     #[schema(value_type = Option<Id>)]
@@ -71,10 +72,12 @@ struct NewSpawn {
     /// Which agent; the one that the settings name, unless said otherwise.
     agent: Option<String>,
     /// How it is spoken with, if not in the preferred way: `json`, `acp` or `text`.
+    #[schema(value_type = Option<WayWord>)]
     driver: Option<String>,
     /// Which model.
     model: Option<String>,
     /// `ask`, `edits` or `all`: what it may do without asking.
+    #[schema(value_type = Option<PermissionWord>)]
     permission: Option<String>,
     /// What it is told beside its tasks.
     prompt: Option<String>,
@@ -82,6 +85,7 @@ struct NewSpawn {
     #[schema(value_type = Option<Object>)]
     budget: Option<Json_>,
     /// `worker`, or `ui` for a client that runs `maestro worker init` itself.
+    #[schema(value_type = Option<StarterWord>)]
     spawn_mode: Option<String>,
 }
 

@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{Asked, OneId, Paging, Sent, word};
-use crate::wire::words::{Id, Text};
+use crate::wire::words::{ChoiceWord, Id, Text};
 
 /// How long a person who is attached may give no sign, in milliseconds.
 const ATTACHED: i64 = 30_000;
@@ -41,7 +41,7 @@ pub(super) struct Document;
 
 /// Something an agent did.
 #[derive(Debug, Serialize, ToSchema)]
-struct Entry {
+struct TranscriptJson {
     /// Its place; the `Maestro-Next-Cursor` of a list is one.
     ord: i64,
     at: i64,
@@ -49,7 +49,7 @@ struct Entry {
     event: maestro_core::agent::AgentEvent,
 }
 
-impl From<TranscriptEntry> for Entry {
+impl From<TranscriptEntry> for TranscriptJson {
     fn from(entry: TranscriptEntry) -> Self {
         Self { ord: entry.ord, at: entry.at, event: entry.event }
     }
@@ -57,7 +57,7 @@ impl From<TranscriptEntry> for Entry {
 
 /// What a session's agent did, oldest first
 #[utoipa::path(get, path = "/api/sessions/{id}/transcript", tag = "sessions", params(("id" = Id, Path), Paging),
-    responses((status = 200, body = [Entry]), Failures))]
+    responses((status = 200, body = [TranscriptJson]), Failures))]
 async fn transcript(
     State(app): State<App>,
     OneId(id): OneId<SessionId>,
@@ -65,7 +65,7 @@ async fn transcript(
 ) -> Result<Response, ApiError> {
     app.store.read(SessionById(id.clone())).await?;
     let page = paging.page()?;
-    Ok(listed::<TranscriptEntry, Entry>(app.store.read(Transcript { session: id, page }).await?))
+    Ok(listed::<TranscriptEntry, TranscriptJson>(app.store.read(Transcript { session: id, page }).await?))
 }
 
 /// A skill's text that reached an agent.
@@ -258,7 +258,7 @@ async fn permissions(
 #[derive(Debug, Deserialize, ToSchema)]
 struct AnswerBody {
     /// `allow_once`, `allow_always`, `reject_once` or `reject_always`.
-    #[schema(value_type = Text)]
+    #[schema(value_type = ChoiceWord)]
     answer: Option<String>,
 }
 

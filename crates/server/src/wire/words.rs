@@ -48,6 +48,10 @@ texts! {
     Id = ID;
     /// Text that is more than blank.
     Text = "\\S";
+    /// `ui` or `session`.
+    SourceWord = "^(ui|session)$";
+    /// `worker` or `ui`.
+    StarterWord = "^(worker|ui)$";
     /// A kind of line or event: lower-case letters and `_`.
     Kind = "^[a-z_]{1,64}$";
     /// The name of a skill: its id, its directory or a display name that no other has.
@@ -118,6 +122,12 @@ words! {
     WaitingFor = Waiting::ALL;
     /// Who executes what a run orders.
     DriverWord = Driver::ALL;
+    /// How an agent is spoken with.
+    WayWord = maestro_core::agent::Driver::ALL;
+    /// What an agent may do without asking.
+    PermissionWord = maestro_core::agent::Permission::ALL;
+    /// What an agent's question is answered with.
+    ChoiceWord = maestro_core::agent::ChoiceKind::ALL;
 }
 
 macro_rules! either {
