@@ -15,7 +15,8 @@ use crate::help;
 use crate::screen::ColorChoice;
 
 pub(crate) use agents::{
-    AttachArgs, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs, SpawnArgs, WorkerArgs, WorkerCommand,
+    AttachArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs, SpawnArgs,
+    WorkerArgs, WorkerCommand,
 };
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
@@ -23,7 +24,7 @@ pub(crate) use records::{
 };
 pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
-    DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
+    DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, Step, SyncArgs, TaskArgs, TaskPromptArgs,
 };
 pub(crate) use workflow::{
     AnswerArgs, FormArgs, GraphFormat, QrStatus, ReportArgs as RunReportArgs, RunArgs, StartArgs, StepArgs,
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     Skills(SkillsArgs),
     /// Print exactly what an agent would be told about a task
     Prompt(TaskPromptArgs),
+    /// Work through a Markdown plan, task by task, until it is done
+    Loop(Box<LoopArgs>),
     /// Find the next task of a Markdown plan
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Plan(PlanArgs),

@@ -15,6 +15,7 @@ mod help;
 mod home;
 mod info;
 mod init;
+mod loops;
 mod manifest;
 mod plan;
 mod project;
@@ -53,6 +54,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Doctor(args)) => doctor::run(args, world),
         Some(Command::Skills(args)) => skills::run(args, world),
         Some(Command::Prompt(args)) => prompt::run(args, world),
+        Some(Command::Loop(args)) => loops::run(args, world),
         Some(Command::Plan(args)) => plan::run(args, world),
         Some(Command::Workflow(args)) => workflow::run(args, world),
         Some(Command::Trust(args)) => trust::run(args, world),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["init", "agents", "up", "worker", "doctor"]),
     ("Skills", &["skills", "roles"]),
-    ("Work", &["project", "task", "plan", "prompt", "workflow"]),
+    ("Work", &["loop", "project", "task", "plan", "prompt", "workflow"]),
     ("Watch and steer", &["status", "session", "show", "say", "attach", "handoff", "events"]),
     ("More", &["trust", "db", "config", "version", "completions", "help"]),
 ];

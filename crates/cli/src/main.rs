@@ -15,6 +15,7 @@ mod files;
 mod found;
 mod help;
 mod index;
+mod own_server;
 mod packs;
 mod permissions;
 mod plans;

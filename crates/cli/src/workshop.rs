@@ -11,6 +11,8 @@ use maestro_engine::identity::Identity;
 use maestro_engine::trust::{self, Trust};
 use maestro_engine::{Abilities, Skills};
 use maestro_server::{Freshness, Shelves};
+use maestro_skills::PromptLimits;
+use maestro_skills::render::References;
 use serde_json::{Value as Json, json};
 
 use crate::error::CommandError;
@@ -62,8 +64,20 @@ fn abilities(world: &World, shelves: &Shelves) -> Abilities {
     let shelves = Arc::clone(shelves);
     let skills = move |workspace: &Path| {
         let shelf = shelves(Some(workspace), Freshness::Kept)?;
-        let most = shelf.settings.skills_max_selected_impl.value.into();
-        Ok(Skills { catalogue: shelf.catalogue, most })
+        let settings = &shelf.settings;
+        let references = if settings.skills_load_references.value { References::Include } else { References::Leave };
+        let limits = PromptLimits {
+            table_tokens: settings.skills_budget_tokens.value,
+            body_chars: settings.skills_max_body_chars.value,
+            references,
+        };
+        let (most, most_review) = (&settings.skills_max_selected_impl, &settings.skills_max_selected_review);
+        Ok(Skills {
+            most: most.value.into(),
+            most_review: most_review.value.into(),
+            limits,
+            catalogue: shelf.catalogue,
+        })
     };
     let (here, there) = (world.clone(), world.clone());
     Abilities {

@@ -23,7 +23,7 @@ pub use lines::{Line, Lines, MOST_LINE};
 pub use outcome::{CheckResult, Checked, Ending, Evidence, Expected, Outcome, Reported, outcome};
 pub use parse::{Exit, Format, Parser, call_title, goose_said};
 pub use progress::Progress;
-pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt};
+pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt, protocol};
 pub use table::{
     Agent, Agents, Conversation, Driver, Fill, Launch, Mistake, NoSuchAgent, Permission, PromptBy, Reporting,
 };

@@ -20,7 +20,7 @@ use maestro_core::event::RunId;
 use maestro_core::plan::skill_hints;
 use maestro_core::workflow::definition::Builtin;
 use maestro_core::workflow::run::{Finish, Ticket};
-use maestro_skills::{Catalogue, Selector, TaskNeeds};
+use maestro_skills::{Catalogue, PromptLimits, Selector, TaskNeeds};
 use serde_json::Value as Json;
 use uuid::Uuid;
 
@@ -49,6 +49,10 @@ pub struct Skills {
     pub catalogue: Arc<Catalogue>,
     /// How many a task gets at most.
     pub most: usize,
+    /// How many a review gets at most.
+    pub most_review: usize,
+    /// How much of them a prompt holds.
+    pub limits: PromptLimits,
 }
 
 impl Default for Abilities {
@@ -103,11 +107,24 @@ pub(crate) async fn perform(
     ticket: &Ticket,
     limits: Limits,
 ) -> Finish {
-    match (Job { executor, builtin, arguments, ticket, limits }).done().await {
+    let executor = match elsewhere(executor, arguments) {
+        Ok(executor) => executor,
+        Err(reason) => return Finish::Failed(reason),
+    };
+    match (Job { executor: &executor, builtin, arguments, ticket, limits }).done().await {
         Ok(output) => Finish::Exited { code: 0, output },
         Err(Undone::Failed(reason)) => Finish::Failed(reason),
         Err(Undone::TimedOut) => Finish::TimedOut,
     }
+}
+
+/// Where it is to be done: in the workspace, or in a directory below it that `in` names.
+fn elsewhere(executor: &Executor, arguments: &BTreeMap<String, String>) -> Result<Executor, String> {
+    let Some(place) = arguments.get("in").map(String::as_str).filter(|place| !place.trim().is_empty()) else {
+        return Ok(executor.clone());
+    };
+    let found = files::inside(&executor.site().workspace, place)?.filter(|path| path.is_dir());
+    found.map(|path| executor.at(path)).ok_or_else(|| format!("there is no directory `{place}`"))
 }
 
 impl Job<'_> {
@@ -148,7 +165,7 @@ impl Job<'_> {
     fn skills(&self, task: &str) -> Result<String, String> {
         let site = self.executor.site();
         let run = Uuid::parse_str(&site.run).unwrap_or_else(|_| Uuid::now_v7());
-        let Skills { catalogue, most } = (site.abilities.skills)(&site.workspace)?;
+        let Skills { catalogue, most, .. } = (site.abilities.skills)(&site.workspace)?;
         let label = task.trim();
         let hints = skill_hints(label);
         let needs = TaskNeeds { label, hints: &hints, step: StepKind::Implementation, most };

@@ -109,6 +109,11 @@ impl Executor {
         &self.site
     }
 
+    /// The same, in another directory.
+    pub(crate) fn at(&self, workspace: PathBuf) -> Self {
+        Self { site: Site { workspace, ..self.site.clone() } }
+    }
+
     /// Carries out an order. Dropping the future ends whatever it started.
     ///
     /// The ticket says for which visit of which step it is.

@@ -14,6 +14,7 @@ pub mod instructed;
 mod process;
 pub mod runs;
 pub mod sandbox;
+pub mod seats;
 pub mod trust;
 pub mod worker;
 pub mod workflows;

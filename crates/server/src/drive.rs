@@ -11,6 +11,7 @@ use maestro_core::workflow::run::{Finish, Input, Ticket};
 use maestro_core::workflow::told::Now;
 use maestro_engine::drive::{Claim, Desk, DriveError, Standing, Workshop, drive};
 use maestro_engine::runs::{Hand, RunError, Runs, View};
+use maestro_engine::seats::Seats;
 use maestro_store::{Clock, Driver, Executing};
 
 use crate::app::App;
@@ -43,6 +44,19 @@ impl Shop {
 }
 
 impl App {
+    /// What starts sessions for the steps of runs, where this server executes anything at all.
+    pub(crate) fn seats(&self) -> Option<Seats> {
+        let workshop = self.shop.workshop.as_ref()?;
+        Some(Seats {
+            store: self.store.clone(),
+            runs: self.runs.clone(),
+            clock: Arc::clone(&self.clock),
+            around: self.facts.around.clone(),
+            abilities: workshop.site.abilities.clone(),
+            hostname: self.facts.hostname.clone(),
+        })
+    }
+
     /// The run after what is the server's to execute was executed, if that does not take too long.
     pub(crate) async fn driven(&self, view: View) -> Result<View, RunError> {
         let ours = view.record.about.driver == Driver::Server && matches!(view.told.now, Now::Busy { .. });

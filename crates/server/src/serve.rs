@@ -71,6 +71,7 @@ pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<
         tasks.spawn(accept(listener, router.clone(), Arc::clone(&graceful), Arc::clone(&room)));
     }
     tasks.spawn(keep_house(app.clone()));
+    tasks.spawn(mind_seats(app.clone()));
     shutdown.await;
     tasks.shutdown().await;
     app.closing.send_replace(true);
@@ -114,6 +115,25 @@ fn connection(stream: TcpStream, router: Router, graceful: &GracefulShutdown) ->
     async move {
         // A client that goes away in the middle is no failure of ours.
         let _ = watched.await;
+    }
+}
+
+/// Starts sessions for steps of runs, and goes on with the runs whose sessions have ended.
+async fn mind_seats(app: App) {
+    const LOOK: Duration = Duration::from_secs(1);
+    const GATHER: Duration = Duration::from_millis(10);
+    let Some(seats) = app.seats() else { return };
+    let mut bell = app.store.changes();
+    loop {
+        for run in seats.look().await {
+            app.work_at(run);
+        }
+        match tokio::time::timeout(LOOK, bell.next()).await {
+            // Changes come in crowds, and one look finds them all.
+            Ok(Ok(())) => tokio::time::sleep(GATHER).await,
+            Ok(Err(_)) => return,
+            Err(_) => {}
+        }
     }
 }
 

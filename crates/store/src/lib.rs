@@ -24,6 +24,7 @@ mod queues;
 mod receipts;
 mod reports;
 mod runs;
+mod seats;
 mod sessions;
 mod spawns;
 mod sqlite;
@@ -57,6 +58,7 @@ pub use runs::{
     AdvanceRun, Driver, EndedParts, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState,
     RunTail, Runs, StartRun, UndrivenRuns,
 };
+pub use seats::{AwaitingAgents, EndedSeats, KeepVerdict, Seat, SeatOf, SeatsOf, SettleSeat, TakeSeat};
 pub use sessions::{
     AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,
     Steer, UpdateSession,

@@ -8,6 +8,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_runs.sql"),
     include_str!("../migrations/0003_agents.sql"),
+    include_str!("../migrations/0004_seats.sql"),
 ];
 
 /// The newest schema this program knows.

@@ -1,5 +1,7 @@
 //! What can be typed about agents that are started?
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::work::id;
@@ -124,4 +126,75 @@ pub(crate) struct AttachArgs {
     /// The session
     #[arg(value_parser = id)]
     pub(crate) id: String,
+}
+
+/// Options of `maestro loop`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct LoopArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<LoopCommand>,
+    /// The checklist
+    pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+    /// End after one task
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Show the next task, its skills and exactly what the agent would be told, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Your own workflow instead of `plan-loop`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workflow: Option<String>,
+    /// Begin it, and do not wait for its end
+    #[arg(long)]
+    pub(crate) detach: bool,
+}
+
+/// How the work of a plan is done.
+#[derive(Debug, Args)]
+pub(crate) struct WorkArgs {
+    /// Who does the work; `maestro agents` shows them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Who looks at it; the same agent, in a session of its own, unless said otherwise
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reviewer: Option<String>,
+    /// What agents may do without asking: ask, edits or all
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission: Option<String>,
+    /// Work here, and not in a worktree of its own
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// Let nobody look at the work
+    #[arg(long)]
+    pub(crate) no_review: bool,
+}
+
+/// What can be done with a loop that was begun.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LoopCommand {
+    /// Show how far the loops are
+    Status,
+    /// Have a loop wait after what is being done now
+    Pause {
+        /// The run; the only one that goes on, unless said otherwise
+        run: Option<String>,
+    },
+    /// Have a loop go on
+    Resume {
+        /// The run
+        run: Option<String>,
+    },
+    /// End a loop, and the agent at work for it
+    Cancel {
+        /// The run
+        run: Option<String>,
+    },
+    /// Show what happened in a loop
+    Log {
+        /// The run
+        run: Option<String>,
+    },
 }

@@ -102,8 +102,12 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
 
 /// Makes the project known to the store, unless it is.
 fn register(world: &World) -> Result<Project, CommandError> {
+    known(&Client::open(world)?, world)
+}
+
+/// The project of this directory; it is made known where it is not.
+pub(crate) fn known(client: &Client, world: &World) -> Result<Project, CommandError> {
     let directory = world.places.project.to_string_lossy();
-    let client = Client::open(world)?;
     let known: Vec<Project> = wire::read_all(&client.list("/api/projects")?)?;
     if let Some(project) = known.into_iter().find(|project| project.working_dir == directory) {
         return Ok(project);

@@ -52,7 +52,7 @@ fn problems_come_with_place_and_help_and_fail_the_command() {
 
     Where skills are looked for
       .claude/skills                           2 skill folders
-      ~/.local/share/maestro/skills/builtin    19 skill folders
+      ~/.local/share/maestro/skills/builtin    21 skill folders
       and 15 more that are not there
 
     Problems

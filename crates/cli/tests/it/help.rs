@@ -29,6 +29,7 @@ fn the_overview_groups_the_commands() {
       roles        List the roles, and see whether their skills are there
 
     Work
+      loop         Work through a Markdown plan, task by task, until it is done
       project      List, make and remove projects
       task         List, make and change tasks
       plan         Find the next task of a Markdown plan

@@ -38,6 +38,8 @@ fn skills_of_every_format_are_in_one_list() {
     maestro-cli           builtin    Core CLI commands and capabilities for all Maestro sessions
     maestro-orchestrator  builtin    Orchestrator-specific capabilities for task delegation
     maestro-worker        builtin    Worker-specific capabilities for task execution
+    plan-loop             builtin    Works through a Markdown checklist task by task: picks the next open box, has an agent do it with the skills it needs, runs the checks, has the work reviewed, commits and ticks the box, and goes on until the plan is done. Use when the user says "work through the plan", "do all tasks of PLAN.md", "run the loop". Start it with `maestro loop PLAN.md`.
+    plan-task             builtin    Does one task of a plan: an agent does it, the checks are run, somebody else reviews it, and it is committed with its tick. Use when the user says "do this one task of the plan" or "do just the next task". `maestro loop PLAN.md --once` starts it.
     planner               builtin    Plan a change before it is made, and carry an approved plan out. Planning explores the code, asks which tests are wanted, compares approaches, cuts milestones, fills in diffs and passes three reviews; executing implements the milestones in waves with reviews and executed checks. Use when the user asks for a plan, an implementation plan, a design to be broken into steps or milestones ("plan this", "how would you implement", "break this down", "prepare the change"), or to carry out, implement or resume a plan file ("execute the plan", "implement plan.md"). For changes that touch more than one file or need a decision; not for a one-line fix. Invoke at once, without exploring first - the workflow explores.
     problem-analysis      builtin    Finds the root cause of a problem by stated hypotheses and cited evidence, before anyone proposes a fix. Use when the user asks why something happens, breaks, is slow, flaky or wrong ("why does this fail", "find the cause", "root cause", "debug this", "what is going on here", "it sometimes …"), when a fix did not hold, or when a symptom is known and its cause is not. Invoke at once, without reading code, reproducing or guessing first: the workflow says what to look at and when.
     prompt-engineer       builtin    Improves prompts, or writes new ones, by techniques that are justified one by one, and applies them only after the user agreed. Use when a prompt, system prompt, agent or skill instruction, tool description or a set of them shall be improved, written, shortened or repaired ("optimise this prompt", "the agent ignores …", "write a system prompt for …", "make these agents work together", "why does the model keep …"). Invoke at once, without reading or rewriting the prompt first: the workflow decides what is read and stops for approval.
@@ -52,7 +54,7 @@ fn skills_of_every_format_are_in_one_list() {
     triage                project    Sorts what came in.
     writing-style         builtin    Writes or revises a text in the user's own style: settles kind and readers, drafts, hunts the marks of machine-made prose, aligns the voice with a style guide, and checks the result with fresh eyes. Use when the user says "write this in my style", "make it sound like me", "this reads like AI", "write a blog post", "polish this text", "draft the announcement", also as leon-writing-style. Invoke it at once, without drafting first: drafting is one of its steps.
 
-    24 skills
+    26 skills
     "#);
 }
 

@@ -130,7 +130,8 @@ fn opening(briefing: &Briefing<'_>) -> String {
     format!("{part}\nYour session is `{}`.", briefing.session)
 }
 
-fn protocol(protocol: Protocol) -> String {
+/// What an agent is told about reporting.
+pub fn protocol(protocol: Protocol) -> String {
     match protocol {
         Protocol::Commands => COMMANDS.to_owned(),
         Protocol::Silent => SILENT.to_owned(),

@@ -29,6 +29,9 @@ pub struct SpawnSpec {
     /// What it is told beside its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// All that it is told, where somebody composed that already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
     /// How many characters it is told at most.
     pub prompt_max_chars: usize,
     /// What it may do without asking.

@@ -30,7 +30,7 @@ pub(super) use execute::ERROR;
 pub use gate::{Verdict, judge};
 pub use input::{Answer, Choice, Finish, Input, Refusal, Seen, Wanted};
 pub(super) use lookup::Scope;
-pub use pending::{Effect, Waiting, pending, waiting};
+pub use pending::{Effect, Seat, Waiting, pending, waiting};
 pub(super) use question::CONTINUE;
 pub use review::{Item, ItemStatus, Judgement};
 pub use ticket::Ticket;

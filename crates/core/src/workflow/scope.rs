@@ -171,6 +171,7 @@ impl<'w> Uses<'w> {
         match work {
             Work::Agent(agent) => {
                 self.templates(agent.actions.iter().chain(&agent.forbidden).chain(agent.expected.texts()));
+                self.templates(agent.session.iter().flat_map(super::definition::Session::texts));
                 self.templates(agent.data.iter().map(|(_, template)| template));
                 let rules = agent.outcome_from.iter().filter_map(|rule| rule.when.as_ref());
                 self.with(Locals::Result(&agent.result), |uses| uses.conditions(rules));

@@ -27,7 +27,7 @@ const SAFE: [&str; 10] = [
 /// What a repository without a commit is compared with.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// The line of a commit's message that says for what it was made.
-const TRAILER: &str = "Maestro-Ticket";
+const TRAILER: &str = "Maestro-Task";
 /// Among how many commits one that was made already is looked for.
 const LOOK_BACK: &str = "1000";
 

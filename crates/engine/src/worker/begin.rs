@@ -90,9 +90,15 @@ impl Worker {
         let resume = spawn.agent_session.clone().filter(|_| way.can_resume());
         let course = Course::recall(self, &session, agent.reporting, &spec).await?;
         let unheard = self.store.read(Unheard(session.id.clone())).await?;
-        let text = match &resume {
-            Some(_) => going_on(&unheard),
-            None => self.told(&session, &spec, &tasks, &agent, &unheard, &course).await?,
+        let text = match (&resume, &spec.whole) {
+            (Some(_), _) => going_on(&unheard),
+            (None, Some(whole)) => {
+                let texts =
+                    spec.skills.iter().map(|skill| (skill.id.clone(), skill.hash.clone(), Stage::Handed)).collect();
+                self.store.write(KeepReceipts { session: session.id.clone(), texts }).await?;
+                whole_prompt(whole, &unheard, &course)
+            }
+            (None, None) => self.told(&session, &spec, &tasks, &agent, &unheard, &course).await?,
         };
         let launch = Launch {
             maestro: self.maestro.clone(),
@@ -261,6 +267,20 @@ impl Worker {
             .allow(self.extra.iter().cloned())
             .seal(PathBuf::from(&self.around.home))
     }
+}
+
+/// What a fresh agent is told that somebody composed already, with what was said and done meanwhile.
+fn whole_prompt(whole: &str, unheard: &[Message], course: &Course) -> String {
+    let mut text = whole.to_owned();
+    if let Some(so_far) = course.so_far() {
+        text.push_str("\n\n## What was done so far\n\n");
+        text.push_str(&so_far);
+        text.push_str("\n\nLook at the files first, and go on from there.");
+    }
+    for message in unheard {
+        text.extend(["\n\n", &message.from, " says: ", &message.text]);
+    }
+    text
 }
 
 /// What an agent is told that goes on with its own session.

@@ -31,6 +31,7 @@ impl Change for DeleteSession {
             pairs::leave(tx, id, &session.id)?;
         }
         for statement in [
+            "DELETE FROM seats WHERE session_id = $1",
             "DELETE FROM spawns WHERE session_id = $1",
             "DELETE FROM transcript WHERE session_id = $1",
             "DELETE FROM permissions WHERE session_id = $1",

@@ -122,14 +122,14 @@ builtins! {
     Now = "now", Read, ["format"], "The time.";
     ReadFile = "read_file", Read, ["path"], "A file's text.";
     Exists = "exists", Read, ["path"], "Whether a file is there.";
-    PlanNext = "plan.next", Read, ["plan"], "The next open task of a plan.";
-    SkillsSelect = "skills.select", Read, ["task"], "The skills for a task.";
-    GitDiff = "git.diff", Read, ["base"], "What changed.";
+    PlanNext = "plan.next", Read, ["plan", "in"], "The next open task of a plan.";
+    SkillsSelect = "skills.select", Read, ["task", "in"], "The skills for a task.";
+    GitDiff = "git.diff", Read, ["base", "in"], "What changed.";
     SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";
-    PlanTick = "plan.tick", Idempotent, ["plan", "line", "text"], "Tick a task of a plan.";
+    PlanTick = "plan.tick", Idempotent, ["plan", "line", "text", "in"], "Tick a task of a plan.";
     WorktreeOpen = "worktree.open", Idempotent, ["name", "base"], "Open a worktree.";
     WorktreeClose = "worktree.close", Idempotent, ["name"], "Close a worktree.";
-    GitCommit = "git.commit", Idempotent, ["message"], "Commit what changed.";
+    GitCommit = "git.commit", Idempotent, ["message", "in"], "Commit what changed.";
     GitMerge = "git.merge", Idempotent, ["branch"], "Merge a branch.";
-    Verify = "verify", Idempotent, [], "Run the configured checks.";
+    Verify = "verify", Idempotent, ["in"], "Run the configured checks.";
 }

@@ -230,16 +230,29 @@ pub struct OutcomeRule {
 }
 
 /// The session that is started for an agent step.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Session {
     /// Which agent.
-    pub agent: Option<String>,
+    pub agent: Option<Placed<Template>>,
     /// In which role.
-    pub role: Option<String>,
-    /// In which worktree.
-    pub worktree: Option<String>,
+    pub role: Option<Placed<Template>>,
+    /// In which directory below the workspace.
+    pub worktree: Option<Placed<Template>>,
+    /// What it may do without asking.
+    pub permission: Option<Placed<Template>>,
+    /// The task that it gets skills for, as the plan says it.
+    pub task: Option<Placed<Template>>,
+    /// The section of the plan that the task is in.
+    pub section: Option<Placed<Template>>,
     /// Whether the session of the visit before goes on.
     pub resume: bool,
+}
+
+impl Session {
+    /// Every text in it.
+    pub fn texts(&self) -> impl Iterator<Item = &Placed<Template>> {
+        [&self.agent, &self.role, &self.worktree, &self.permission, &self.task, &self.section].into_iter().flatten()
+    }
 }
 
 /// What sub-agents are told.

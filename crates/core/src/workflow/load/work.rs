@@ -66,11 +66,15 @@ fn expected(node: &Node<'_>, reader: &mut Reader<'_>) -> Expected {
 }
 
 fn session(node: &Node<'_>, reader: &mut Reader<'_>) -> Session {
-    let fields = reader.fields(node, "`session`", &["agent", "role", "worktree", "continue"]);
+    let fields =
+        reader.fields(node, "`session`", &["agent", "role", "worktree", "permission", "task", "section", "continue"]);
     Session {
-        agent: reader.text_of(fields.get("agent")),
-        role: reader.text_of(fields.get("role")),
-        worktree: reader.text_of(fields.get("worktree")),
+        agent: reader.template_of(fields.get("agent")),
+        role: reader.template_of(fields.get("role")),
+        worktree: reader.template_of(fields.get("worktree")),
+        permission: reader.template_of(fields.get("permission")),
+        task: reader.template_of(fields.get("task")),
+        section: reader.template_of(fields.get("section")),
         resume: reader.flag_of(fields.get("continue")),
     }
 }

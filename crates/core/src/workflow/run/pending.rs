@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::question::{ACCEPT, choices, meaning, validation};
 use super::{Asked, Child, Definition, Order, Progress, Run, Scope, Status, Ticket, Verdict, Wait, arguments, judge};
-use crate::workflow::definition::{Options, Session, Step, Work};
+use crate::workflow::Template;
+use crate::workflow::definition::{Options, Placed, Session, Step, Work};
 use crate::workflow::name::StepId;
 
 /// Something that somebody else must do before the run can go on.
@@ -17,7 +18,7 @@ pub enum Effect {
         /// At which step.
         step: StepId,
         /// The session to start for it, if it is not whoever asks.
-        session: Option<Session>,
+        session: Option<Seat>,
     },
     /// A sub-agent follows one.
     Delegate {
@@ -64,6 +65,25 @@ pub enum Effect {
         /// At which step.
         step: StepId,
     },
+}
+
+/// The session to start for an agent's step.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seat {
+    /// Which agent; none where nothing says.
+    pub agent: Option<String>,
+    /// In which role.
+    pub role: Option<String>,
+    /// In which directory below the workspace.
+    pub worktree: Option<String>,
+    /// What it may do without asking.
+    pub permission: Option<String>,
+    /// The task that it gets skills for.
+    pub task: Option<String>,
+    /// The section of the plan that the task is in.
+    pub section: Option<String>,
+    /// Whether the session of the visit before goes on.
+    pub resume: bool,
 }
 
 /// Whom a run waits for.
@@ -135,7 +155,8 @@ pub fn pending(definition: &Definition, run: &Run) -> Vec<Effect> {
     };
     match (&position.wait, &step.work) {
         (Wait::Agent, Work::Agent(agent)) => {
-            vec![Effect::Instruct { ticket, step: id, session: agent.session.clone() }]
+            let session = agent.session.as_ref().map(|session| seat(session, &scope));
+            vec![Effect::Instruct { ticket, step: id, session }]
         }
         (Wait::Children(children), _) => {
             let open = children.iter().enumerate().filter(|(_, child)| child.outcome.is_none());
@@ -193,4 +214,21 @@ fn decision(step: &Step, verdict: &Verdict, reasons: Option<&Vec<String>>, optio
         text.push_str("\nA check that is red can be accepted by nobody.");
     }
     text
+}
+
+/// The session that a step's definition describes, with everything filled in; what is empty says nothing.
+fn seat(session: &Session, scope: &Scope<'_>) -> Seat {
+    let filled = |text: &Option<Placed<Template>>| {
+        let text = text.as_ref().map(|text| text.value.fill(&|reference| scope.get(reference)))?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    Seat {
+        agent: filled(&session.agent),
+        role: filled(&session.role),
+        worktree: filled(&session.worktree),
+        permission: filled(&session.permission),
+        task: filled(&session.task),
+        section: filled(&session.section),
+        resume: session.resume,
+    }
 }

@@ -54,10 +54,16 @@ pub(super) enum Act {
 }
 
 /// How the parts of a prompt begin that say what to do.
-const WHAT: [&str; 3] = ["## Your task", "## Task ", "## What you were told"];
+const WHAT: [&str; 4] = ["## Your task", "## Task ", "## What you were told", "## Selected Task"];
 /// How the others begin.
-const HOW: [&str; 5] =
-    ["It is done when:", "## What was done so far", "## How you report", "## How your work is judged", "## Skills"];
+const HOW: [&str; 6] = [
+    "<skills_system",
+    "It is done when:",
+    "## What was done so far",
+    "## How you report",
+    "## How your work is judged",
+    "## Skills",
+];
 
 /// The turns of a script.
 pub(super) fn script(text: &str, prompt: &str) -> io::Result<Vec<Vec<Act>>> {
@@ -86,6 +92,9 @@ pub(super) fn understood(prompt: &str) -> Vec<Act> {
     let has_parts = prompt.lines().any(is_told);
     let mut listens = !has_parts;
     let mut acts: Vec<Act> = Vec::new();
+    if let Some(verdict) = verdict(prompt) {
+        return verdict;
+    }
     for line in prompt.lines() {
         if has_parts && is_told(line) {
             listens = true;
@@ -96,6 +105,18 @@ pub(super) fn understood(prompt: &str) -> Vec<Act> {
         acts.extend(sentence(line).filter(|act| listens && !acts.contains(act)));
     }
     acts
+}
+
+/// What it says of somebody else's work, if it is asked for that: it passes, unless the task says that it fails its first
+/// review and nothing was found before.
+fn verdict(prompt: &str) -> Option<Vec<Act>> {
+    let (_, asked) = prompt.split_once("## Your verdict")?;
+    let fails = prompt.contains("fails its first review") && !prompt.contains("## found_before");
+    let wanted = if fails { "--outcome fail" } else { "--outcome pass" };
+    let command = asked.lines().find(|line| line.contains(wanted))?.trim_start_matches("- ").trim_matches('`');
+    let findings = if fails { "the file does not say enough" } else { "" };
+    let result = serde_json::json!({ "findings": findings });
+    Some(vec![Act::Run { command: format!("echo '{result}' | {command}") }])
 }
 
 /// What a line says, whatever marks stand around it.

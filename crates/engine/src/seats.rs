@@ -1,0 +1,197 @@
+//! Who works at a run's steps that ask for a session of their own? A session is started for each, and what came of it is
+//! told to the run.
+//!
+//! Nothing is kept here: which session has which seat stands in the store, so that whoever looks next goes on.
+
+mod told;
+
+use std::path::{Path, PathBuf};
+
+use maestro_core::agent::spawn::{Around, Budget, SpawnSpec};
+use maestro_core::agent::{PROMPT_MAX_CHARS, Permission};
+use maestro_core::event::{Event, RunId};
+use maestro_core::session::{Approach, SessionStatus};
+use maestro_core::workflow::Outcome;
+use maestro_core::workflow::directive::Directive;
+use maestro_core::workflow::run::{self, Effect, Input, Seen, Ticket, pending};
+use maestro_core::workflow::told::Now;
+use maestro_core::{Role, StepKind};
+use maestro_store::{
+    AwaitingAgents, Clock, CreateSession, EndedSeats, Record, RequestSpawn, Scope, Seat, SettleSeat, SpawnOf, Starter,
+    Store, StoreError, TakeSeat,
+};
+use serde_json::{Map, Value as Json, json};
+
+use crate::builtins::Abilities;
+use crate::changes;
+use crate::runs::{Hand, RunError, Runs, View};
+
+/// The role of whoever looks at other people's work.
+const REVIEWER: &str = "reviewer";
+
+/// What is needed to start sessions for runs.
+#[derive(Clone)]
+pub struct Seats {
+    /// Where everything is kept.
+    pub store: Store,
+    /// The runs.
+    pub runs: Runs,
+    /// Tells the time.
+    pub clock: Clock,
+    /// Where agents' programs find Maestro.
+    pub around: Around,
+    /// The skills of a directory.
+    pub abilities: Abilities,
+    /// The name of this machine.
+    pub hostname: String,
+}
+
+impl Seats {
+    /// Starts sessions where runs wait for one, and tells runs what came of those that ended. Returns the runs that go on.
+    pub async fn look(&self) -> Vec<RunId> {
+        for id in self.store.read(AwaitingAgents).await.unwrap_or_default() {
+            // What cannot be started now is tried again with the next look.
+            let _ = self.start(id).await;
+        }
+        let mut gone_on = Vec::new();
+        for seat in self.store.read(EndedSeats).await.unwrap_or_default() {
+            if self.settle(&seat).await.is_ok() {
+                gone_on.push(seat.run);
+            }
+        }
+        gone_on
+    }
+
+    async fn start(&self, id: RunId) -> Result<(), RunError> {
+        let view = self.runs.get(id, (self.clock)()).await?;
+        let effect = pending(&view.definition, &view.record.run).into_iter().next();
+        let (Some(Effect::Instruct { ticket, session: Some(seat), .. }), Now::Directive { directive }) =
+            (effect, &view.told.now)
+        else {
+            return Ok(());
+        };
+        let Some(request) = self.request(&view, &seat, directive).await? else { return Ok(()) };
+        self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
+        Ok(())
+    }
+
+    /// The session for a step, with all that it is told.
+    async fn request(
+        &self,
+        view: &View,
+        seat: &run::Seat,
+        directive: &Directive,
+    ) -> Result<Option<RequestSpawn>, StoreError> {
+        let Some(project) = view.record.about.project.clone() else { return Ok(None) };
+        let root = view.record.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
+        let workspace =
+            seat.worktree.as_deref().map_or_else(|| PathBuf::from(root), |below| Path::new(root).join(below));
+        let step = match seat.role.as_deref() {
+            Some(REVIEWER) => StepKind::Review,
+            _ => StepKind::Implementation,
+        };
+        let composed = told::composed(view.record.id, seat, directive, step, (self.abilities.skills)(&workspace));
+        let scope = Scope::project(&project);
+        self.store.write(Record { scope, events: composed.events }).await?;
+        let spec = SpawnSpec {
+            agent: seat.agent.clone(),
+            driver: None,
+            model: None,
+            workspace: workspace.display().to_string(),
+            skills: composed.skills.clone(),
+            prompt: None,
+            whole: Some(composed.text),
+            prompt_max_chars: PROMPT_MAX_CHARS,
+            permission: seat.permission.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Permission::Edits),
+            budget: Budget::default(),
+        };
+        let loaded: Vec<&str> = composed.skills.iter().map(|skill| skill.id.as_str()).collect();
+        let metadata = json!({
+            "run": view.record.id, "step": directive.step.id, "task": seat.task, "loadedSkills": loaded,
+            "spawnSource": "run", "role": Role::Worker,
+        });
+        let session = CreateSession {
+            id: None,
+            project,
+            tasks: view.record.about.task.clone().into_iter().collect(),
+            name: Some(told::name(seat, directive)),
+            role: Role::Worker,
+            agent: seat.agent.clone(),
+            strategy: Approach::Simple,
+            status: SessionStatus::Spawning,
+            env: Map::new(),
+            metadata: metadata.as_object().cloned().unwrap_or_default(),
+            parent: None,
+            hostname: self.hostname.clone(),
+            platform: std::env::consts::OS.to_owned(),
+        };
+        let spec = serde_json::to_value(spec).map_err(|error| StoreError::Invalid(error.to_string()))?;
+        let (around, starter) = (self.around.clone(), Starter::Worker);
+        Ok(Some(RequestSpawn { session, spec, around, starter, limits: Vec::new() }))
+    }
+
+    /// Tells a run what came of a session at one of its steps.
+    async fn settle(&self, seat: &Seat) -> Result<(), RunError> {
+        let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
+        let outcome = spawn.as_ref().and_then(|spawn| spawn.outcome.clone()).unwrap_or_default();
+        let view = self.runs.get(seat.run, (self.clock)()).await?;
+        let Now::Directive { directive } = &view.told.now else { return self.settled(seat).await };
+        if directive.ticket.as_str() != seat.ticket {
+            return self.settled(seat).await;
+        }
+        let workspace = spawn.as_ref().and_then(|spawn| spawn.spec["workspace"].as_str().map(PathBuf::from));
+        let seen = Seen { tree: workspace.as_deref().and_then(changes::tree), ..Seen::default() };
+        let own =
+            seat.report.as_ref().filter(|_| outcome["kind"] == "done").map(|report| self.said(seat, report, &seen));
+        let ours = self.found(seat, &outcome, directive, seen.clone());
+        let told = match own {
+            Some(input) => self.runs.submit(seat.run, input, Hand::Nobody).await,
+            None => self.runs.submit(seat.run, ours.clone(), Hand::Nobody).await,
+        };
+        if let Err(RunError::Refused { .. }) = told {
+            if let Err(RunError::Refused { .. }) = self.runs.submit(seat.run, ours, Hand::Nobody).await {
+                // A step that takes no word of anybody cannot be got over.
+                self.runs.submit(seat.run, Input::Cancel, Hand::Nobody).await?;
+            }
+        } else {
+            told?;
+        }
+        self.settled(seat).await
+    }
+
+    async fn settled(&self, seat: &Seat) -> Result<(), RunError> {
+        Ok(self.store.write(SettleSeat(seat.session.clone())).await?)
+    }
+
+    /// What the session itself reported.
+    fn said(&self, seat: &Seat, report: &Json, seen: &Seen) -> Input {
+        let map = |key: &str| report[key].as_object().cloned().unwrap_or_default();
+        Input::Report {
+            ticket: Ticket::quoted(seat.ticket.clone()),
+            outcome: report["outcome"].as_str().map(|word| Outcome::new(word.to_owned())),
+            set: map("set"),
+            result: map("result"),
+            seen: seen.clone(),
+            now: (self.clock)(),
+        }
+    }
+
+    /// What follows from how it ended, where it reported nothing itself.
+    fn found(&self, seat: &Seat, outcome: &Json, directive: &Directive, seen: Seen) -> Input {
+        let done = outcome["kind"] == "done" && directive.outcomes.contains(&Outcome::OK);
+        // Whoever reads it next learns at least how it ended.
+        let texts = directive.result.iter().filter(|(_, field)| field["type"] == "string");
+        let result = texts.map(|(name, _)| (name.clone(), json!(told::summary(outcome, directive)))).collect();
+        Input::Report {
+            ticket: Ticket::quoted(seat.ticket.clone()),
+            outcome: Some(if done { Outcome::OK } else { Outcome::FAIL }),
+            set: Map::new(),
+            result,
+            seen,
+            now: (self.clock)(),
+        }
+    }
+}
+
+/// What is told of the skills that a prompt was composed with.
+type Events = Vec<Event>;

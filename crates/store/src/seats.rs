@@ -1,0 +1,172 @@
+//! Which session works at a step of a run, and what did it report for it?
+
+use maestro_core::event::RunId;
+use maestro_core::id::SessionId;
+use maestro_core::session::Session;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::change::{Change, Read};
+use crate::db::Db;
+use crate::error::{StoreError, What};
+use crate::sessions;
+use crate::spawns::RequestSpawn;
+use crate::tx::Tx;
+use crate::value::{Row, to_json};
+
+/// A session at a step of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seat {
+    /// The run.
+    pub run: RunId,
+    /// The ticket of the step's directive.
+    pub ticket: String,
+    /// The session.
+    pub session: SessionId,
+    /// What it reported for the step, if it did.
+    pub report: Option<Json>,
+}
+
+const SELECT: &str = "SELECT seats.run_id, seats.ticket, seats.session_id, seats.report FROM seats";
+
+fn seat(row: &mut Row) -> Result<Seat, StoreError> {
+    Ok(Seat { run: row.parsed()?, ticket: row.text()?, session: row.parsed()?, report: row.maybe_json()? })
+}
+
+/// Starts a session for a step of a run, once.
+#[derive(Debug, Clone)]
+pub struct TakeSeat {
+    /// The run.
+    pub run: RunId,
+    /// The ticket of the step's directive.
+    pub ticket: String,
+    /// The session.
+    pub request: RequestSpawn,
+}
+
+impl Change for TakeSeat {
+    type Output = Session;
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
+        let run = self.run.to_string();
+        let taken =
+            tx.row(&format!("{SELECT} WHERE run_id = $1 AND ticket = $2"), &[(&run).into(), (&self.ticket).into()])?;
+        if let Some(mut row) = taken {
+            return sessions::by_id(tx, &seat(&mut row)?.session);
+        }
+        let session = self.request.apply(tx)?;
+        tx.execute(
+            "INSERT INTO seats (run_id, ticket, session_id) VALUES ($1, $2, $3)",
+            &[(&run).into(), (&self.ticket).into(), (&session.id).into()],
+        )?;
+        Ok(session)
+    }
+}
+
+/// Keeps what a session reports for its step; it counts once the session has ended, and the last word counts.
+#[derive(Debug, Clone)]
+pub struct KeepVerdict {
+    /// The session.
+    pub session: SessionId,
+    /// The ticket it quotes.
+    pub ticket: String,
+    /// What it reports.
+    pub report: Json,
+}
+
+impl Change for KeepVerdict {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let changed = tx.execute(
+            "UPDATE seats SET report = $1 WHERE session_id = $2 AND ticket = $3 AND settled_at IS NULL",
+            &[(&to_json(&self.report)?).into(), (&self.session).into(), (&self.ticket).into()],
+        )?;
+        match changed {
+            0 => Err(StoreError::not_found(What::Run, &self.ticket)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Notes that what came of a seat was told to its run.
+#[derive(Debug, Clone)]
+pub struct SettleSeat(
+    /// The session.
+    pub SessionId,
+);
+
+impl Change for SettleSeat {
+    type Output = ();
+
+    fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        tx.execute(
+            "UPDATE seats SET settled_at = $1 WHERE session_id = $2 AND settled_at IS NULL",
+            &[tx.now.into(), (&self.0).into()],
+        )?;
+        Ok(())
+    }
+}
+
+/// The seats whose sessions have ended and whose runs were not told so.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedSeats;
+
+impl Read for EndedSeats {
+    type Output = Vec<Seat>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
+        let sql = format!(
+            "{SELECT} JOIN spawns ON spawns.session_id = seats.session_id \
+             WHERE seats.settled_at IS NULL AND spawns.state = 'done' ORDER BY seats.ord LIMIT 100"
+        );
+        db.rows(&sql, &[])?.iter_mut().map(seat).collect()
+    }
+}
+
+/// The seat of a session, if it has one.
+#[derive(Debug, Clone)]
+pub struct SeatOf(
+    /// The session.
+    pub SessionId,
+);
+
+impl Read for SeatOf {
+    type Output = Option<Seat>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Option<Seat>, StoreError> {
+        let row = db.row(&format!("{SELECT} WHERE seats.session_id = $1"), &[(&self.0).into()])?;
+        row.map(|mut row| seat(&mut row)).transpose()
+    }
+}
+
+/// All seats of a run, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct SeatsOf(
+    /// The run.
+    pub RunId,
+);
+
+impl Read for SeatsOf {
+    type Output = Vec<Seat>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
+        let sql = format!("{SELECT} WHERE seats.run_id = $1 ORDER BY seats.ord");
+        db.rows(&sql, &[(&self.0.to_string()).into()])?.iter_mut().map(seat).collect()
+    }
+}
+
+/// The runs that a server drives and that wait for an agent, so that a session may have to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct AwaitingAgents;
+
+impl Read for AwaitingAgents {
+    type Output = Vec<RunId>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting = 'agent' \
+                   AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.run_id = runs.id AND seats.settled_at IS NULL) \
+                   ORDER BY ord LIMIT 100";
+        db.rows(sql, &[])?.iter_mut().map(Row::parsed).collect()
+    }
+}
