@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use crate::client::{Client, escaped};
 use crate::error::CommandError;
 use crate::screen::{Paint, clean};
+use crate::world::World;
 
 /// How many characters of a line are shown.
 const WIDE: usize = 200;
@@ -145,12 +146,28 @@ pub(crate) fn whole(client: &Client, session: &str) -> Result<Vec<Json>, Command
     client.list(&format!("/api/sessions/{}/transcript", escaped(session)))
 }
 
+/// For whom a transcript is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// People.
+    Text,
+    /// Programs: each thing on a line of its own.
+    Json,
+}
+
+impl Form {
+    pub(crate) fn of(world: &World) -> Self {
+        if world.json { Self::Json } else { Self::Text }
+    }
+}
+
 /// How far a transcript was shown.
 pub(crate) struct Tail<'a> {
     pub(crate) client: &'a Client,
     pub(crate) session: &'a str,
     pub(crate) shown: Shown,
     pub(crate) after: i64,
+    pub(crate) form: Form,
 }
 
 impl Tail<'_> {
@@ -158,12 +175,18 @@ impl Tail<'_> {
     pub(crate) fn more(&mut self, show: fn(&str) -> Result<(), CommandError>) -> Result<(), CommandError> {
         loop {
             let path = format!("/api/sessions/{}/transcript?limit=500&cursor={}", escaped(self.session), self.after);
-            let entries: Vec<Entry> = self.client.get(&path)?;
+            let entries: Vec<Json> = self.client.get(&path)?;
             let full = entries.len() == 500;
             let mut text = String::new();
-            for entry in entries {
+            for whole in entries {
+                let entry: Entry = crate::wire::read(&whole)?;
                 self.after = entry.ord;
-                text.push_str(&self.shown.event(&entry.event));
+                match self.form {
+                    Form::Text => text.push_str(&self.shown.event(&entry.event)),
+                    Form::Json => {
+                        let _ = writeln!(text, "{whole}");
+                    }
+                }
             }
             show(&text)?;
             if !full {

@@ -19,13 +19,13 @@ pub(crate) struct SpawnArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// How it is spoken with, if not in the preferred way: json, acp or text
-    #[arg(long, value_name = "WAY")]
+    #[arg(long, value_name = "WAY", value_parser = ["json", "acp", "text"])]
     pub(crate) driver: Option<String>,
     /// Which model, if not the agent's own choice
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// What it may do without asking: ask, edits or all
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", value_parser = ["ask", "edits", "all"])]
     pub(crate) permission: Option<String>,
     /// What people call the session
     #[arg(long)]

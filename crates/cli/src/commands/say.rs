@@ -25,6 +25,10 @@ pub(crate) fn run(args: &SayArgs, world: &World) -> Result<Reply, CommandError> 
         return Err(CommandError::invalid(format!("session `{}` was not told: {why}", args.id))
             .hint("`maestro session list` shows the sessions that have not ended"));
     }
-    let text = format!("{}: {} hears it with its next command.\n", clean(&message.state), clean(&args.id));
+    let text = format!(
+        "{}: {} hears it with its next command, or when it is started again.\n",
+        clean(&message.state),
+        clean(&args.id)
+    );
     Ok(Reply::text(text))
 }

@@ -35,7 +35,9 @@ pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<Reply, CommandErr
         SessionCommand::Info => info(world),
         SessionCommand::Get { id } => get(id, &Client::open(world)?, world),
         SessionCommand::List { task, all } => list(task.as_deref(), *all, Client::open(world)?, world),
-        SessionCommand::Pause { id } => steer(id, "pause", "It waits after what it is doing now.", world),
+        SessionCommand::Pause { id } => {
+            steer(id, "pause", "It stands still, or waits after what it is doing now.", world)
+        }
         SessionCommand::Resume { id } => steer(id, "resume", "It goes on.", world),
         SessionCommand::Cancel { id } => steer(id, "cancel", "It is told to stop.", world),
         SessionCommand::SuggestName(args) => suggest_name::run(args, world),

@@ -13,7 +13,7 @@ use crate::commands::session::permit;
 use crate::error::{CommandError, Exit};
 use crate::reply::{self, Reply};
 use crate::screen::{clean, pad};
-use crate::transcript::{self, Shown, Tail};
+use crate::transcript::{self, Form, Shown, Tail};
 use crate::wire::{self, Session};
 use crate::world::World;
 
@@ -98,11 +98,24 @@ impl Known {
             let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
             let _ = writeln!(text, "  outcome: {}{why}", clean(kind));
         }
+        let listed = |key: &str| -> Vec<String> {
+            let words = outcome[key].as_array().into_iter().flatten().filter_map(Json::as_str);
+            words.map(|word| clean(word).into_owned()).collect()
+        };
+        for (key, heading) in [("denied", "denied"), ("changedFiles", "changed")] {
+            let words = listed(key);
+            if !words.is_empty() {
+                let _ = writeln!(text, "  {heading}: {}", words.join(", "));
+            }
+        }
         if let Some(spent) = outcome["spent"].as_object() {
             let number = |name: &str| spent.get(name).and_then(Json::as_f64).unwrap_or_default();
             let tokens = number("input") + number("output");
             if tokens > 0.0 {
-                let _ = writeln!(text, "  spent: {tokens} tokens, ${:.4}", number("costUsd"));
+                let cost = number("costUsd");
+                // What no agent told is not free.
+                let money = if cost > 0.0 { format!(", ${cost:.4}") } else { String::new() };
+                let _ = writeln!(text, "  spent: {tokens} tokens{money}");
             }
         }
     }
@@ -144,7 +157,7 @@ impl Known {
 /// Shows what a session's agent does until the session has ended.
 pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, CommandError> {
     // Who follows wants to know by the exit code how it went; so it is followed before there is a reply.
-    let mut tail = Tail { client, session: id, shown: Shown::new(world.paint), after: 0 };
+    let mut tail = Tail { client, session: id, shown: Shown::new(world.paint), after: 0, form: Form::of(world) };
     let mut asked: Vec<Json> = Vec::new();
     let session = loop {
         let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
@@ -170,13 +183,17 @@ pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, 
         std::thread::sleep(LOOK);
     };
     reply::show(&tail.shown.close())?;
-    let mut text = head(&wire::read::<Session>(&session)?, world);
     let known = Known::of(client, id)?;
-    known.agent(&mut text);
     let exit = match session["status"].as_str() {
         Some("completed") => Exit::Ok,
         _ if known.spawn["outcome"]["kind"] == "not_started" => Exit::NotSpawned,
         _ => Exit::Failed,
     };
+    if world.json {
+        let args = ShowArgs { id: id.to_owned(), skills: false, transcript: false, follow: true };
+        return Ok(Reply::json(&known.json(&args, client)?)?.ending(exit));
+    }
+    let mut text = head(&wire::read::<Session>(&session)?, world);
+    known.agent(&mut text);
     Ok(Reply::text(text).ending(exit))
 }

@@ -105,7 +105,7 @@ fn check_manifest(role: Role, world: &World) -> Result<(), CommandError> {
         CommandError::invalid(format!("{path} is no manifest: {error}")).hint("spawn the session again")
     })?;
     if manifest["role"] != role.as_str() || manifest["tasks"].as_array().is_none_or(Vec::is_empty) {
-        return Err(CommandError::invalid(format!("{path} is not the manifest of a {role}"))
+        return Err(CommandError::invalid(format!("{path} is no {role}'s manifest"))
             .hint("`maestro worker init` and `maestro orchestrator init` are for sessions of their own role"));
     }
     Ok(())

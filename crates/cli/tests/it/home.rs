@@ -61,7 +61,7 @@ fn the_overview_shows_agents_skills_plans_and_what_is_wrong() {
     Maestro [VERSION] in [PROJECT]
 
       agents   Claude Code, Aider
-      skills   22 · 1 not loaded · 1 warning · 1 shadowed
+      skills   24 · 1 not loaded · 1 warning · 1 shadowed
       plans    PLAN.md  1 of 3 done, next: Build it @sql (line 4)
                docs/plans/cleanup.md  1 of 1 done, nothing left
       server   not running

@@ -238,7 +238,7 @@ fn an_orchestrator_hands_work_to_a_worker_that_hears_of_it() {
     "#);
     assert_snapshot!(desk.session("sess_o", &["say", "sess_w", "Begin with it"]), @r#"
     $ MAESTRO_SESSION_ID=sess_o maestro say sess_w "Begin with it"
-    queued: sess_w hears it with its next command.
+    queued: sess_w hears it with its next command, or when it is started again.
     "#);
     assert_snapshot!(desk.session("sess_w", &["update", "Created auth.ts file"]), @r#"
     $ MAESTRO_SESSION_ID=sess_w maestro update "Created auth.ts file"

@@ -61,16 +61,16 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     Merge the signed PDF forms into one
 
     Chosen
-      pdf-forms                     17.9  pdf 7.8, merge 5.9, forms 4.3
+      pdf-forms                     18.0  pdf 7.8, merge 5.9, forms 4.3
 
     Not chosen
-      session-end                    2.8  signed 2.8  below 11.6
-      session-start                  2.8  signed 2.8  below 11.6
-      decision-critic                2.5  forms 2.5  below 11.6
-      maestro-orchestrator           2.5  merge 2.5  below 11.6
-      maestro-worker                 1.5  signed 1.5  below 11.6
+      session-end                    2.8  signed 2.8  below 11.7
+      session-start                  2.8  signed 2.8  below 11.7
+      decision-critic                2.6  forms 2.6  below 11.7
+      maestro-orchestrator           2.5  merge 2.5  below 11.7
+      maestro-worker                 1.5  signed 1.5  below 11.7
 
-    21 skills considered
+    23 skills considered
 
     Without Maestro
       Claude Code  pdf-forms: sees it
@@ -80,16 +80,16 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     $ maestro skills try Write a deployment note
     Write a deployment note
 
-    Chosen: none. No skill reaches 11.6, which is what a task that needs none looks like.
+    Chosen: none. No skill reaches 11.7, which is what a task that needs none looks like.
 
     Not chosen
-      kubernetes                     8.5  deployment 4.5, write 4.0  below 11.6
-      handoff-workflow               7.3  write 4.3, note 3.0  below 11.6
-      writing-style                  5.2  write 5.2  below 11.6
-      prompt-engineer                3.9  write 3.9  below 11.6
-      planner                        3.6  write 3.6  below 11.6
+      kubernetes                     8.6  deployment 4.5, write 4.0  below 11.7
+      handoff-workflow               7.3  write 4.3, note 3.0  below 11.7
+      writing-style                  5.2  write 5.2  below 11.7
+      prompt-engineer                3.9  write 3.9  below 11.7
+      planner                        3.6  write 3.6  below 11.7
 
-    21 skills considered
+    23 skills considered
     ");
 }
 

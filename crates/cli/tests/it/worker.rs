@@ -117,7 +117,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
     Completed: Also fix the tests
 
     $ maestro session pause [SESSION-1]
-    [SESSION-1]  paused  It waits after what it is doing now.
+    [SESSION-1]  paused  It stands still, or waits after what it is doing now.
 
     $ MAESTRO_TASK_ID=[TASK-1] maestro update "Nearly done"
     Reported.
@@ -301,7 +301,7 @@ fn what_is_said_counts_as_delivered_only_when_it_was_printed() {
     let session = desk.begin();
     assert_snapshot!(desk.person(&["say", &session, "Use tabs"]), @r#"
     $ maestro say [SESSION-1] "Use tabs"
-    queued: [SESSION-1] hears it with its next command.
+    queued: [SESSION-1] hears it with its next command, or when it is started again.
     "#);
     assert_snapshot!(desk.person(&["session", "get", &session]), @"
     $ maestro session get [SESSION-1]

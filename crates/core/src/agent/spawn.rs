@@ -91,7 +91,26 @@ impl Default for Budget {
     }
 }
 
+/// The most minutes that anything may take: a month.
+const MOST_MINUTES: f64 = 31.0 * 24.0 * 60.0;
+
 impl Budget {
+    /// A part of it that nothing can be done within, and what it must be.
+    pub fn unsound(&self) -> Option<(&'static str, &'static str)> {
+        let fits = |minutes: f64| minutes > 0.0 && minutes <= MOST_MINUTES;
+        let lasting = "more than 0 and at most a month";
+        let wrong = [
+            (!fits(self.minutes), "minutes", lasting),
+            (!fits(self.idle_minutes), "idleMinutes", lasting),
+            (!fits(self.question_minutes), "questionMinutes", lasting),
+            (self.tokens == Some(0), "tokens", "more than 0"),
+            (self.cost_usd.is_some_and(|cost| cost.is_nan() || cost <= 0.0), "costUsd", "more than 0"),
+            (self.turns == Some(0), "turns", "more than 0"),
+            (self.starts == 0, "starts", "at least 1"),
+        ];
+        wrong.into_iter().find_map(|(is_wrong, field, must)| is_wrong.then_some((field, must)))
+    }
+
     /// How long it may take.
     pub fn time(&self) -> Duration {
         lasting(self.minutes)

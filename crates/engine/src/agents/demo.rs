@@ -118,15 +118,18 @@ impl Asked {
 }
 
 /// What is to be done in a turn: what the script says of it, else what the prompt says.
-fn acts(prompt: &str, turn: usize) -> io::Result<(Vec<Act>, Reports)> {
+/// Who goes on does what it was told before, where it is told nothing new: whatever it adds is then there once.
+fn acts(told: &[String], turn: usize) -> io::Result<(Vec<Act>, Reports)> {
+    let prompt = told.get(turn).map(String::as_str).unwrap_or_default();
     let script = match std::env::var_os(SCRIPT).filter(|path| !path.is_empty()) {
         Some(path) => act::script(&std::fs::read_to_string(path)?, prompt)?,
         None => Vec::new(),
     };
-    Ok(match script.into_iter().nth(turn) {
-        Some(acts) => (acts, Reports::AsScripted),
-        None => (act::understood(prompt), Reports::ByItself),
-    })
+    if let Some(acts) = script.into_iter().nth(turn) {
+        return Ok((acts, Reports::AsScripted));
+    }
+    let mut understood = told.iter().take(turn + 1).rev().map(|prompt| act::understood(prompt));
+    Ok((understood.find(|acts| !acts.is_empty()).unwrap_or_default(), Reports::ByItself))
 }
 
 /// Whether it reports without having been told to.

@@ -45,6 +45,10 @@ pub(super) enum NotBegun {
     NoneInstalled,
     #[error("the program of `{0}` is not installed; `maestro agents` shows where it was looked for")]
     NotInstalled(String),
+    #[error("`{agent}` cannot be spoken with by `{driver}`; it can by {ways}")]
+    NoSuchWay { agent: String, driver: maestro_core::agent::Driver, ways: String },
+    #[error("the entry of `{0}` names no program; add `programs` to it in your agents.toml")]
+    NoProgram(String),
     #[error("there is no directory {0} to work in")]
     NoWorkspace(PathBuf),
     #[error("the file about the session cannot be written: {0}")]
@@ -68,6 +72,8 @@ pub(super) struct Begun {
     pub(super) tree: Option<String>,
     /// Its entry in the table.
     pub(super) kind: Agent,
+    /// The secret by which its programs speak for the session.
+    pub(super) token: String,
     /// Its temporary files, which end with it.
     pub(super) temporary: TempDir,
 }
@@ -100,6 +106,8 @@ impl Worker {
             }
             (None, None) => self.told(&session, &spec, &tasks, &agent, &unheard, &course).await?,
         };
+        let env = self.environment(&session, &tasks, temporary.path()).await?;
+        let token = env.get("MAESTRO_SESSION_TOKEN").cloned().unwrap_or_default();
         let launch = Launch {
             maestro: self.maestro.clone(),
             driver: found.driver,
@@ -107,7 +115,7 @@ impl Worker {
             arguments: Vec::new(),
             model: spec.model.clone(),
             cwd: workspace.clone(),
-            env: self.environment(&session, &tasks, temporary.path()).await?,
+            env,
             retries: RETRIES,
             prompt: text,
             session: Uuid::now_v7().to_string(),
@@ -134,7 +142,7 @@ impl Worker {
         }
         // What nobody consented to is asked about like everything else.
         let checks = (self.checks)(&workspace).unwrap_or_default();
-        Ok(Begun { agent, spec, workspace, checks, course, resumed, tree, kind, temporary })
+        Ok(Begun { agent, spec, workspace, checks, course, resumed, tree, kind, token, temporary })
     }
 
     /// The agent that is meant, and its program.
@@ -146,6 +154,13 @@ impl Worker {
         };
         if let Some(name) = &spec.agent {
             let agent = known.find(name)?.clone();
+            if let Some(driver) = spec.driver.filter(|driver| agent.launch(*driver).is_none()) {
+                let ways: Vec<&str> = agent.ways().map(|(driver, _)| driver.as_str()).collect();
+                return Err(NotBegun::NoSuchWay { agent: name.clone(), driver, ways: ways.join(" or ") });
+            }
+            if agent.programs().is_empty() {
+                return Err(NotBegun::NoProgram(name.clone()));
+            }
             let found = find(&agent).ok_or_else(|| NotBegun::NotInstalled(name.clone()))?;
             return Ok((agent, found));
         }

@@ -29,6 +29,7 @@ pub(super) struct Course {
     pub(super) ledger: Ledger,
     pub(super) progress: Progress,
     skills: Vec<GivenSkill>,
+    workspace: String,
     /// The last calls of tools: what they do, and the skill that they open.
     calls: Vec<Call>,
     reports: Vec<String>,
@@ -39,7 +40,7 @@ pub(super) struct Call {
     id: String,
     pub(super) kind: ToolKind,
     pub(super) input: Json,
-    skill: Option<usize>,
+    skills: Vec<usize>,
 }
 
 impl Course {
@@ -55,6 +56,7 @@ impl Course {
             ledger: Ledger::default(),
             progress: Progress::default(),
             skills: spec.skills.clone(),
+            workspace: spec.workspace.clone(),
             calls: Vec::new(),
             reports: Vec::new(),
         };
@@ -93,7 +95,7 @@ impl Course {
             AgentEvent::ToolEnded { id, status: ToolStatus::Ok, output } if !output.trim().is_empty() => {
                 // What a tool answers is what the model reads next.
                 let call = self.calls.iter().find(|call| call.id == *id);
-                self.receipt(call.and_then(|call| call.skill), Stage::Read)
+                self.receipts(call.map(|call| call.skills.as_slice()).unwrap_or_default(), Stage::Read)
             }
             _ => Vec::new(),
         }
@@ -108,21 +110,26 @@ impl Course {
         let text = input.to_string();
         let opens = |skill: &GivenSkill| {
             let commands = [format!("skills read {}", skill.id), format!("skill read {}", skill.id)];
-            (!skill.path.is_empty() && text.contains(&skill.path))
+            // Who works in the project names its skills from there.
+            let below = skill.path.strip_prefix(&self.workspace).map(|path| path.trim_start_matches('/'));
+            let places = [Some(skill.path.as_str()), below].into_iter().flatten();
+            places.into_iter().any(|place| !place.is_empty() && text.contains(place))
                 || commands.iter().any(|command| text.contains(command))
         };
-        let skill = self.skills.iter().position(opens);
+        let skills: Vec<usize> =
+            self.skills.iter().enumerate().filter(|(_, skill)| opens(skill)).map(|(at, _)| at).collect();
         self.calls.retain(|call| call.id != id);
         if self.calls.len() == CALLS {
             self.calls.remove(0);
         }
-        self.calls.push(Call { id: id.to_owned(), kind, input: input.clone(), skill });
-        self.receipt(skill, Stage::Opened)
+        let receipts = self.receipts(&skills, Stage::Opened);
+        self.calls.push(Call { id: id.to_owned(), kind, input: input.clone(), skills });
+        receipts
     }
 
-    fn receipt(&self, skill: Option<usize>, stage: Stage) -> Vec<(String, String, Stage)> {
-        let skill = skill.and_then(|at| self.skills.get(at));
-        skill.map(|skill| (skill.id.clone(), skill.hash.clone(), stage)).into_iter().collect()
+    fn receipts(&self, skills: &[usize], stage: Stage) -> Vec<(String, String, Stage)> {
+        let skills = skills.iter().filter_map(|at| self.skills.get(*at));
+        skills.map(|skill| (skill.id.clone(), skill.hash.clone(), stage)).collect()
     }
 
     /// Takes note of what the session itself reported last, since the agent began.

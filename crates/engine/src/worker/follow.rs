@@ -35,7 +35,7 @@ pub(super) async fn follow(
     spawn: &Spawn,
     standing: watch::Receiver<Option<Standing>>,
 ) -> Settled {
-    let Begun { agent, spec, workspace, checks, course, resumed, tree, kind, temporary } = begun;
+    let Begun { agent, spec, workspace, checks, course, resumed, tree, kind, temporary, token } = begun;
     let since = (worker.clock)();
     let Session { mut events, handle, .. } = agent;
     let mut follower = Follower {
@@ -52,6 +52,8 @@ pub(super) async fn follow(
         kept: Kept::default(),
         receipts: Vec::new(),
         asked: Vec::new(),
+        allowed: Vec::new(),
+        token,
         wish: Wish::GoOn,
         paused: Pace::Goes,
         tree: spawn.tree.clone().or(tree),
@@ -108,6 +110,10 @@ struct Follower<'a> {
     receipts: Vec<(String, String, Stage)>,
     /// The questions that are open, and until when.
     asked: Vec<(String, i64)>,
+    /// What was allowed for all of this run, whatever the agent itself remembers of it.
+    allowed: Vec<(String, String)>,
+    /// The session's secret.
+    token: String,
     wish: Wish,
     paused: Pace,
     tree: Option<String>,
@@ -115,7 +121,7 @@ struct Follower<'a> {
 
 impl Follower<'_> {
     async fn note(&mut self, event: AgentEvent) {
-        let event = bounded(event);
+        let event = masked(bounded(event), &self.token);
         self.receipts.extend(self.course.note(&event));
         let (asked, began) = (matches!(event, AgentEvent::Asked { .. }), matches!(event, AgentEvent::Began { .. }));
         let turn_ended = matches!(event, AgentEvent::Ended { .. });
@@ -169,7 +175,8 @@ impl Follower<'_> {
     /// Keeps a question, unless it needs no answer of a person.
     async fn ask(&mut self, event: &AgentEvent) {
         let AgentEvent::Asked { id, title, detail, call, options } = event else { return };
-        if let Some(kind) = self.unasked(call.as_deref(), options) {
+        let always = self.allowed.contains(&(title.clone(), detail.clone()));
+        if let Some(kind) = self.unasked(call.as_deref(), options).or(always.then_some(ChoiceKind::AllowOnce)) {
             let _ = self.handle.answer(id, kind).await;
             return;
         }
@@ -238,8 +245,14 @@ impl Follower<'_> {
         let Ok(known) = self.worker.store.read(wanted).await else { return };
         let mut open = Vec::new();
         for (request, expires) in std::mem::take(&mut self.asked) {
-            match known.iter().find(|one| one.request == request).and_then(|one| one.answer) {
-                Some(kind) => drop(self.handle.answer(&request, kind).await),
+            let one = known.iter().find(|one| one.request == request);
+            match one.and_then(|one| Some((one, one.answer?))) {
+                Some((one, kind)) => {
+                    if kind == ChoiceKind::AllowAlways {
+                        self.allowed.push((one.title.clone(), one.detail.clone()));
+                    }
+                    let _ = self.handle.answer(&request, kind).await;
+                }
                 None => open.push((request, expires)),
             }
         }
@@ -340,5 +353,26 @@ impl Follower<'_> {
         let look = move || changes::between(&workspace, &before, &changes::tree(&workspace)?);
         let changed = tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or_default();
         changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect()
+    }
+}
+
+/// The event without the session's secret: whoever reads a transcript must not speak for the session.
+fn masked(event: AgentEvent, secret: &str) -> AgentEvent {
+    let Ok(text) = serde_json::to_string(&event) else { return event };
+    if secret.is_empty() || !text.contains(secret) {
+        return event;
+    }
+    serde_json::from_str(&text.replace(secret, "(secret)")).unwrap_or(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_transcript_holds_the_secret_of_its_session() {
+        let said = |text: &str| AgentEvent::Said { text: text.to_owned() };
+        assert_eq!(masked(said("TOKEN=mst_1 \"x\""), "mst_1"), said("TOKEN=(secret) \"x\""));
+        assert_eq!(masked(said("nothing"), "mst_1"), said("nothing"));
     }
 }

@@ -75,6 +75,16 @@ pub(super) fn settled(standing: &Standing<'_>) -> Settled {
     told["turns"] = json!(standing.turns);
     told["spent"] = json!(standing.spent);
     told["changedFiles"] = json!(standing.evidence.changed);
+    if !standing.evidence.denials.is_empty() {
+        told["denied"] = json!(standing.evidence.denials);
+    }
+    match &found {
+        Outcome::NothingDone => told["reason"] = json!("it reported nothing, and no file changed"),
+        Outcome::Stalled => {
+            told["reason"] = json!(format!("nothing was heard of it for {} min", standing.budget.idle_minutes));
+        }
+        _ => {}
+    }
     Settled { outcome: told, line: line(&found, &what), after }
 }
 

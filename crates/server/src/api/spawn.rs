@@ -16,7 +16,8 @@ use maestro_engine::briefing::{self, Handed, Measure, Missing};
 use maestro_skills::Lookup;
 use maestro_skills::render::References;
 use maestro_store::{
-    Actor, CreateSession, ProjectById, RequestSpawn, SessionById, Starter, StoreError, TaskById, UpdateSession,
+    Actor, CreateSession, NeedsToken, ProjectById, RequestSpawn, SessionById, Starter, StoreError, TaskById,
+    UpdateSession,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json_, json};
@@ -134,6 +135,11 @@ async fn wanted(app: &App, caller: &Caller, value: &NewSpawn) -> Result<Wanted, 
     if let Some(parent) = &parent {
         let found = app.store.read(SessionById(parent.clone())).await;
         found.map_err(|error| missing("parent_session_not_found", error, json!({ "sessionId": parent.as_str() })))?;
+        if caller.0.session() != Some(parent) && app.store.read(NeedsToken(parent.clone())).await? {
+            return Err(ApiError::forbidden(format!(
+                "only session '{parent}' itself, by its token, starts agents for it"
+            )));
+        }
     }
     let role = match value.role.as_deref() {
         None => Role::Worker,
@@ -156,6 +162,9 @@ async fn wanted(app: &App, caller: &Caller, value: &NewSpawn) -> Result<Wanted, 
             word.parse().map_err(|_| refused("invalid_strategy", "strategy must be simple, queue or tree"))?
         }
     };
+    if let Some(task) = found.iter().find(|task| task.project != project.id) {
+        return Err(ApiError::field("taskIds", format!("task '{}' belongs to another project", task.id)));
+    }
     Ok(Wanted { project, tasks: found, role, strategy, source, parent })
 }
 
@@ -260,8 +269,16 @@ fn spec(value: &NewSpawn, wanted: &Wanted, shelf: Option<&Shelf>, handed: &Hande
             usize::try_from(shelf.settings.prompt_max_chars.value).unwrap_or(PROMPT_MAX_CHARS)
         }),
         permission: meant("permission", value.permission.as_deref(), "ask, edits or all")?.unwrap_or(Permission::Edits),
-        budget: budget.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default(),
+        budget: sound(budget.map_err(|error| ApiError::field("budget", error))?.unwrap_or_default())?,
     })
+}
+
+/// A budget that something can be done within.
+fn sound(budget: Budget) -> Result<Budget, ApiError> {
+    match budget.unsound() {
+        Some((field, must)) => Err(ApiError::field("budget", format!("{field} must be {must}"))),
+        None => Ok(budget),
+    }
 }
 
 /// The session that it is started for.
@@ -313,10 +330,11 @@ async fn write_manifest(app: &App, session: &Session, wanted: &Wanted) -> Result
     Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "manifest_generation_failed", message))
 }
 
-/// The skills and settings of a directory, or why they cannot be had.
+/// The skills and settings of a directory as they are now, or why they cannot be had: what was written a moment ago
+/// counts.
 async fn shelf(app: &App, directory: &str) -> Result<Shelf, String> {
     let (shelves, directory) = (app.shelves.clone(), PathBuf::from(directory));
-    let look = move || shelves(Some(Path::new(&directory)), Freshness::Kept);
+    let look = move || shelves(Some(Path::new(&directory)), Freshness::Reread);
     tokio::task::spawn_blocking(look).await.unwrap_or_else(|error| Err(error.to_string()))
 }
 

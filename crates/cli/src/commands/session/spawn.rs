@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::agents;
 use crate::args::SpawnArgs;
 use crate::client::{Client, Target, escaped};
 use crate::commands::show;
@@ -19,6 +20,7 @@ const ORCHESTRATOR: &str = "maestro-orchestrator";
 const WORKER: &str = "maestro-worker";
 
 pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError> {
+    known(args.agent.as_deref(), world)?;
     let client = Client::open(world)?;
     let first = args.task.first().map(String::as_str).unwrap_or_default();
     let whole: Json = client.get(&format!("/api/tasks/{}", escaped(first)))?;
@@ -27,7 +29,7 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
     let spawned: Json = client.post("/api/sessions/spawn", &body).map_err(CommandError::of_spawn)?;
     let id = spawned["sessionId"].as_str().unwrap_or_default().to_owned();
     let started = matches!(client.target(), Target::Server(_));
-    if world.json && !args.follow {
+    if world.json && (!args.follow || !started) {
         return Reply::json(&spawned);
     }
     let mut text = format!("{}  {}\n", clean(&id), clean(spawned["session"]["name"].as_str().unwrap_or_default()));
@@ -38,11 +40,26 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
     if !started {
         text.push_str("  No server runs, so nobody starts it yet: `maestro up` does.\n");
     }
-    if !args.follow {
+    if !args.follow || !started {
         return Ok(Reply::text(text));
     }
-    reply::show(&text)?;
+    if !world.json {
+        reply::show(&text)?;
+    }
     show::follow(&client, &id, world)
+}
+
+/// Makes sure that there is such an agent. Whether it is installed, the worker that starts it finds out.
+fn known(agent: Option<&str>, world: &World) -> Result<(), CommandError> {
+    let Some(name) = agent else { return Ok(()) };
+    let table = agents::table(world);
+    table.agents.find(name).map(drop).map_err(|error| {
+        let hint = match &error.close {
+            Some(close) => format!("did you mean `{close}`? `maestro agents` shows all of them"),
+            None => "`maestro agents` shows all of them; your agents.toml may add more".to_owned(),
+        };
+        CommandError::invalid(error.to_string()).hint(hint).of_spawn()
+    })
 }
 
 fn body(args: &SpawnArgs, project: &str, related: &str, world: &World) -> Json {

@@ -54,7 +54,7 @@ fn what_nobody_answers_is_a_no() {
     let stage = Stage::scripted(&[run("touch never"), report(&["complete", "asked"])].concat());
     let body = json!({
         "projectId": stage.project, "taskIds": [stage.task("Do it")], "agent": "demo", "driver": "acp",
-        "permission": "ask", "budget": { "questionMinutes": 0 },
+        "permission": "ask", "budget": { "questionMinutes": 0.0001 },
     });
     let session = stage.server.make("/api/sessions/spawn", &body)["sessionId"].as_str().unwrap().to_owned();
     stage.wait_for(&session, "completed");

@@ -31,7 +31,9 @@ pub(super) fn perform(
     let speaks = reports == Reports::ByItself && std::env::var_os("MAESTRO_SESSION_ID").is_some();
     let mut agent = Agent { directory, permission, audience, calls: 0 };
     if acts.is_empty() {
+        // Who did nothing is not done.
         agent.say("I understand lines such as `Add a file NAME that says TEXT`, and found none.")?;
+        return Ok(Turn::Done);
     }
     if speaks {
         agent.report(&["update".to_owned(), format!("{} things to do", acts.len())])?;

@@ -30,7 +30,7 @@ pub(super) fn run(resume: Option<String>, permission: Permission) -> io::Result<
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
     })?;
     let turn = memory.add(&prompt)?;
-    let (acts, reports) = match acts(&prompt, turn) {
+    let (acts, reports) = match acts(&memory.prompts, turn) {
         Ok(acts) => acts,
         Err(error) => return fail(&mut out, None, &format!("the script cannot be followed: {error}")),
     };

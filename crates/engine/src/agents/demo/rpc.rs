@@ -131,7 +131,7 @@ impl Agent {
         let prompt = texts.join("\n");
         let failed = |error: io::Error| (-32603, error.to_string());
         let turn = session.memory.add(&prompt).map_err(failed)?;
-        let (acts, reports) = acts(&prompt, turn).map_err(failed)?;
+        let (acts, reports) = acts(&session.memory.prompts, turn).map_err(failed)?;
         let (cwd, permission, id) = (session.cwd.clone(), session.permission, session.memory.id.clone());
         let cancelled = Arc::new(AtomicBool::new(false));
         let (answers, heard) = channel();
