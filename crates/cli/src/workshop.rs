@@ -9,7 +9,7 @@ use maestro_engine::drive::Workshop;
 use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;
 use maestro_engine::trust::{self, Trust};
-use maestro_engine::{Abilities, Skills};
+use maestro_engine::{Abilities, Furnishing, Skills, worktrees};
 use maestro_server::{Freshness, Shelves};
 use maestro_skills::PromptLimits;
 use maestro_skills::render::References;
@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 
 use crate::error::CommandError;
 use crate::world::World;
-use crate::{config, packs};
+use crate::{agents, config, packs};
 
 /// What tools of the trade download once for all projects. Without them most checks cannot work; nothing in them is
 /// executed by anybody but those tools.
@@ -79,11 +79,13 @@ fn abilities(world: &World, shelves: &Shelves) -> Abilities {
             catalogue: shelf.catalogue,
         })
     };
-    let (here, there) = (world.clone(), world.clone());
+    let (here, there, ours, theirs) = (world.clone(), world.clone(), world.clone(), world.clone());
     Abilities {
         skills: Arc::new(skills),
         sync: Arc::new(move |workspace| sync(&here.at(workspace))),
-        checks: Arc::new(move |workspace| checks(&there.at(workspace))),
+        checks: Arc::new(move |workspace| checks(&there, workspace)),
+        furnishing: Arc::new(move |workspace| furnishing(&ours.at(workspace))),
+        setup: Arc::new(move |workspace| setup(&theirs.at(home_of(workspace)))),
         ..Abilities::default()
     }
 }
@@ -100,15 +102,49 @@ fn sync(world: &World) -> Result<Json, String> {
     if copies.is_empty() { Err(problems.join("; ")) } else { Ok(json!({ "packs": copies, "problems": problems })) }
 }
 
-/// The checks that may be run; what a project names only if somebody consented.
-fn checks(world: &World) -> Result<Vec<String>, String> {
-    let verify = config::settings(world).map_err(|error| error.message().to_owned())?.verify;
-    let trust = Trust::load(&world.maestro_home).map_err(|error| error.to_string())?;
-    if trust.allows_checks(&verify) {
-        return Ok(verify.value);
+/// The checks that may be run; what a project names only if somebody consented. A worktree whose commit has no settings of
+/// its own has those of the project it belongs to.
+fn checks(world: &World, workspace: &Path) -> Result<Vec<String>, String> {
+    let told = |error: CommandError| error.message().to_owned();
+    let mut there = world.at(workspace);
+    let mut verify = config::settings(&there).map_err(told)?.verify;
+    if verify.value.is_empty() {
+        there = world.at(home_of(workspace));
+        verify = config::settings(&there).map_err(told)?.verify;
     }
+    let trust = Trust::load(&world.maestro_home).map_err(|error| error.to_string())?;
+    if trust.allows_checks(&verify) { Ok(verify.value) } else { Err(not_allowed("the checks", &there)) }
+}
+
+/// What a worktree of a project is furnished with.
+fn furnishing(world: &World) -> Result<Furnishing, String> {
+    let copy = config::settings(world).map_err(|error| error.message().to_owned())?.worktree_copy.value;
+    let agents = agents::table(world).agents;
+    let leaves = agents.all().iter().flat_map(|agent| agent.leaves.clone()).collect();
+    Ok(Furnishing { copy, leaves })
+}
+
+/// What makes a worktree ready; what a project names only if somebody consented.
+fn setup(world: &World) -> Result<Vec<String>, String> {
+    let setup = config::settings(world).map_err(|error| error.message().to_owned())?.worktree_setup;
+    let trust = Trust::load(&world.maestro_home).map_err(|error| error.to_string())?;
+    if trust.allows_setup(&setup) {
+        Ok(setup.value)
+    } else {
+        Err(not_allowed("the commands of `worktree_setup`", world))
+    }
+}
+
+fn not_allowed(what: &str, world: &World) -> String {
     let project = world.places.project.display();
-    Err(format!("the checks of {project} were allowed by nobody; `maestro trust --config` there shows them, and asks"))
+    format!("{what} of {project} were allowed by nobody; `maestro trust --config` there shows them, and asks")
+}
+
+/// The project that a worktree of ours belongs to; any other directory belongs to itself.
+fn home_of(workspace: &Path) -> &Path {
+    let tree = workspace.ancestors().find(|directory| worktrees::name_of(directory).is_some());
+    // It lies in `.maestro/worktrees`.
+    tree.and_then(|tree| tree.ancestors().nth(3)).unwrap_or(workspace)
 }
 
 /// Whether nobody needs to consent to it, or somebody did, to what it is now.

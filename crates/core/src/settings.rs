@@ -173,6 +173,10 @@ pub struct Settings {
     pub agent: Setting<String>,
     /// See [`Key::Verify`].
     pub verify: Setting<Vec<String>>,
+    /// See [`Key::WorktreeCopy`].
+    pub worktree_copy: Setting<Vec<String>>,
+    /// See [`Key::WorktreeSetup`].
+    pub worktree_setup: Setting<Vec<String>>,
     /// See [`Key::Auth`].
     pub auth: Setting<Auth>,
 }
@@ -222,6 +226,8 @@ impl Settings {
             event_retention_days: default(30),
             agent: default(String::new()),
             verify: default(Vec::new()),
+            worktree_copy: default(Vec::new()),
+            worktree_setup: default(Vec::new()),
             auth: default(Auth::Local),
         }
     }
@@ -318,6 +324,8 @@ impl Settings {
             Key::EventRetentionDays => set!(event_retention_days, raw.number(1..=MOST_RETENTION_DAYS)),
             Key::Agent => set!(agent, raw.text()),
             Key::Verify => set!(verify, raw.commands()),
+            Key::WorktreeCopy => set!(worktree_copy, raw.list()),
+            Key::WorktreeSetup => set!(worktree_setup, raw.commands()),
             Key::Auth => set!(auth, raw.choice(&[("local", Auth::Local), ("required", Auth::Required)])),
         }
         Ok(())
@@ -357,6 +365,8 @@ impl Settings {
             Key::EventRetentionDays => plain(&self.event_retention_days),
             Key::Agent => plain(&self.agent),
             Key::Verify => plain(&self.verify),
+            Key::WorktreeCopy => plain(&self.worktree_copy),
+            Key::WorktreeSetup => plain(&self.worktree_setup),
             Key::Auth => plain(&self.auth),
         }
     }

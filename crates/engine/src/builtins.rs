@@ -3,10 +3,13 @@
 //! What reads needs no consent. What writes can be done again: it looks first whether it was done.
 
 mod checks;
+mod copies;
+mod excluded;
 mod files;
 mod git;
 mod moment;
 mod plans;
+mod setup;
 mod worktrees;
 
 use std::collections::BTreeMap;
@@ -38,6 +41,19 @@ pub struct Abilities {
     pub sync: Ability<Json>,
     /// The configured checks, or why they may not be run.
     pub checks: Ability<Vec<String>>,
+    /// What a new worktree is furnished with.
+    pub furnishing: Ability<Furnishing>,
+    /// What makes a worktree ready, or why it may not be run.
+    pub setup: Ability<Vec<String>>,
+}
+
+/// What a worktree of a project gets besides what is committed, and what stays out of commits.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Furnishing {
+    /// Patterns of ignored files that are copied.
+    pub copy: Vec<String>,
+    /// Patterns of files that agents leave behind and that are no work.
+    pub leaves: Vec<String>,
 }
 
 /// Something that can be known or done in a workspace.
@@ -67,6 +83,8 @@ impl Default for Abilities {
             skills: Arc::new(|_| Err("no skills are known here".to_owned())),
             sync: Arc::new(|_| Err("there is nothing to copy here".to_owned())),
             checks: Arc::new(|_| Ok(Vec::new())),
+            furnishing: Arc::new(|_| Ok(Furnishing::default())),
+            setup: Arc::new(|_| Ok(Vec::new())),
         }
     }
 }
@@ -124,7 +142,7 @@ fn elsewhere(executor: &Executor, arguments: &BTreeMap<String, String>) -> Resul
         return Ok(executor.clone());
     };
     let found = files::inside(&executor.site().workspace, place)?.filter(|path| path.is_dir());
-    found.map(|path| executor.at(path)).ok_or_else(|| format!("there is no directory `{place}`"))
+    found.map(|path| executor.at(path)).ok_or_else(|| worktrees::gone(&executor.site().workspace, place))
 }
 
 impl Job<'_> {
@@ -147,6 +165,7 @@ impl Job<'_> {
             Builtin::GitCommit => self.commit().await?.to_string(),
             Builtin::GitMerge => self.merge().await?.to_string(),
             Builtin::WorktreeOpen => self.open_worktree().await?.to_string(),
+            Builtin::WorktreeSetup => self.set_up_worktree().await?.to_string(),
             Builtin::WorktreeClose => self.close_worktree().await?.to_string(),
             Builtin::Verify => self.verify().await?.to_string(),
         })

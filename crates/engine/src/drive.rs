@@ -182,9 +182,11 @@ async fn cancelled<D: Desk>(desk: &D, id: RunId) {
     }
 }
 
-/// How many seconds something may take, where that is not the usual time. A project's checks take as long as they take.
+/// How many seconds something may take, where that is not the usual time. A project's checks take as long as they take,
+/// and so does what makes its worktrees ready.
 fn usual_time(order: &Order) -> Option<u32> {
-    matches!(order, Order::Builtin { builtin: Builtin::Verify, .. }).then_some(30 * 60)
+    let long = [Builtin::Verify, Builtin::WorktreeOpen, Builtin::WorktreeSetup];
+    matches!(order, Order::Builtin { builtin, .. } if long.contains(builtin)).then_some(30 * 60)
 }
 
 /// What does not change while a run is driven.

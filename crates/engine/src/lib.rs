@@ -18,6 +18,7 @@ pub mod seats;
 pub mod trust;
 pub mod worker;
 pub mod workflows;
+pub mod worktrees;
 
-pub use builtins::{Abilities, Ability, Skills};
+pub use builtins::{Abilities, Ability, Furnishing, Skills};
 pub use execute::{Executed, Executor, Limits, Site};

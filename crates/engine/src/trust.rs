@@ -130,6 +130,11 @@ impl Trust {
         !verify.origin.comes_with_project() || self.allows(&config_hash(&verify.value))
     }
 
+    /// Whether what makes worktrees ready may be run: the user's own always, a project's with consent.
+    pub fn allows_setup(&self, setup: &Setting<Vec<String>>) -> bool {
+        !setup.origin.comes_with_project() || self.allows(&setup_hash(&setup.value))
+    }
+
     /// Adds a consent, unless it is there.
     pub fn add(&mut self, consent: Consent) -> Result<(), TrustError> {
         self.change(|consents| {
@@ -212,9 +217,18 @@ pub fn hash(definitions: &BTreeMap<String, PinnedText>) -> String {
 
 /// What somebody consents to when they trust a project's configuration: the checks it names.
 pub fn config_hash(verify: &[String]) -> String {
+    commands_hash("config", verify)
+}
+
+/// What somebody consents to when they trust what makes a project's worktrees ready.
+pub fn setup_hash(setup: &[String]) -> String {
+    commands_hash("setup", setup)
+}
+
+fn commands_hash(kind: &str, commands: &[String]) -> String {
     let mut hasher = Sha256::new();
-    hasher.update("config");
-    for command in verify {
+    hasher.update(kind);
+    for command in commands {
         hasher.update(command.len().to_le_bytes());
         hasher.update(command.as_bytes());
     }

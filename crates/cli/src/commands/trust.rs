@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use maestro_core::settings::ConfigText;
+use maestro_core::settings::{ConfigText, Setting};
 use maestro_core::workflow::tool::Tools;
 use maestro_core::{Problem, Settings};
 use maestro_engine::trust::{self, Consent, Kind, Trust, TrustError};
@@ -72,20 +72,22 @@ fn workflow(name: &str, workflows: &Workflows<'_>, world: &World) -> Result<Aske
     Ok(Asked { consent: Consent { kind: Kind::Workflow, name: pinned.main, hash, path, at: now() }, shown, needed })
 }
 
-/// What the project's own files would run: the checks that they name, the agents that they describe.
+/// What the project's own files would run: the checks that they name, what makes worktrees ready, the agents that they
+/// describe.
 fn of_config(settings: &Settings, world: &World, problems: &mut Vec<Problem>) -> Vec<Asked> {
     let agents = agents::of_project(world, problems).map(|file| described(file, world));
-    checks(settings, world).into_iter().chain(agents).collect()
+    let checks = commands("verify", &settings.verify, trust::config_hash, world);
+    let setup = commands("worktree_setup", &settings.worktree_setup, trust::setup_hash, world);
+    checks.into_iter().chain(setup).chain(agents).collect()
 }
 
-/// The checks that the project names, if it does.
-fn checks(settings: &Settings, world: &World) -> Option<Asked> {
-    let verify = &settings.verify;
-    let needed = verify.origin.comes_with_project() && !verify.value.is_empty();
+/// The commands that a setting of the project names, if it does.
+fn commands(key: &str, setting: &Setting<Vec<String>>, hash: fn(&[String]) -> String, world: &World) -> Option<Asked> {
+    let needed = setting.origin.comes_with_project() && !setting.value.is_empty();
     needed.then(|| {
         let path = config::project_file(world);
-        let hash = trust::config_hash(&verify.value);
-        let shown = shown::checks(&verify.value, &path, world);
+        let hash = hash(&setting.value);
+        let shown = shown::commands(key, &setting.value, &path, world);
         let consent = Consent { kind: Kind::Config, name: project_name(world), hash, path, at: now() };
         Asked { consent, shown, needed }
     })

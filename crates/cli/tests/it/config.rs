@@ -28,6 +28,8 @@ fn every_setting_is_shown_with_its_default() {
     event_retention_days       = 30
     agent                      = ""
     verify                     = []
+    worktree_copy              = []
+    worktree_setup             = []
     auth                       = "local"
     "#);
 }
@@ -152,6 +154,10 @@ fn origin_says_where_each_value_comes_from() {
                                  default
     verify                     = []
                                  default
+    worktree_copy              = []
+                                 default
+    worktree_setup             = []
+                                 default
     auth                       = "local"
                                  default
     "#);
@@ -260,6 +266,14 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
           "origin": "default"
         },
         "verify": {
+          "value": [],
+          "origin": "default"
+        },
+        "worktree_copy": {
+          "value": [],
+          "origin": "default"
+        },
+        "worktree_setup": {
           "value": [],
           "origin": "default"
         },

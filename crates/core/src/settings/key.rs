@@ -47,6 +47,8 @@ keys! {
     EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";
     Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
     Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
+    WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
+    WorktreeSetup = "worktree_setup", "What makes a new worktree ready before an agent starts: commands, split into words as `verify` is. What a project's file names is run only after `maestro trust --config`.";
     Auth = "auth", "`local` lets whoever reaches the server's loopback address call it; `required` asks everybody for a token. A project's file may not set it.";
 }
 

@@ -29,7 +29,7 @@ impl Job<'_> {
         Ok(json!({ "checks": checks }))
     }
 
-    async fn check(&self, check: &str, limits: Limits) -> Result<(), Undone> {
+    pub(super) async fn check(&self, check: &str, limits: Limits) -> Result<(), Undone> {
         let order = words::order(check).map_err(|bad| format!("`{check}`: {}; {}", bad.message, bad.help))?;
         let Order::Program { program, arguments } = order else {
             return Err(Undone::Failed(format!("`{check}` is no program")));

@@ -49,6 +49,7 @@ impl Job<'_> {
     /// Commits all that changed, once for each visit of the step.
     pub(super) async fn commit(&self) -> Result<Json, Undone> {
         let message = self.needed("message")?;
+        self.is_on_its_branch().await?;
         let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
         let ticket = format!("{}/{}", self.executor.site().run, self.ticket.as_str());
         if let Some(made) = self.made_for(&ticket).await? {

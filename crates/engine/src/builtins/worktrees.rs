@@ -1,47 +1,85 @@
 //! Where does work go on that must not touch the workspace yet?
 //!
 //! A worktree lies in `.maestro/worktrees/NAME` of the workspace: programs may write there, and whoever removes the
-//! project removes it. Its branch is `maestro/NAME`. The repository's own exclude file keeps it out of commits.
+//! project removes it. Its branch is `maestro/NAME`; where that began is kept beside it. The repository's own exclude
+//! file keeps it out of commits.
 
-use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
 use super::{Job, Undone};
-use crate::sandbox::GitPlaces;
+use crate::worktrees;
 
-/// Where worktrees lie, and what is excluded.
-const PLACE: &str = ".maestro/worktrees";
 /// How long a name may be.
 const MAX_NAME: usize = 64;
 
+/// What is said where a directory is missing; of a worktree also how it comes back.
+pub(super) fn gone(workspace: &Path, place: &str) -> String {
+    match worktrees::name_of(&workspace.join(place)) {
+        Some(name) => {
+            let branch = worktrees::branch(name);
+            format!(
+                "the worktree `{place}` is gone; what was committed is on `{branch}`, and \
+                 `git worktree prune && git worktree add {place} {branch}` brings it back"
+            )
+        }
+        None => format!("there is no directory `{place}`"),
+    }
+}
+
 impl Job<'_> {
-    /// Opens a worktree, unless it is open.
+    /// Opens a worktree, unless it is open, with the files that it needs.
     pub(super) async fn open_worktree(&self) -> Result<Json, Undone> {
-        let (path, branch) = self.worktree()?;
-        let said = |changed: bool| json!({ "path": path.to_string_lossy(), "branch": branch, "changed": changed });
+        let (name, path, branch) = self.worktree()?;
+        if self.head().await?.is_none() {
+            let way = "commit first, for example with `git add --all && git commit -m \"Begin\"`";
+            return Err(Undone::Failed(format!("this repository has no commit that a worktree could begin at; {way}")));
+        }
+        let site = self.executor.site();
+        let furnishing = (site.abilities.furnishing)(&site.workspace)?;
         // What was removed by hand is no worktree any more.
         self.git(&["worktree", "prune"]).await?;
-        if self.worktree_at(&path).await?.as_deref() == Some(branch.as_str()) {
-            return Ok(said(false));
-        }
-        self.exclude()?;
+        let there = self.worktree_at(&path).await?;
+        self.exclude(&furnishing)?;
+        let changed = match there {
+            Some(known) if known == branch => false,
+            Some(other) => return Err(Undone::Failed(elsewhere(&path, &branch, &other))),
+            None => {
+                self.add_worktree(&name, &path, &branch).await?;
+                true
+            }
+        };
+        let copies = self.copy_into(&path, &furnishing).await?;
+        Ok(json!({
+            "path": path.to_string_lossy(), "branch": branch, "changed": changed,
+            "copied": copies.copied, "left_out": copies.left_out(),
+        }))
+    }
+
+    async fn add_worktree(&self, name: &str, path: &Path, branch: &str) -> Result<(), Undone> {
         let place = path.to_string_lossy();
+        let is_empty = |path: &Path| path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+        if path.symlink_metadata().is_ok() && !is_empty(path) {
+            return Err(Undone::Failed(format!(
+                "`{place}` is there already and is no worktree of this repository; move it away and begin again"
+            )));
+        }
         let reference = format!("refs/heads/{branch}");
         if self.git(&["rev-parse", "--verify", "--quiet", &reference]).await.is_ok() {
-            self.git(&["worktree", "add", "--quiet", &place, &branch]).await?;
-        } else {
-            let base = self.commit_of(self.given("base").unwrap_or("HEAD")).await?;
-            self.git(&["worktree", "add", "--quiet", "-b", &branch, &place, &base]).await?;
+            self.git(&["worktree", "add", "--quiet", &place, branch]).await?;
+            return Ok(());
         }
-        Ok(said(true))
+        let base = self.commit_of(self.given("base").unwrap_or("HEAD")).await?;
+        // First, so that a branch that we made is always known as ours.
+        self.git(&["update-ref", &worktrees::mark(name), &base]).await?;
+        self.git(&["worktree", "add", "--quiet", "-b", branch, &place, &base]).await?;
+        Ok(())
     }
 
     /// Closes a worktree, unless it is closed. Its branch stays; so does everything while something is uncommitted.
     pub(super) async fn close_worktree(&self) -> Result<Json, Undone> {
-        let (path, branch) = self.worktree()?;
+        let (_, path, branch) = self.worktree()?;
         let said = |changed: bool| json!({ "path": path.to_string_lossy(), "branch": branch, "changed": changed });
         self.git(&["worktree", "prune"]).await?;
         if self.worktree_at(&path).await?.is_none() {
@@ -51,8 +89,19 @@ impl Job<'_> {
         Ok(said(true))
     }
 
-    /// Where a worktree is, and the name of its branch.
-    fn worktree(&self) -> Result<(PathBuf, String), Undone> {
+    /// Makes sure that a worktree of ours is on the branch it was opened on; what is done there counts for that one.
+    pub(super) async fn is_on_its_branch(&self) -> Result<(), Undone> {
+        let path = self.executor.site().workspace.clone();
+        let Some(name) = worktrees::name_of(&path) else { return Ok(()) };
+        let branch = worktrees::branch(name);
+        match self.worktree_at(&path).await? {
+            Some(known) if known == branch => Ok(()),
+            other => Err(Undone::Failed(elsewhere(&path, &branch, &other.unwrap_or_default()))),
+        }
+    }
+
+    /// Its name, where a worktree is, and the name of its branch.
+    fn worktree(&self) -> Result<(String, PathBuf, String), Undone> {
         let name = self.needed("name")?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let bad_end = [".", ".lock"].iter().any(|end| name.ends_with(end));
@@ -68,10 +117,10 @@ impl Job<'_> {
         }
         let workspace = &self.executor.site().workspace;
         let workspace = workspace.canonicalize().map_err(|error| format!("{}: {error}", workspace.display()))?;
-        Ok((workspace.join(PLACE).join(name), format!("maestro/{name}")))
+        Ok((name.to_owned(), worktrees::path(&workspace, name), worktrees::branch(name)))
     }
 
-    /// The branch of the worktree at a path; nothing where none is.
+    /// The branch of the worktree at a path, empty where it is on none; nothing where no worktree is.
     async fn worktree_at(&self, path: &Path) -> Result<Option<String>, Undone> {
         let list = self.git(&["worktree", "list", "--porcelain", "-z"]).await?;
         let entry = list.split("\0\0").find(|entry| {
@@ -80,25 +129,11 @@ impl Job<'_> {
         let branch = |line: &str| line.strip_prefix("branch refs/heads/").map(str::to_owned);
         Ok(entry.map(|entry| entry.split('\0').find_map(branch).unwrap_or_default()))
     }
+}
 
-    /// Keeps worktrees out of what is committed, without touching any file of the project.
-    fn exclude(&self) -> Result<(), Undone> {
-        // Not what git says: a workspace may point anywhere, and this is written by ourselves.
-        let places = GitPlaces::of(&self.executor.site().workspace);
-        let file = places.ok_or_else(|| "its repository cannot be found".to_owned())?.shared.join("info/exclude");
-        let line = format!("{PLACE}/");
-        let add = || -> io::Result<()> {
-            let text = match fs::read_to_string(&file) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-                text => text?,
-            };
-            if text.lines().any(|known| known.trim() == line) {
-                return Ok(());
-            }
-            fs::create_dir_all(file.parent().unwrap_or(Path::new("/")))?;
-            let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            fs::OpenOptions::new().create(true).append(true).open(&file)?.write_all(format!("{gap}{line}\n").as_bytes())
-        };
-        add().map_err(|error| Undone::Failed(format!("`{}` cannot be written: {error}", file.display())))
-    }
+/// What is said of a worktree that somebody put on another branch.
+fn elsewhere(path: &Path, branch: &str, other: &str) -> String {
+    let place = path.display();
+    let on = if other.is_empty() { "on no branch".to_owned() } else { format!("on `{other}`") };
+    format!("the worktree `{place}` is {on} now and not on `{branch}`; `git -C {place} switch {branch}` brings it back")
 }

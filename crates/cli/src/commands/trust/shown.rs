@@ -48,10 +48,10 @@ pub(super) fn workflow(pinned: &Pinned, path: &Path, world: &World) -> String {
     text
 }
 
-/// The checks that a project names.
-pub(super) fn checks(verify: &[String], path: &Path, world: &World) -> String {
-    let mut text = format!("{}  {}\n", world.paint.strong("verify"), clean_path(&world.short(path)));
-    for command in verify {
+/// The commands that a project's setting names.
+pub(super) fn commands(key: &str, commands: &[String], path: &Path, world: &World) -> String {
+    let mut text = format!("{}  {}\n", world.paint.strong(key), clean_path(&world.short(path)));
+    for command in commands {
         let _ = writeln!(text, "    {}", clean(command));
     }
     text

@@ -116,7 +116,13 @@ fn a_worktree_is_opened_merged_and_closed_as_often_as_asked() {
     let open = || place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
     let path = place.workspace().join(".maestro/worktrees/task-1");
     let expected = |changed: bool| json!({ "path": path, "branch": "maestro/task-1", "changed": changed });
-    assert_eq!((open(), open()), (expected(true), expected(false)));
+    let opened = |changed: bool| {
+        let mut opened = expected(changed);
+        opened["copied"] = json!(0);
+        opened["left_out"] = json!("");
+        opened
+    };
+    assert_eq!((open(), open()), (opened(true), opened(false)));
     assert_eq!(place.git(&["status", "--porcelain"]), "", "worktrees are not part of the project");
 
     fs::write(path.join("a"), "theirs\n").unwrap();
@@ -132,10 +138,42 @@ fn a_worktree_is_opened_merged_and_closed_as_often_as_asked() {
     // What is gone by hand is opened again, on the branch that stayed.
     open();
     fs::remove_dir_all(&path).unwrap();
-    assert_eq!(open(), expected(true));
+    assert_eq!(open(), opened(true));
     for name in ["../up", "-x", ".hidden", "a/b", "a..b", "x.lock", ""] {
         assert!(place.failed(Builtin::WorktreeOpen, &[("name", name)]).contains("name"), "{name}");
     }
+}
+
+#[test]
+fn a_worktree_that_is_not_what_it_was_is_told_of_and_left_alone() {
+    let place = Place::new();
+    fs::write(place.path("home/.gitconfig"), "[user]\n\tname = A\n\temail = a@example.com\n").unwrap();
+    place.git(&["init", "--quiet"]);
+    let open = [("name", "task-1")];
+    assert!(
+        place.failed(Builtin::WorktreeOpen, &open).contains("has no commit that a worktree could begin at; commit")
+    );
+    place.repository();
+    // What is not committed yet is no obstacle.
+    fs::write(place.workspace().join("a"), "dirty\n").unwrap();
+    let path = place.workspace().join(".maestro/worktrees/task-1");
+    fs::create_dir_all(&path).unwrap();
+    fs::write(path.join("somebodys"), "").unwrap();
+    assert!(place.failed(Builtin::WorktreeOpen, &open).contains("is no worktree of this repository; move it away"));
+    assert!(path.join("somebodys").exists());
+    fs::remove_dir_all(&path).unwrap();
+    place.done(Builtin::WorktreeOpen, &open, "o#1.a");
+    place.git(&["-C", path.to_str().unwrap(), "switch", "--quiet", "-c", "mine"]);
+    let there = [("in", path.to_str().unwrap()), ("message", "x")];
+    for (builtin, arguments) in
+        [(Builtin::WorktreeOpen, &open[..]), (Builtin::WorktreeSetup, &there[..1]), (Builtin::GitCommit, &there)]
+    {
+        let said = place.failed(builtin, arguments);
+        assert!(said.contains("is on `mine` now") && said.contains("switch maestro/task-1"), "{builtin:?}: {said}");
+    }
+    fs::remove_dir_all(&path).unwrap();
+    let said = place.failed(Builtin::GitCommit, &[("in", ".maestro/worktrees/task-1"), ("message", "x")]);
+    assert!(said.contains("is gone") && said.contains("git worktree add"), "{said}");
 }
 
 #[test]

@@ -128,6 +128,7 @@ builtins! {
     SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";
     PlanTick = "plan.tick", Idempotent, ["plan", "line", "text", "in"], "Tick a task of a plan.";
     WorktreeOpen = "worktree.open", Idempotent, ["name", "base"], "Open a worktree.";
+    WorktreeSetup = "worktree.setup", Idempotent, ["in"], "Make a worktree ready for work.";
     WorktreeClose = "worktree.close", Idempotent, ["name"], "Close a worktree.";
     GitCommit = "git.commit", Idempotent, ["message", "in"], "Commit what changed.";
     GitMerge = "git.merge", Idempotent, ["branch"], "Merge a branch.";

@@ -1,0 +1,24 @@
+//! How is a new worktree made ready for whoever works in it?
+
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+
+use super::{Job, Undone};
+use crate::execute::Limits;
+
+impl Job<'_> {
+    /// Runs one command after the other until one fails; where none is configured there is nothing to do. All of them
+    /// together have the time of the step.
+    pub(super) async fn set_up_worktree(&self) -> Result<Json, Undone> {
+        self.is_on_its_branch().await?;
+        let site = self.executor.site();
+        let commands = (site.abilities.setup)(&site.workspace)?;
+        let begun = Instant::now();
+        for command in &commands {
+            let limits = Limits { time: self.limits.time.saturating_sub(begun.elapsed()), ..self.limits };
+            self.check(command, limits).await?;
+        }
+        Ok(json!({ "setup": commands }))
+    }
+}

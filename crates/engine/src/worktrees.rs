@@ -1,0 +1,30 @@
+//! Where do the worktrees lie that we make, and how are they recognised as ours?
+
+use std::path::{Path, PathBuf};
+
+/// Where they lie below a project.
+pub const PLACE: &str = ".maestro/worktrees";
+
+/// What the names of their branches begin with.
+pub const BRANCHES: &str = "maestro/";
+
+/// The worktree of this name.
+pub fn path(workspace: &Path, name: &str) -> PathBuf {
+    workspace.join(PLACE).join(name)
+}
+
+/// The branch of the worktree of this name.
+pub fn branch(name: &str) -> String {
+    format!("{BRANCHES}{name}")
+}
+
+/// The reference that keeps where such a branch began. There is one only if we made the branch.
+pub fn mark(name: &str) -> String {
+    format!("refs/maestro/base/{name}")
+}
+
+/// The name of the worktree of ours that is this very directory.
+pub fn name_of(directory: &Path) -> Option<&str> {
+    directory.parent().filter(|parent| parent.ends_with(PLACE))?;
+    directory.file_name()?.to_str()
+}
