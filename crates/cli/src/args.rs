@@ -1,6 +1,7 @@
 //! What can be typed? The command line as data; nothing is carried out here.
 
 mod agents;
+mod branches;
 mod records;
 mod server;
 mod skills;
@@ -18,6 +19,7 @@ pub(crate) use agents::{
     AttachArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs, SpawnArgs,
     WorkerArgs, WorkerCommand,
 };
+pub(crate) use branches::{BranchArgs, DiscardArgs};
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
     RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
@@ -85,6 +87,14 @@ pub(crate) enum Command {
     Prompt(TaskPromptArgs),
     /// Work through a Markdown plan, task by task, until it is done
     Loop(Box<LoopArgs>),
+    /// Show what a run changed on its branch
+    Diff(BranchArgs),
+    /// Merge a run's branch into the one that is checked out here, and remove it
+    Merge(BranchArgs),
+    /// Propose a run's branch as a pull request, with `gh` if it is installed
+    Pr(BranchArgs),
+    /// Remove a run's worktree and branch, with all that is on it
+    Discard(DiscardArgs),
     /// Find the next task of a Markdown plan
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Plan(PlanArgs),

@@ -3,6 +3,7 @@
 mod agents;
 mod allowed;
 mod attach;
+mod branches;
 pub(crate) mod child;
 mod completions;
 mod config;
@@ -55,6 +56,10 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Skills(args)) => skills::run(args, world),
         Some(Command::Prompt(args)) => prompt::run(args, world),
         Some(Command::Loop(args)) => loops::run(args, world),
+        Some(Command::Diff(args)) => branches::diff(args, world),
+        Some(Command::Merge(args)) => branches::merge(args, world),
+        Some(Command::Pr(args)) => branches::propose(args, world),
+        Some(Command::Discard(args)) => branches::discard(args, world),
         Some(Command::Plan(args)) => plan::run(args, world),
         Some(Command::Workflow(args)) => workflow::run(args, world),
         Some(Command::Trust(args)) => trust::run(args, world),

@@ -7,6 +7,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["init", "agents", "up", "worker", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["loop", "project", "task", "plan", "prompt", "workflow"]),
+    ("Keep or drop what was done", &["diff", "merge", "pr", "discard"]),
     ("Watch and steer", &["status", "session", "show", "say", "attach", "handoff", "events"]),
     ("More", &["trust", "db", "config", "version", "completions", "help"]),
 ];

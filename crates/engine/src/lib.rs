@@ -2,6 +2,7 @@
 //! a process.
 
 pub mod agents;
+pub mod branches;
 pub mod briefing;
 mod builtins;
 pub mod changes;

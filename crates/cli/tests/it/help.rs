@@ -36,6 +36,12 @@ fn the_overview_groups_the_commands() {
       prompt       Print exactly what an agent would be told about a task
       workflow     List, check, draw and simulate workflows
 
+    Keep or drop what was done
+      diff         Show what a run changed on its branch
+      merge        Merge a run's branch into the one that is checked out here, and remove it
+      pr           Propose a run's branch as a pull request, with `gh` if it is installed
+      discard      Remove a run's worktree and branch, with all that is on it
+
     Watch and steer
       status       Show how the project stands, in numbers
       session      Show and steer the sessions of agents

@@ -65,3 +65,4 @@ mod workflow_refused;
 mod workflow_runs;
 mod workflow_sessions;
 mod workspace;
+mod worktrees;

@@ -1,0 +1,181 @@
+//! `maestro diff|merge|pr|discard`: what a run did on its branch, and what becomes of it.
+
+mod pull;
+
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use maestro_engine::branches::{Branch, BranchError};
+use serde_json::{Value as Json, json};
+
+use crate::args::{BranchArgs, DiscardArgs};
+use crate::client::Client;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, clean_lines, count};
+use crate::world::World;
+
+pub(crate) use pull::propose;
+
+/// A run with what it left.
+struct Left {
+    run: Json,
+    branch: Branch,
+}
+
+impl Left {
+    /// What the named run left.
+    fn of(id: &str, world: &World) -> Result<Self, CommandError> {
+        is_a_person(world)?;
+        let run = named(&Client::open(world)?, id)?;
+        let workspace = run["workspace"].as_str().unwrap_or_default().to_owned();
+        let branch = Branch::of_run(Path::new(&workspace), run["id"].as_str().unwrap_or_default())
+            .map_err(|error| refused(error, "go on"))?;
+        Ok(Self { run, branch })
+    }
+
+    fn id(&self) -> String {
+        clean(self.run["id"].as_str().unwrap_or_default()).into_owned()
+    }
+
+    /// Makes sure that nobody works there any more.
+    fn is_over(&self) -> Result<(), CommandError> {
+        if matches!(self.run["status"].as_str(), Some("completed" | "failed" | "cancelled")) {
+            return Ok(());
+        }
+        let id = self.id();
+        Err(CommandError::refused(format!("run {id} still goes on"))
+            .hint(format!("wait for its end, or end it with `maestro loop cancel {id}`")))
+    }
+
+    /// What programs are told, with what is added.
+    fn json(&self, more: &Json) -> Result<Reply, CommandError> {
+        let mut all = json!(self.branch);
+        all["run"] = self.run["id"].clone();
+        for (name, value) in more.as_object().into_iter().flatten() {
+            all[name] = value.clone();
+        }
+        Reply::json(&all)
+    }
+}
+
+/// Agents keep or drop nothing: what they did is looked at by somebody else.
+fn is_a_person(world: &World) -> Result<(), CommandError> {
+    let set = ["MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN"].into_iter().find(|name| world.variable(name).is_some());
+    set.map_or(Ok(()), |name| {
+        Err(CommandError::forbidden(format!("only a person can do this, and {name} is set"))
+            .hint("ask the user to type it in a terminal of their own"))
+    })
+}
+
+/// The run whose id begins so.
+fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
+    let hint = "`maestro loop status` shows the runs and their ids";
+    let begins = |run: &Json| run["id"].as_str().is_some_and(|known| !id.is_empty() && known.starts_with(id));
+    let mut found: Vec<Json> = client.list("/api/runs")?.into_iter().filter(begins).collect();
+    // A run that is part of another has no branch of its own.
+    if found.len() > 1 {
+        found.retain(|run| run["parentRun"].is_null());
+    }
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(CommandError::not_found(format!("there is no run `{id}`")).hint(hint)),
+        many => Err(CommandError::invalid(format!("{many} runs begin with `{id}`")).hint(hint)),
+    }
+}
+
+/// Why it was not done, and the way on.
+fn refused(error: BranchError, then: &str) -> CommandError {
+    let hint = match &error {
+        BranchError::None => "a run in place has none, and neither has one that was merged or discarded".to_owned(),
+        BranchError::NotOurs(branch) => format!("if it may go, `git branch -D {branch}` removes it"),
+        BranchError::Elsewhere { path, branch } => {
+            format!("`git -C {} switch {branch}` brings it back; then {then}", path.display())
+        }
+        BranchError::Dirty { path, .. } => {
+            let path = path.display();
+            format!("commit them, or put them away with `git -C {path} stash --include-untracked`; then {then}")
+        }
+        BranchError::Detached(_) => "`git switch BRANCH` checks one out".to_owned(),
+        BranchError::Conflict { branch, .. } => {
+            format!(
+                "nothing was merged; `git merge {branch}` merges by hand, and `maestro discard` removes it afterwards"
+            )
+        }
+        BranchError::Git { .. } => "git's own words say what is the matter".to_owned(),
+    };
+    CommandError::refused(error.to_string()).hint(hint)
+}
+
+pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
+    let left = Left::of(&args.id, world)?;
+    let told = |error| refused(error, "look again");
+    let diff = left.branch.diff().map_err(told)?;
+    if world.json {
+        let (files, commits) = (left.branch.files().map_err(told)?, left.branch.commits().map_err(told)?);
+        return left.json(&json!({ "commits": commits, "files": files, "diff": diff }));
+    }
+    let mut notes = String::new();
+    if diff.is_empty() {
+        notes.push_str("Nothing was committed.\n");
+    }
+    if !left.branch.uncommitted.is_empty() {
+        let files: Vec<String> = left.branch.uncommitted.iter().map(|name| clean(name).into_owned()).collect();
+        notes = format!("{notes}Not committed, and not shown: {}\n", files.join(", "));
+    }
+    Ok(Reply::text(clean_lines(&diff)).with_notes(notes))
+}
+
+pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
+    let left = Left::of(&args.id, world)?;
+    left.is_over()?;
+    let told = |error| refused(error, "merge again");
+    let commits = left.branch.commits().map_err(told)?;
+    let into = left.branch.merge().map_err(told)?;
+    if world.json {
+        return left.json(&json!({ "merged": true, "into": into, "commits": commits }));
+    }
+    let (branch, commits) = (clean(&left.branch.branch), count(commits.len(), "commit", "commits"));
+    Ok(Reply::text(format!(
+        "Merged {commits} of {branch} into {}; its worktree and branch are removed.\n",
+        clean(&into)
+    )))
+}
+
+pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, CommandError> {
+    let left = Left::of(&args.id, world)?;
+    left.is_over()?;
+    let told = |error| refused(error, "discard again");
+    let commits = left.branch.commits().map_err(told)?;
+    let (branch, commits) = (clean(&left.branch.branch), count(commits.len(), "commit", "commits"));
+    let files = count(left.branch.uncommitted.len(), "file", "files");
+    if !args.yes {
+        if !world.terminals.stdin || !world.terminals.stderr {
+            return Err(CommandError::invalid(format!(
+                "{branch} with {commits} would be lost, and nobody is there to agree"
+            ))
+            .hint("`--yes` removes it without asking"));
+        }
+        if !agreed(&format!("Remove {branch} with {commits} and {files} that are not committed? [y/N] "))? {
+            return Ok(Reply::text("Nothing was removed.\n"));
+        }
+    }
+    left.branch.discard().map_err(told)?;
+    if world.json {
+        return left.json(&json!({ "discarded": true }));
+    }
+    Ok(Reply::text(format!("Removed {branch} with {commits}; it was at {}.\n", clean(&left.branch.head))))
+}
+
+fn agreed(question: &str) -> Result<bool, CommandError> {
+    let ask = || -> io::Result<String> {
+        let mut terminal = io::stderr().lock();
+        write!(terminal, "{question}")?;
+        terminal.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}

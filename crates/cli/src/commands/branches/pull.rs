@@ -1,0 +1,75 @@
+//! How is a run's branch proposed to others? As a pull request where `gh` is installed, else as a text to copy.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::{Left, refused};
+use crate::agents;
+use crate::args::BranchArgs;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, clean_lines};
+use crate::world::World;
+
+pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
+    let left = Left::of(&args.id, world)?;
+    let told = |error| refused(error, "propose it again");
+    let commits = left.branch.commits().map_err(told)?;
+    if commits.is_empty() {
+        return Err(CommandError::refused("nothing was committed that could be proposed")
+            .hint(format!("`maestro diff {}` shows what there is", left.id())));
+    }
+    let (title, body) = (title(&commits), body(&commits, &left.id()));
+    let mut url = None;
+    if let Some(gh) = agents::program("gh", world) {
+        let into = left.branch.target().map_err(told)?;
+        if left.branch.push().map_err(told)?.is_some() {
+            url = Some(create(&gh, &left, &into, &title, &body)?);
+        }
+    }
+    if world.json {
+        return left.json(&json!({ "title": title, "body": body, "url": url, "commits": commits }));
+    }
+    if let Some(url) = url {
+        return Ok(Reply::text(format!("{}\n", clean(&url))));
+    }
+    let branch = clean(&left.branch.branch);
+    let text = format!("Branch: {branch}\nTitle: {}\n\n{}", clean(&title), clean_lines(&body));
+    let notes =
+        format!("No pull request was made: `gh` or a remote is missing. `git push origin {branch}` sends it.\n");
+    Ok(Reply::text(text).with_notes(notes))
+}
+
+fn title(commits: &[String]) -> String {
+    match commits {
+        [only] => only.clone(),
+        [first, others @ ..] => format!("{first}, and {} more", others.len()),
+        [] => String::new(),
+    }
+}
+
+fn body(commits: &[String], run: &str) -> String {
+    let mut text = String::new();
+    for commit in commits {
+        let _ = writeln!(text, "- {commit}");
+    }
+    let _ = writeln!(text, "\nMaestro run {run}");
+    text
+}
+
+/// Has `gh` make the pull request, and returns its address.
+fn create(gh: &Path, left: &Left, into: &str, title: &str, body: &str) -> Result<String, CommandError> {
+    let mut command = Command::new(gh);
+    command.args(["pr", "create", "--head", &left.branch.branch, "--base", into, "--title", title, "--body", body]);
+    command.current_dir(&left.branch.workspace).stdin(Stdio::null()).env("GH_PROMPT_DISABLED", "1");
+    let output = command.output().map_err(|error| CommandError::io("`gh` cannot be started", &error))?;
+    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if !output.status.success() {
+        return Err(CommandError::refused(format!("`gh pr create`: {}", words(&output.stderr)))
+            .hint("the branch was pushed; `gh auth status` says whether you are logged in"));
+    }
+    Ok(words(&output.stdout))
+}

@@ -1,0 +1,156 @@
+//! Can work begin in a loop's worktree, and what becomes of it: shown, merged, proposed or discarded?
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::sandbox::{Output, Sandbox};
+
+/// A repository with a plan whose only task adds a file.
+struct Shop {
+    sandbox: Sandbox,
+}
+
+impl Shop {
+    fn new() -> Self {
+        let shop = Self { sandbox: Sandbox::new().with_variable("PATH", &std::env::var("PATH").unwrap()) };
+        let config = "[user]\n\tname = A\n\temail = a@example.com\n[init]\n\tdefaultBranch = main\n";
+        shop.sandbox.write("~/.gitconfig", config);
+        shop.sandbox.write("PLAN.md", "# Plan\n\n- [ ] Add a file made.txt that says made\n");
+        shop.sandbox.write(".gitignore", ".env\nkept/\n.maestro/config.toml\n");
+        shop.git(&["init", "--quiet"]);
+        shop.git(&["add", "--all"]);
+        shop.git(&["commit", "--quiet", "-m", "first"]);
+        shop
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.args(arguments).current_dir(self.sandbox.project()).env("HOME", self.sandbox.home());
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "{arguments:?} {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Works through the plan without a review, and returns the run and what was printed.
+    fn worked(&self, words: &str) -> (String, Output) {
+        let output = self.sandbox.maestro(&format!("loop PLAN.md --agent demo --no-review {words}"));
+        let runs = self.sandbox.maestro("loop status --json").json();
+        (runs[0]["id"].as_str().unwrap().to_owned(), output)
+    }
+
+    fn tree(&self, run: &str) -> PathBuf {
+        self.sandbox.path(&format!(".maestro/worktrees/loop-{run}"))
+    }
+}
+
+#[test]
+fn a_worktree_gets_the_ignored_files_that_are_named_and_is_made_ready() {
+    let shop = Shop::new();
+    shop.sandbox.write(".env", "KEY=1\n");
+    shop.sandbox.write("kept/deep/a", "a\n");
+    shop.sandbox.write("notes", "not ignored\n");
+    shop.sandbox.write(".worktreeinclude", "# local\n.env\nnotes\n");
+    shop.sandbox.write(".maestro/config.toml", "worktree_copy = [\"kept/\"]\nworktree_setup = [\"cp .env ready\"]\n");
+    let (run, refused) = shop.worked("");
+    assert_eq!(refused.code, 1, "{refused}");
+    assert!(refused.stdout().contains("maestro trust --config"), "{refused}");
+    assert!(!shop.tree(&run).join("ready").exists());
+
+    assert_eq!(shop.sandbox.maestro("trust --config --yes").code, 0);
+    assert_eq!(shop.sandbox.maestro(&format!("discard {run} --yes")).code, 0);
+    let output = shop.sandbox.maestro("loop PLAN.md --agent demo --no-review");
+    assert_eq!(output.code, 0, "{output}");
+    let runs = shop.sandbox.maestro("loop status --json").json();
+    let ids = runs.as_array().unwrap().iter().map(|known| known["id"].as_str().unwrap().to_owned());
+    let run = ids.into_iter().find(|id| *id != run).unwrap();
+    let tree = shop.tree(&run);
+    assert_eq!(fs::read_to_string(tree.join("ready")).unwrap(), "KEY=1\n");
+    assert_eq!(fs::read_to_string(tree.join("kept/deep/a")).unwrap(), "a\n");
+    assert!(!tree.join("notes").exists());
+    let log = shop.sandbox.maestro(&format!("workflow log {run} --json")).stdout().to_owned();
+    assert!(log.contains("notes: git does not ignore it"), "{log}");
+    let exclude = fs::read_to_string(shop.sandbox.path(".git/info/exclude")).unwrap();
+    assert!(exclude.contains(".maestro/worktrees/\n") && exclude.contains(".aider*\n"), "{exclude}");
+    // Neither secrets nor our own places are committed.
+    let committed = shop.git(&["ls-tree", "-r", "--name-only", &format!("maestro/loop-{run}")]);
+    assert_eq!(committed, ".gitignore\nPLAN.md\nmade.txt\nready");
+}
+
+#[test]
+fn a_worktree_that_cannot_be_made_ready_ends_the_run_before_any_agent_starts() {
+    let shop = Shop::new();
+    shop.sandbox.write("~/.config/maestro/config.toml", "worktree_setup = [\"ls no-such-file\"]\n");
+    let (_, output) = shop.worked("");
+    assert_eq!(output.code, 1, "{output}");
+    assert!(output.stdout().contains("`ls no-such-file` exited with 2"), "{output}");
+    assert_eq!(shop.sandbox.maestro("session list --json").json(), json!([]));
+}
+
+#[test]
+fn what_a_run_did_is_shown_proposed_and_merged() {
+    let shop = Shop::new();
+    let (run, output) = shop.worked("");
+    assert_eq!(output.code, 0, "{output}");
+    let short = &run[..30];
+    let diff = shop.sandbox.maestro(&format!("diff {short}"));
+    assert!(diff.stdout().contains("+made\n") && diff.stdout().contains("+- [x] Add a file"), "{diff}");
+    let told = shop.sandbox.maestro(&format!("diff {run} --json")).json();
+    assert_eq!((&told["files"], &told["uncommitted"]), (&json!(["PLAN.md", "made.txt"]), &json!([])));
+    let proposed = shop.sandbox.maestro(&format!("pr {run} --json")).json();
+    assert_eq!((&proposed["url"], &proposed["title"]), (&json!(null), &json!("Add a file made.txt that says made")));
+    let session = shop.sandbox.maestro_as(&[("MAESTRO_SESSION_ID", "sess_x")], &["merge", &run]);
+    assert_eq!(session.code, 4, "{session}");
+
+    let branch = format!("maestro/loop-{run}");
+    shop.sandbox.write(".gitignore", "other\n");
+    let dirty = shop.sandbox.maestro(&format!("merge {run}"));
+    assert_eq!(dirty.code, 1, "{dirty}");
+    assert!(dirty.stderr().contains("not committed: .gitignore"), "{dirty}");
+    shop.git(&["checkout", "--quiet", ".gitignore"]);
+
+    shop.sandbox.write("made.txt", "mine\n");
+    shop.git(&["add", "made.txt"]);
+    shop.git(&["commit", "--quiet", "-m", "mine"]);
+    let contradicts = shop.sandbox.maestro(&format!("merge {run}"));
+    assert!(contradicts.stderr().contains("contradict each other in made.txt"), "{contradicts}");
+    assert_eq!(shop.git(&["status", "--porcelain"]), "");
+    shop.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+
+    let merged = shop.sandbox.maestro(&format!("merge {run} --json")).json();
+    assert_eq!((&merged["merged"], &merged["into"]), (&json!(true), &json!("main")));
+    assert_eq!(fs::read_to_string(shop.sandbox.path("made.txt")).unwrap().trim(), "made");
+    assert!(!shop.tree(&run).exists());
+    assert_eq!(shop.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main", "{branch} is gone");
+    assert_eq!(shop.sandbox.maestro(&format!("merge {run}")).code, 1);
+    assert_eq!(shop.sandbox.maestro("diff 0000").code, 2);
+}
+
+#[test]
+fn only_what_we_made_is_discarded_and_only_with_consent() {
+    let shop = Shop::new();
+    let (run, _) = shop.worked("");
+    shop.sandbox.write(&format!(".maestro/worktrees/loop-{run}/loose"), "");
+    let asked = shop.sandbox.maestro(&format!("discard {run}"));
+    assert_eq!(asked.code, 1, "{asked}");
+    assert!(asked.stderr().contains("nobody is there to agree"), "{asked}");
+    let loose = shop.sandbox.maestro(&format!("merge {run}"));
+    assert!(loose.stderr().contains("not committed: loose"), "{loose}");
+    let (branch, mark) = (format!("maestro/loop-{run}"), format!("refs/maestro/base/loop-{run}"));
+    let base = shop.git(&["rev-parse", &mark]);
+    shop.git(&["update-ref", "-d", &mark]);
+    let theirs = shop.sandbox.maestro(&format!("discard {run} --yes"));
+    assert!(theirs.stderr().contains("was not made by Maestro"), "{theirs}");
+    assert!(shop.tree(&run).join("loose").exists());
+    shop.git(&["update-ref", &mark, &base]);
+    shop.git(&["-C", shop.tree(&run).to_str().unwrap(), "switch", "--quiet", "-c", "mine"]);
+    let elsewhere = shop.sandbox.maestro(&format!("discard {run} --yes"));
+    assert!(elsewhere.stderr().contains("is not on `maestro/loop-"), "{elsewhere}");
+    shop.git(&["-C", shop.tree(&run).to_str().unwrap(), "switch", "--quiet", &branch]);
+    let gone = shop.sandbox.maestro(&format!("discard {run} --yes --json")).json();
+    assert_eq!((&gone["discarded"], &gone["uncommitted"]), (&json!(true), &json!(["loose"])));
+    assert!(!shop.tree(&run).exists());
+    assert_eq!(shop.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main\nrefs/heads/mine");
+}

@@ -1,0 +1,209 @@
+//! What did a run leave on its branch, and what becomes of it?
+//!
+//! Only what we made is ever removed: a branch counts as ours if where it began is kept beside it, a worktree if it lies
+//! in our place and is on that branch.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde::Serialize;
+
+use crate::worktrees;
+
+/// Why something cannot be done with a branch. Each says what is the matter; nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum BranchError {
+    /// The run left none.
+    #[error("this run has no branch here")]
+    None,
+    /// Somebody else made it.
+    #[error("`{0}` was not made by Maestro")]
+    NotOurs(String),
+    /// The worktree was put on another branch.
+    #[error("the worktree `{}` is not on `{branch}` any more", path.display())]
+    Elsewhere {
+        /// The worktree.
+        path: PathBuf,
+        /// The branch it was on.
+        branch: String,
+    },
+    /// Something is not committed.
+    #[error("`{}` has changes that are not committed: {}", path.display(), files.join(", "))]
+    Dirty {
+        /// Where.
+        path: PathBuf,
+        /// Which files.
+        files: Vec<String>,
+    },
+    /// No branch is checked out that could be merged into.
+    #[error("no branch is checked out in `{}`", .0.display())]
+    Detached(PathBuf),
+    /// Both sides changed the same.
+    #[error("`{branch}` and `{into}` contradict each other in {}", files.join(", "))]
+    Conflict {
+        /// What would have been merged.
+        branch: String,
+        /// Into what.
+        into: String,
+        /// Where.
+        files: Vec<String>,
+    },
+    /// Git said no.
+    #[error("`git {what}`: {said}")]
+    Git {
+        /// What it was asked for.
+        what: String,
+        /// What it said.
+        said: String,
+    },
+}
+
+/// What a run left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Branch {
+    /// The project's directory.
+    #[serde(skip)]
+    pub workspace: PathBuf,
+    /// The branch.
+    pub branch: String,
+    /// The commit it began at.
+    pub base: String,
+    /// The commit it is at.
+    pub head: String,
+    /// Its worktree, while there is one.
+    pub worktree: Option<PathBuf>,
+    /// The files there that are not committed.
+    pub uncommitted: Vec<String>,
+    #[serde(skip)]
+    name: String,
+}
+
+impl Branch {
+    /// The branch that a run left in a project.
+    pub fn of_run(workspace: &Path, run: &str) -> Result<Self, BranchError> {
+        let list = git(workspace, &["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
+        let found = list.lines().find(|branch| !run.is_empty() && branch.ends_with(run)).ok_or(BranchError::None)?;
+        let name = found.strip_prefix(worktrees::BRANCHES).ok_or(BranchError::None)?.to_owned();
+        let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+        let (branch, mark) = (worktrees::branch(&name), worktrees::mark(&name));
+        let base = git(&workspace, &["rev-parse", "--verify", "--quiet", &mark])
+            .map_err(|_| BranchError::NotOurs(branch.clone()))?;
+        let head = git(&workspace, &["rev-parse", "--verify", &format!("refs/heads/{branch}")])?;
+        let path = worktrees::path(&workspace, &name);
+        let worktree = if path.join(".git").is_file() { Some(path) } else { None };
+        let mut uncommitted = Vec::new();
+        if let Some(path) = &worktree {
+            let on = git(path, &["symbolic-ref", "--quiet", "--short", "HEAD"]).unwrap_or_default();
+            if on.trim() != branch {
+                return Err(BranchError::Elsewhere { path: path.clone(), branch });
+            }
+            uncommitted = changed(path, "--untracked-files=all")?;
+        }
+        let (base, head) = (base.trim().to_owned(), head.trim().to_owned());
+        Ok(Self { workspace, branch, base, head, worktree, uncommitted, name })
+    }
+
+    /// The first lines of its commits' messages, the oldest first.
+    pub fn commits(&self) -> Result<Vec<String>, BranchError> {
+        let range = format!("{}..{}", self.base, self.head);
+        let log = git(&self.workspace, &["log", "--reverse", "--no-merges", "--format=%s", &range, "--"])?;
+        Ok(log.lines().map(str::to_owned).collect())
+    }
+
+    /// What it changed since it began.
+    pub fn diff(&self) -> Result<String, BranchError> {
+        let arguments = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", &self.base, &self.head, "--"];
+        git(&self.workspace, &arguments)
+    }
+
+    /// The names of the files that it changed.
+    pub fn files(&self) -> Result<Vec<String>, BranchError> {
+        let names = git(&self.workspace, &["diff", "--name-only", "-z", &self.base, &self.head, "--"])?;
+        Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// The branch that is checked out in the project.
+    pub fn target(&self) -> Result<String, BranchError> {
+        let on = git(&self.workspace, &["symbolic-ref", "--quiet", "--short", "HEAD"]);
+        on.map(|on| on.trim().to_owned()).map_err(|_| BranchError::Detached(self.workspace.clone()))
+    }
+
+    /// Merges it into the branch that is checked out in the project, wholly or not at all; then removes it. Returns the
+    /// branch it was merged into.
+    pub fn merge(&self) -> Result<String, BranchError> {
+        let into = self.target()?;
+        if let Some(path) = self.worktree.clone().filter(|_| !self.uncommitted.is_empty()) {
+            return Err(BranchError::Dirty { path, files: self.uncommitted.clone() });
+        }
+        let files = changed(&self.workspace, "--untracked-files=no")?;
+        if !files.is_empty() {
+            return Err(BranchError::Dirty { path: self.workspace.clone(), files });
+        }
+        let message = format!("Merge {}", self.branch);
+        let arguments = ["merge", "--quiet", "--no-edit", "--no-verify", "-m", &message, &self.head];
+        if let Err(error) = git(&self.workspace, &arguments) {
+            let open = git(&self.workspace, &["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
+            if git(&self.workspace, &["rev-parse", "--verify", "--quiet", "MERGE_HEAD"]).is_ok() {
+                // The tree was clean, so nothing of anybody's is lost.
+                git(&self.workspace, &["merge", "--abort"])?;
+            }
+            let files: Vec<String> = open.lines().map(str::to_owned).collect();
+            if files.is_empty() {
+                return Err(error);
+            }
+            return Err(BranchError::Conflict { branch: self.branch.clone(), into, files });
+        }
+        self.remove(&[])?;
+        Ok(into)
+    }
+
+    /// Removes the worktree with all that is in it, and the branch.
+    pub fn discard(&self) -> Result<(), BranchError> {
+        self.remove(&["--force"])
+    }
+
+    fn remove(&self, options: &[&str]) -> Result<(), BranchError> {
+        if let Some(path) = &self.worktree {
+            let path = path.to_string_lossy();
+            git(&self.workspace, &[&["worktree", "remove"], options, &[&path]].concat())?;
+        }
+        git(&self.workspace, &["worktree", "prune"])?;
+        // Only as it was when it was looked at: what came since is nobody's to remove.
+        git(&self.workspace, &["update-ref", "-d", &format!("refs/heads/{}", self.branch), &self.head])?;
+        git(&self.workspace, &["update-ref", "-d", &worktrees::mark(&self.name), &self.base])?;
+        Ok(())
+    }
+
+    /// Sends it to where the project is fetched from; says where that is, or nothing where there is no such place.
+    pub fn push(&self) -> Result<Option<String>, BranchError> {
+        let remotes = git(&self.workspace, &["remote"])?;
+        let Some(remote) = remotes.lines().find(|name| *name == "origin").or_else(|| remotes.lines().next()) else {
+            return Ok(None);
+        };
+        let what = format!("refs/heads/{0}:refs/heads/{0}", self.branch);
+        git(&self.workspace, &["push", "--quiet", remote, &what])?;
+        Ok(Some(remote.to_owned()))
+    }
+}
+
+/// The files of a tree that are not committed.
+fn changed(tree: &Path, unknown: &str) -> Result<Vec<String>, BranchError> {
+    let status = git(tree, &["status", "--porcelain", "--no-renames", unknown])?;
+    Ok(status.lines().filter_map(|line| line.get(3..)).map(str::to_owned).collect())
+}
+
+fn git(workspace: &Path, arguments: &[&str]) -> Result<String, BranchError> {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"]);
+    command.args(arguments).current_dir(workspace).stdin(Stdio::null());
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true").env("LC_ALL", "C");
+    let what = arguments.first().copied().unwrap_or_default().to_owned();
+    match command.output() {
+        Ok(Output { status, stdout, .. }) if status.success() => Ok(String::from_utf8_lossy(&stdout).into_owned()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned();
+            Err(BranchError::Git { what, said })
+        }
+        Err(error) => Err(BranchError::Git { what, said: error.to_string() }),
+    }
+}
