@@ -59,6 +59,9 @@ fn a_worktree_gets_the_ignored_files_that_are_named_and_is_made_ready() {
     assert!(refused.stdout().contains("maestro trust --config"), "{refused}");
     assert!(!shop.tree(&run).join("ready").exists());
 
+    // The config is not committed either, and its checks count in the worktree all the same.
+    let config = fs::read_to_string(shop.sandbox.path(".maestro/config.toml")).unwrap();
+    shop.sandbox.write(".maestro/config.toml", format!("{config}verify = [\"ls ready\"]\n"));
     assert_eq!(shop.sandbox.maestro("trust --config --yes").code, 0);
     assert_eq!(shop.sandbox.maestro(&format!("discard {run} --yes")).code, 0);
     let output = shop.sandbox.maestro("loop PLAN.md --agent demo --no-review");
@@ -153,4 +156,19 @@ fn only_what_we_made_is_discarded_and_only_with_consent() {
     assert_eq!((&gone["discarded"], &gone["uncommitted"]), (&json!(true), &json!(["loose"])));
     assert!(!shop.tree(&run).exists());
     assert_eq!(shop.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main\nrefs/heads/mine");
+}
+
+#[test]
+fn nothing_is_merged_or_discarded_while_the_run_goes_on() {
+    let shop = Shop::new();
+    let started = shop.sandbox.maestro("workflow start plan-loop --param plan=PLAN.md --format json");
+    let runs = shop.sandbox.maestro("workflow runs --all --json").json();
+    let run = runs[0]["id"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned();
+    assert!(shop.tree(&run).join("PLAN.md").exists(), "{started}");
+    for words in [format!("merge {run}"), format!("discard {run} --yes")] {
+        let refused = shop.sandbox.maestro(&words);
+        assert!(refused.stderr().contains("still goes on"), "{refused}");
+    }
+    assert!(shop.tree(&run).exists());
+    assert_eq!(shop.sandbox.maestro(&format!("diff {run}")).code, 0);
 }

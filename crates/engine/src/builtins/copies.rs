@@ -76,6 +76,16 @@ impl Copies {
         }
     }
 
+    /// These, and copies of more files; those that cannot be copied are left out.
+    fn and(mut self, wanted: &[String], from: &Path, to: &Path) -> Self {
+        for name in wanted {
+            if let Err(why) = self.copy(name, from, to) {
+                self.leave_out(name, &why);
+            }
+        }
+        self
+    }
+
     /// Copies one file from one root to the same place below another, unless something is there.
     fn copy(&mut self, name: &str, from: &Path, to: &Path) -> Result<(), LeftOut> {
         if name.ends_with('/') {
@@ -175,14 +185,17 @@ impl Job<'_> {
             return Ok(copies);
         }
         let unknown: BTreeSet<&str> = unknown.into_iter().collect();
+        let mut wanted = Vec::new();
         for name in matching.into_iter().filter(|name| !Path::new(name).starts_with(PLACE)) {
-            let copied =
-                if unknown.contains(name) { Err(LeftOut::NotIgnored) } else { copies.copy(name, &root, &tree) };
-            if let Err(why) = copied {
-                copies.leave_out(name, &why);
+            if unknown.contains(name) {
+                copies.leave_out(name, &LeftOut::NotIgnored);
+            } else {
+                wanted.push(name.to_owned());
             }
         }
-        Ok(copies)
+        // Much may have to be copied, and others wait for this thread.
+        let done = tokio::task::spawn_blocking(move || copies.and(&wanted, &root, &tree)).await;
+        done.map_err(|error| Undone::Failed(error.to_string()))
     }
 }
 

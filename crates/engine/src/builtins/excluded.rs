@@ -24,7 +24,7 @@ impl Job<'_> {
 
 /// Whether a pattern is one line that takes something out, and not everything.
 fn is_plain(pattern: &str) -> bool {
-    let says_something = pattern.chars().any(|c| c.is_alphanumeric());
+    let says_something = pattern.chars().any(char::is_alphanumeric);
     says_something && !pattern.starts_with(['!', '#']) && !pattern.chars().any(char::is_control)
 }
 
