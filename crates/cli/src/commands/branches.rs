@@ -30,7 +30,7 @@ impl Left {
         let run = named(&Client::open(world)?, id)?;
         let workspace = run["workspace"].as_str().unwrap_or_default().to_owned();
         let branch = Branch::of_run(Path::new(&workspace), run["id"].as_str().unwrap_or_default())
-            .map_err(|error| refused(error, "go on"))?;
+            .map_err(|error: BranchError| refused(&error, "go on"))?;
         Ok(Self { run, branch })
     }
 
@@ -85,8 +85,8 @@ fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
 }
 
 /// Why it was not done, and the way on.
-fn refused(error: BranchError, then: &str) -> CommandError {
-    let hint = match &error {
+fn refused(error: &BranchError, then: &str) -> CommandError {
+    let hint = match error {
         BranchError::None => "a run in place has none, and neither has one that was merged or discarded".to_owned(),
         BranchError::NotOurs(branch) => format!("if it may go, `git branch -D {branch}` removes it"),
         BranchError::Elsewhere { path, branch } => {
@@ -109,7 +109,7 @@ fn refused(error: BranchError, then: &str) -> CommandError {
 
 pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
     let left = Left::of(&args.id, world)?;
-    let told = |error| refused(error, "look again");
+    let told = |error: BranchError| refused(&error, "look again");
     let diff = left.branch.diff().map_err(told)?;
     if world.json {
         let (files, commits) = (left.branch.files().map_err(told)?, left.branch.commits().map_err(told)?);
@@ -129,7 +129,7 @@ pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<Reply, CommandErr
 pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
     let left = Left::of(&args.id, world)?;
     left.is_over()?;
-    let told = |error| refused(error, "merge again");
+    let told = |error: BranchError| refused(&error, "merge again");
     let commits = left.branch.commits().map_err(told)?;
     let into = left.branch.merge().map_err(told)?;
     if world.json {
@@ -145,7 +145,7 @@ pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<Reply, CommandEr
 pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, CommandError> {
     let left = Left::of(&args.id, world)?;
     left.is_over()?;
-    let told = |error| refused(error, "discard again");
+    let told = |error: BranchError| refused(&error, "discard again");
     let commits = left.branch.commits().map_err(told)?;
     let (branch, commits) = (clean(&left.branch.branch), count(commits.len(), "commit", "commits"));
     let files = count(left.branch.uncommitted.len(), "file", "files");

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use maestro_engine::branches::BranchError;
 use serde_json::json;
 
 use super::{Left, refused};
@@ -16,7 +17,7 @@ use crate::world::World;
 
 pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
     let left = Left::of(&args.id, world)?;
-    let told = |error| refused(error, "propose it again");
+    let told = |error: BranchError| refused(&error, "propose it again");
     let commits = left.branch.commits().map_err(told)?;
     if commits.is_empty() {
         return Err(CommandError::refused("nothing was committed that could be proposed")
