@@ -16,8 +16,8 @@ use crate::help;
 use crate::screen::ColorChoice;
 
 pub(crate) use agents::{
-    AttachArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs, SpawnArgs,
-    WorkerArgs, WorkerCommand,
+    AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs, SpawnArgs,
+    WorkArgs, WorkerArgs, WorkerCommand,
 };
 pub(crate) use branches::{BranchArgs, DiscardArgs};
 pub(crate) use records::{
@@ -26,7 +26,7 @@ pub(crate) use records::{
 };
 pub(crate) use server::{EventsArgs, UpArgs, UpdateArgs};
 pub(crate) use skills::{
-    DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, Step, SyncArgs, TaskArgs, TaskPromptArgs,
+    DirArgs, PromptArgs, PromptFormat, SkillsArgs, SkillsCommand, SyncArgs, TaskArgs, TaskPromptArgs,
 };
 pub(crate) use workflow::{
     AnswerArgs, FormArgs, GraphFormat, QrStatus, ReportArgs as RunReportArgs, RunArgs, StartArgs, StepArgs,
@@ -95,6 +95,10 @@ pub(crate) enum Command {
     Pr(BranchArgs),
     /// Remove a run's worktree and branch, with all that is on it
     Discard(DiscardArgs),
+    /// Do one task as a plan's is done: in a worktree, checked, reviewed, committed
+    Do(Box<DoArgs>),
+    /// Watch agents work through a small plan in a repository of its own; needs no model
+    Demo(DemoArgs),
     /// Find the next task of a Markdown plan
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Plan(PlanArgs),

@@ -8,6 +8,7 @@ pub(crate) mod child;
 mod completions;
 mod config;
 mod db;
+mod demo;
 pub(crate) mod demo_agent;
 mod doctor;
 mod events;
@@ -60,6 +61,8 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Merge(args)) => branches::merge(args, world),
         Some(Command::Pr(args)) => branches::propose(args, world),
         Some(Command::Discard(args)) => branches::discard(args, world),
+        Some(Command::Do(args)) => loops::one(args, world),
+        Some(Command::Demo(args)) => demo::run(args, world),
         Some(Command::Plan(args)) => plan::run(args, world),
         Some(Command::Workflow(args)) => workflow::run(args, world),
         Some(Command::Trust(args)) => trust::run(args, world),

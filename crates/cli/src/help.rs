@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 /// The groups of the overview. A test sees to it that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["init", "agents", "up", "worker", "doctor"]),
+    ("Start", &["demo", "init", "agents", "up", "worker", "doctor"]),
     ("Skills", &["skills", "roles"]),
-    ("Work", &["loop", "project", "task", "plan", "prompt", "workflow"]),
+    ("Work", &["do", "loop", "project", "task", "plan", "prompt", "workflow"]),
     ("Keep or drop what was done", &["diff", "merge", "pr", "discard"]),
     ("Watch and steer", &["status", "session", "show", "say", "attach", "handoff", "events"]),
     ("More", &["trust", "db", "config", "version", "completions", "help"]),

@@ -73,6 +73,7 @@ fn abilities(world: &World, shelves: &Shelves) -> Abilities {
         };
         let (most, most_review) = (&settings.skills_max_selected_impl, &settings.skills_max_selected_review);
         Ok(Skills {
+            enabled: settings.skills_enabled.value,
             most: most.value.into(),
             most_review: most_review.value.into(),
             limits,

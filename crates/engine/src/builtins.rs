@@ -63,6 +63,8 @@ pub type Ability<T> = Arc<dyn Fn(&Path) -> Result<T, String> + Send + Sync>;
 pub struct Skills {
     /// All there are.
     pub catalogue: Arc<Catalogue>,
+    /// Whether agents that are started get any, where nobody says.
+    pub enabled: bool,
     /// How many a task gets at most.
     pub most: usize,
     /// How many a review gets at most.
@@ -106,6 +108,13 @@ impl From<String> for Undone {
     fn from(reason: String) -> Self {
         Self::Failed(reason)
     }
+}
+
+/// Whether a plan's tasks were picked as often as was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Enough {
+    Yes,
+    No,
 }
 
 /// One thing to be done, with all it needs.
@@ -153,7 +162,7 @@ impl Job<'_> {
             Builtin::Now => moment::written((site.abilities.now)(), self.given("format").unwrap_or("iso"))?,
             Builtin::ReadFile => files::read(&site.workspace, self.needed("path")?)?,
             Builtin::Exists => files::exists(&site.workspace, self.needed("path")?)?.to_string(),
-            Builtin::PlanNext => plans::next(&site.workspace, self.needed("plan")?)?.to_string(),
+            Builtin::PlanNext => plans::next(&site.workspace, self.needed("plan")?, self.is_enough()?)?.to_string(),
             Builtin::PlanTick => {
                 let line = self.needed("line")?;
                 let line = line.parse().map_err(|_| format!("`{line}` is no number of a line"))?;
@@ -179,6 +188,13 @@ impl Job<'_> {
     /// An argument that must say something.
     fn needed(&self, name: &str) -> Result<&str, String> {
         self.given(name).ok_or_else(|| format!("`{}` needs `{name}`", self.builtin.word()))
+    }
+
+    /// Whether the tasks that were asked for were all picked before: each visit of the step picks one.
+    fn is_enough(&self) -> Result<Enough, String> {
+        let Some(most) = self.given("most") else { return Ok(Enough::No) };
+        let most: u32 = most.trim().parse().map_err(|_| format!("`{most}` is no number of tasks"))?;
+        Ok(if most > 0 && self.ticket.visit() > most { Enough::Yes } else { Enough::No })
     }
 
     fn skills(&self, task: &str) -> Result<String, String> {

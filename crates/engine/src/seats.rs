@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use maestro_core::agent::spawn::{Around, Budget, SpawnSpec};
 use maestro_core::agent::{PROMPT_MAX_CHARS, Permission};
-use maestro_core::event::{Event, RunId};
+use maestro_core::event::RunId;
 use maestro_core::session::{Approach, SessionStatus};
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
@@ -20,14 +20,22 @@ use maestro_store::{
     AwaitingAgents, Clock, CreateSession, EndedSeats, Record, RequestSpawn, Scope, Seat, SettleSeat, SpawnOf, Starter,
     Store, StoreError, TakeSeat,
 };
+use maestro_skills::read_bounded;
 use serde_json::{Map, Value as Json, json};
 
 use crate::builtins::Abilities;
 use crate::changes;
 use crate::runs::{Hand, RunError, Runs, View};
 
+pub use told::Composed;
+use told::Telling;
+
 /// The role of whoever looks at other people's work.
 const REVIEWER: &str = "reviewer";
+/// What a project says to whoever does its work, in place of our words.
+const OWN_WORDS: &str = ".loop/prompt.txt";
+/// How long that may be; a longer one is not taken.
+const OWN_WORDS_MAX: u64 = 256 * 1024;
 
 /// What is needed to start sessions for runs.
 #[derive(Clone)]
@@ -83,14 +91,9 @@ impl Seats {
         directive: &Directive,
     ) -> Result<Option<RequestSpawn>, StoreError> {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
-        let root = view.record.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
-        let workspace =
-            seat.worktree.as_deref().map_or_else(|| PathBuf::from(root), |below| Path::new(root).join(below));
-        let step = match seat.role.as_deref() {
-            Some(REVIEWER) => StepKind::Review,
-            _ => StepKind::Implementation,
-        };
-        let composed = told::composed(view.record.id, seat, directive, step, (self.abilities.skills)(&workspace));
+        let root = root(view);
+        let workspace = seat.worktree.as_deref().map_or_else(|| root.clone(), |below| root.join(below));
+        let composed = telling(&self.abilities, view, seat, directive);
         let scope = Scope::project(&project);
         self.store.write(Record { scope, events: composed.events }).await?;
         let spec = SpawnSpec {
@@ -193,5 +196,38 @@ impl Seats {
     }
 }
 
-/// What is told of the skills that a prompt was composed with.
-type Events = Vec<Event>;
+/// What the agent is told for whom a run waits; nothing where it waits for none that is started for it.
+pub fn composed(abilities: &Abilities, view: &View) -> Option<Composed> {
+    let effect = pending(&view.definition, &view.record.run).into_iter().next();
+    match (effect, &view.told.now) {
+        (Some(Effect::Instruct { session: Some(seat), .. }), Now::Directive { directive }) => {
+            Some(telling(abilities, view, &seat, directive))
+        }
+        _ => None,
+    }
+}
+
+fn telling(abilities: &Abilities, view: &View, seat: &run::Seat, directive: &Directive) -> Composed {
+    let step = match seat.role.as_deref() {
+        Some(REVIEWER) => StepKind::Review,
+        _ => StepKind::Implementation,
+    };
+    // The project's skills and words, not those of a worktree: what nobody committed yet counts as well.
+    let root = root(view);
+    let own = (step == StepKind::Implementation).then(|| own_words(&root, view)).flatten();
+    Telling { run: view.record.id, seat, directive, step, skills: (abilities.skills)(&root), own }.composed()
+}
+
+/// Where the project of a run is.
+fn root(view: &View) -> PathBuf {
+    PathBuf::from(view.record.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default())
+}
+
+/// How the project wants its agents to work, with the plan's place filled in.
+fn own_words(root: &Path, view: &View) -> Option<String> {
+    let words = read_bounded(&root.join(OWN_WORDS), OWN_WORDS_MAX).ok().filter(|words| !words.cut)?;
+    let words = String::from_utf8(words.bytes).ok().filter(|words| !words.trim().is_empty())?;
+    let plan = view.record.run.frames.first().and_then(|frame| frame.params.get("plan")).and_then(Json::as_str);
+    let plan = plan.unwrap_or_default();
+    Some(words.replace("SPEC_PATH", plan).replace("PLAN_PATH", plan))
+}

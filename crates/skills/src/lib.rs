@@ -34,7 +34,7 @@ pub use entry::{Entry, Heading};
 pub use format::split_tools;
 pub use index::Memory;
 pub use pack::{Edit, Pack, PackError, SyncPlan};
-pub use prompt::{PromptLimits, TaskPrompt, task_prompt};
+pub use prompt::{PromptLimits, TaskPrompt, task_prompt, task_section, task_with_skills};
 pub use read::{check_text, envelope, instructions, instructions_file};
 pub use roles::{RoleSkills, named_roles, role_skills};
 pub use roots::{Root, project_of, search_order};

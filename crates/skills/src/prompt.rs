@@ -56,9 +56,25 @@ pub fn task_prompt(
     catalogue: &Catalogue,
     limits: PromptLimits,
 ) -> TaskPrompt {
+    let mut prompt = task_with_skills(task, selection, catalogue, limits);
+    let instructions = match selection.record.step_kind {
+        StepKind::Implementation => IMPLEMENT,
+        StepKind::Review => REVIEW,
+    };
+    prompt.text.insert_str(0, &format!("{instructions}\n\n"));
+    prompt
+}
+
+/// The same without instructions, for whoever has others.
+pub fn task_with_skills(
+    task: &TaskSelection,
+    selection: &Selection,
+    catalogue: &Catalogue,
+    limits: PromptLimits,
+) -> TaskPrompt {
     let run_id = selection.record.run_id;
     let mut prompt = TaskPrompt {
-        text: opening(task, selection.record.step_kind),
+        text: task_section(task, selection.record.step_kind),
         events: discovered(run_id, catalogue),
         cut: Vec::new(),
         left_out: Vec::new(),
@@ -98,15 +114,16 @@ impl TaskPrompt {
     }
 }
 
-fn opening(task: &TaskSelection, step: StepKind) -> String {
+/// Which task it is about.
+pub fn task_section(task: &TaskSelection, step: StepKind) -> String {
     let section = task.section.as_ref().map(|section| format!("(Section: {section})\n")).unwrap_or_default();
     let label = &task.label;
     match step {
         StepKind::Implementation => {
-            format!("{IMPLEMENT}\n\n## Selected Task\n\nWork on this specific task:\n> {label}\n{section}")
+            format!("## Selected Task\n\nWork on this specific task:\n> {label}\n{section}")
         }
         StepKind::Review => {
-            format!("{REVIEW}\n\n## Task Under Review\n\nThe implementation is for this task:\n> {label}\n{section}")
+            format!("## Task Under Review\n\nThe implementation is for this task:\n> {label}\n{section}")
         }
     }
 }

@@ -139,20 +139,34 @@ pub(crate) struct LoopArgs {
     #[command(flatten)]
     pub(crate) work: WorkArgs,
     /// End after one task
-    #[arg(long)]
+    #[arg(long, conflicts_with = "max_tasks")]
     pub(crate) once: bool,
-    /// Show the next task, its skills and exactly what the agent would be told, and do nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    /// End after so many tasks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_tasks: Option<u32>,
     /// Your own workflow instead of `plan-loop`
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
-    /// Begin it, and do not wait for its end
-    #[arg(long)]
-    pub(crate) detach: bool,
 }
 
-/// How the work of a plan is done.
+/// Options of `maestro do`.
+#[derive(Debug, Args)]
+pub(crate) struct DoArgs {
+    /// What is to be done; `@name` in it asks for a skill
+    pub(crate) task: String,
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+}
+
+/// Options of `maestro demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Remove the repository afterwards
+    #[arg(long)]
+    pub(crate) clean: bool,
+}
+
+/// How work is done.
 #[derive(Debug, Args)]
 pub(crate) struct WorkArgs {
     /// Who does the work; `maestro agents` shows them
@@ -170,6 +184,18 @@ pub(crate) struct WorkArgs {
     /// Let nobody look at the work
     #[arg(long)]
     pub(crate) no_review: bool,
+    /// These skills, instead of those that fit
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "no_skills")]
+    pub(crate) skills: Vec<String>,
+    /// No skills at all
+    #[arg(long)]
+    pub(crate) no_skills: bool,
+    /// Show the task, its skills and exactly what the agent would be told, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Begin it, and do not wait for its end
+    #[arg(long)]
+    pub(crate) detach: bool,
 }
 
 /// What can be done with a loop that was begun.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use maestro_core::Problem;
 use maestro_skills::Pack;
@@ -41,15 +41,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         if !args.yes && !agreed(world, &shown)? {
             return Ok(Reply::text("Nothing was written.\n"));
         }
-        if !files::stays_inside(&path, &world.places.project) {
-            return Err(CommandError::invalid(format!("{shown} leads out of the project"))
-                .hint("remove the link in its path; Maestro does not write through it"));
-        }
-        files::create(&path, CONFIG).map_err(|error| {
-            CommandError::io(format!("{shown} cannot be written"), &error)
-                .hint("check that you may write to the project's directory")
-        })?;
-        format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n")
+        write_config(&path, &shown, world)?
     };
     let settings = config::settings(world)?;
     let mut problems: Vec<Problem> = Vec::new();
@@ -98,6 +90,30 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         let _ = writeln!(notes, "{} `maestro init` tries again", world.note_paint.help("hint:"));
     }
     Ok(Reply::text(text).with_notes(notes))
+}
+
+/// Writes a project's first config file, and says so.
+fn write_config(path: &Path, shown: &str, world: &World) -> Result<String, CommandError> {
+    if !files::stays_inside(path, &world.places.project) {
+        return Err(CommandError::invalid(format!("{shown} leads out of the project"))
+            .hint("remove the link in its path; Maestro does not write through it"));
+    }
+    files::create(path, CONFIG).map_err(|error| {
+        CommandError::io(format!("{shown} cannot be written"), &error)
+            .hint("check that you may write to the project's directory")
+    })?;
+    Ok(format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n"))
+}
+
+/// Sets a project up in which nobody did before work begins; says what was written.
+pub(crate) fn first(world: &World) -> Result<Option<String>, CommandError> {
+    let path = config::project_file(world);
+    let loopd = world.places.project.join(".loop/config");
+    if [&path, &loopd].into_iter().any(|path| path.symlink_metadata().is_ok()) {
+        return Ok(None);
+    }
+    let shown = clean_path(&world.short(&path)).into_owned();
+    write_config(&path, &shown, world).map(Some)
 }
 
 /// Makes the project known to the store, unless it is.

@@ -1,16 +1,19 @@
-//! `maestro loop`: a plan that is worked through, task by task, until it is done.
+//! `maestro loop` and `maestro do`: a plan that is worked through until it is done, or a single task in the same way.
 
+mod dry;
 mod follow;
 mod steer;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use maestro_core::Settings;
 use maestro_engine::trust::Trust;
 use serde_json::{Value as Json, json};
 
-use crate::args::{DirArgs, LoopArgs, LoopCommand, Step, TaskPromptArgs};
-use crate::commands::{init, prompt};
+use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
+use crate::client::Target;
+use crate::commands::init;
 use crate::error::CommandError;
 use crate::reply::{self, Reply};
 use crate::screen::{clean, clean_path};
@@ -36,68 +39,133 @@ fn begin(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
         return Err(CommandError::invalid("which plan?").hint("`maestro loop PLAN.md`"));
     };
     let plan = inside(plan, world)?;
-    let settings = config::settings(world)?;
-    let checks = !settings.verify.value.is_empty();
-    if checks && !Trust::load(&world.maestro_home).is_ok_and(|trust| trust.allows_checks(&settings.verify)) {
-        return Err(CommandError::invalid("the checks of this project were allowed by nobody")
-            .hint("`maestro trust --config` shows them, and asks"));
+    let order = Order {
+        workflow: args.workflow.as_deref().unwrap_or(WORKFLOW),
+        what: What::Plan { most: args.max_tasks.unwrap_or(u32::from(args.once)), path: plan },
+    };
+    order.carried_out(&args.work, world)
+}
+
+/// `maestro do`: one task, through the same gates as a plan's.
+pub(crate) fn one(args: &DoArgs, world: &World) -> Result<Reply, CommandError> {
+    let task = args.task.split_whitespace().collect::<Vec<_>>().join(" ");
+    if task.is_empty() {
+        return Err(CommandError::invalid("the task is empty").hint("write what is to be done"));
     }
-    if args.dry_run {
-        let plan = world.places.project.join(&plan).display().to_string();
-        return prompt::run(
-            &TaskPromptArgs { task: plan, step: Step::Implementation, dirs: DirArgs { dirs: Vec::new() } },
-            world,
+    Order { workflow: WORKFLOW, what: What::Task(task) }.carried_out(&args.work, world)
+}
+
+/// Something that is to be worked on.
+struct Order<'a> {
+    workflow: &'a str,
+    what: What,
+}
+
+enum What {
+    /// A plan, below the project; 0 means all of its tasks.
+    Plan { path: String, most: u32 },
+    Task(String),
+}
+
+impl Order<'_> {
+    fn carried_out(&self, work: &WorkArgs, world: &World) -> Result<Reply, CommandError> {
+        let settings = config::settings(world)?;
+        let checks = !settings.verify.value.is_empty();
+        if checks && !Trust::load(&world.maestro_home).is_ok_and(|trust| trust.allows_checks(&settings.verify)) {
+            return Err(CommandError::invalid("the checks of this project were allowed by nobody")
+                .hint("`maestro trust --config` shows them, and asks"));
+        }
+        if work.dry_run {
+            return dry::run(&self.request(work, &settings, world), world);
+        }
+        if !work.in_place && !git(&world.places.project, &["rev-parse", "--git-dir"]) {
+            return Err(CommandError::invalid("this is no git repository, and what is done is committed")
+                .hint("`git init` makes one"));
+        }
+        let notes = before(work, world)?;
+        // A config file may have been written meanwhile.
+        let settings = config::settings(world)?;
+        let (client, server) = own_server::client(world)?;
+        let project = init::known(&client, world)?;
+        let mut body = self.request(work, &settings, world);
+        body["projectId"] = json!(project.id);
+        body["driver"] = json!("server");
+        let begun: Json = client.post("/api/runs", &body)?;
+        let run = begun["id"].as_str().unwrap_or_default().to_owned();
+        if work.detach {
+            if server.is_some() {
+                return Err(CommandError::invalid("no server runs that could go on with it")
+                    .hint("start it with `maestro up`"));
+            }
+            return if world.json { Reply::json(&begun) } else { Ok(Reply::text(format!("{}\n", clean(&run)))) };
+        }
+        if !world.json {
+            reply::show(&format!("Run {} {}\n", clean(&run), self.said()))?;
+            if let Target::Server(url) = client.target() {
+                reply::show(&format!("The page is {}\n", clean(url)))?;
+            }
+            reply::show(&notes.concat())?;
+        }
+        let ended = follow::to_the_end(&client, &run, &project.id, world);
+        drop(client);
+        drop(server);
+        ended
+    }
+
+    fn said(&self) -> String {
+        match &self.what {
+            What::Plan { path, .. } => format!("works through {}", clean_path(path)),
+            What::Task(task) => format!("does: {}", clean(task)),
+        }
+    }
+
+    /// The run that does it.
+    fn request(&self, work: &WorkArgs, settings: &Settings, world: &World) -> Json {
+        let workspace = &world.places.project;
+        let agent = work.agent.clone().unwrap_or_else(|| settings.agent.value.clone());
+        let skills = match work.skills.as_slice() {
+            _ if work.no_skills => "none".to_owned(),
+            [] => "auto".to_owned(),
+            names => names.join(","),
+        };
+        let mut params = json!({
+            "agent": agent,
+            "reviewer": work.reviewer.as_ref().unwrap_or(&agent),
+            "permission": work.permission.as_deref().unwrap_or("edits"),
+            "worktree": !work.in_place,
+            "checks": !settings.verify.value.is_empty(),
+            "review": !work.no_review,
+            "skills": skills,
+        });
+        match &self.what {
+            What::Plan { path, most } => {
+                params["plan"] = json!(path);
+                params["most"] = json!(most);
+                params["tracked"] = json!(git(workspace, &["ls-files", "--error-unmatch", "--", path]));
+            }
+            What::Task(task) => params["only"] = json!(task),
+        }
+        json!({ "workflow": self.workflow, "params": params, "workspace": workspace })
+    }
+}
+
+/// What a person should know before it begins.
+fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
+    let mut notes = Vec::new();
+    notes.extend(init::first(world)?);
+    let settings = config::settings(world)?;
+    if settings.verify.value.is_empty() {
+        notes.push(
+            "No checks are configured: nothing but the review decides. `verify` in .maestro/config.toml names some.\n"
+                .to_owned(),
         );
     }
-    let workspace = &world.places.project;
-    let repository = git(workspace, &["rev-parse", "--git-dir"]);
-    if !repository && !args.work.in_place {
-        return Err(CommandError::invalid("this is no git repository, and a loop commits what it does")
-            .hint("`git init` makes one"));
+    if !settings.skills_enabled.value && work.skills.is_empty() && !work.no_skills {
+        notes.push(
+            "Agents get no skills here: `skills_enabled = true` in .maestro/config.toml turns them on.\n".to_owned(),
+        );
     }
-    let tracked = git(workspace, &["ls-files", "--error-unmatch", "--", &plan]);
-    let (client, server) = own_server::client(world)?;
-    let project = init::known(&client, world)?;
-    let agent = args.work.agent.clone().unwrap_or_else(|| settings.agent.value.clone());
-    let body = json!({
-        "workflow": args.workflow.as_deref().unwrap_or(WORKFLOW),
-        "params": {
-            "plan": plan,
-            "agent": agent,
-            "reviewer": args.work.reviewer.as_ref().unwrap_or(&agent),
-            "permission": args.work.permission.as_deref().unwrap_or("edits"),
-            "worktree": !args.work.in_place,
-            "tracked": tracked,
-            "checks": checks,
-            "review": !args.work.no_review,
-            "once": args.once,
-        },
-        "workspace": workspace,
-        "projectId": project.id,
-        "driver": "server",
-    });
-    let begun: Json = client.post("/api/runs", &body)?;
-    let run = begun["id"].as_str().unwrap_or_default().to_owned();
-    if args.detach {
-        if server.is_some() {
-            return Err(
-                CommandError::invalid("no server runs that could go on with it").hint("start it with `maestro up`")
-            );
-        }
-        return if world.json { Reply::json(&begun) } else { Ok(Reply::text(format!("{}\n", clean(&run)))) };
-    }
-    if !world.json {
-        reply::show(&format!("Run {} works through {}\n", clean(&run), clean_path(&plan)))?;
-        if !checks {
-            reply::show(
-                "No checks are configured: nothing but the review decides. `verify` in .maestro/config.toml names some.\n",
-            )?;
-        }
-    }
-    let ended = follow::to_the_end(&client, &run, &project.id, world);
-    drop(client);
-    drop(server);
-    ended
+    Ok(notes)
 }
 
 /// The plan's path below the project.

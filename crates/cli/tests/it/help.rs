@@ -18,6 +18,7 @@ fn the_overview_groups_the_commands() {
     `maestro` alone shows what is here and what to do next.
 
     Start
+      demo         Watch agents work through a small plan in a repository of its own; needs no model
       init         Set a project up: write its config file, copy its skill pack
       agents       List coding agents: which are installed, and how each is started
       up           Start the server
@@ -29,6 +30,7 @@ fn the_overview_groups_the_commands() {
       roles        List the roles, and see whether their skills are there
 
     Work
+      do           Do one task as a plan's is done: in a worktree, checked, reviewed, committed
       loop         Work through a Markdown plan, task by task, until it is done
       project      List, make and remove projects
       task         List, make and change tasks

@@ -22,6 +22,7 @@ mod home;
 mod hooks;
 mod init;
 mod kill;
+mod loop_commands;
 mod manifest;
 mod network;
 mod plan;

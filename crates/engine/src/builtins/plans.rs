@@ -8,13 +8,14 @@ use maestro_core::plan::{self, Status};
 use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
+use super::Enough;
 use super::files::inside;
 
 /// How large a plan may be.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The next open task; `done` says that there is none.
-pub(super) fn next(workspace: &Path, path: &str) -> Result<Json, String> {
+/// The next open task; `done` says that there is none, `enough` that no more were asked for.
+pub(super) fn next(workspace: &Path, path: &str, enough: Enough) -> Result<Json, String> {
     let (_, text) = text(workspace, path)?;
     let plan = plan::parse(&text);
     let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
@@ -26,9 +27,10 @@ pub(super) fn next(workspace: &Path, path: &str) -> Result<Json, String> {
             "section": task.section.unwrap_or_default(),
             "skill_hints": task.skill_hints,
             "open": open,
+            "enough": enough == Enough::Yes,
         }),
         None => json!({
-            "done": true, "label": "", "line_number": 0, "section": "", "skill_hints": [], "open": 0,
+            "done": true, "label": "", "line_number": 0, "section": "", "skill_hints": [], "open": 0, "enough": false,
         }),
     })
 }
@@ -105,7 +107,7 @@ mod tests {
         let plan = dir.path().join("PLAN.md");
         fs::write(&plan, PLAN).unwrap();
         let read = || fs::read_to_string(&plan).unwrap();
-        let next = |key: &str| next(dir.path(), "PLAN.md").unwrap()[key].clone();
+        let next = |key: &str| next(dir.path(), "PLAN.md", Enough::No).unwrap()[key].clone();
         let tick = |line, label: &str| tick(dir.path(), "PLAN.md", line, label);
         assert_eq!((next("label"), next("line_number"), next("open")), (json!("inner *task*"), json!(2), json!(2)));
         let wrong = "line 2 of `PLAN.md` says `inner *task*`, not `other`".to_owned();

@@ -5,67 +5,139 @@ use std::fmt::Write as _;
 use maestro_core::StepKind;
 use maestro_core::agent::spawn::GivenSkill;
 use maestro_core::agent::{Protocol, protocol};
-use maestro_core::event::RunId;
+use maestro_core::event::{Event, RunId};
 use maestro_core::plan::{TaskSelection, skill_hints};
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::Seat;
 use maestro_skills::render::{Part, body};
-use maestro_skills::{Selector, TaskNeeds, task_prompt};
+use maestro_skills::{Selector, TaskNeeds, task_section, task_with_skills};
 use maestro_store::hash;
 use serde_json::Value as Json;
 
-use super::Events;
 use crate::builtins::Skills;
 
 /// How long a session's name is.
 const NAME: usize = 60;
 
 /// What an agent is told, and what is told of it.
-pub(super) struct Composed {
-    pub(super) text: String,
-    pub(super) skills: Vec<GivenSkill>,
-    pub(super) events: Events,
+#[derive(Debug)]
+pub struct Composed {
+    /// Word for word.
+    pub text: String,
+    /// The skills whose texts are in it.
+    pub skills: Vec<GivenSkill>,
+    /// What happened while it was composed.
+    pub events: Vec<Event>,
 }
 
-/// The words of the step, the task with its skills, and how to report, in this order.
-pub(super) fn composed(
-    run: RunId,
-    seat: &Seat,
-    directive: &Directive,
-    step: StepKind,
-    skills: Result<Skills, String>,
-) -> Composed {
-    let mut composed = Composed { text: instructions(directive), skills: Vec::new(), events: Vec::new() };
-    if let (Some(label), Ok(skills)) = (&seat.task, skills) {
-        let task = TaskSelection {
-            skill_hints: skill_hints(label),
-            label: label.clone(),
-            line_number: 1,
-            section: seat.section.clone(),
+/// What is to be told, and to whom.
+pub(super) struct Telling<'a> {
+    pub(super) run: RunId,
+    pub(super) seat: &'a Seat,
+    pub(super) directive: &'a Directive,
+    pub(super) step: StepKind,
+    pub(super) skills: Result<Skills, String>,
+    /// The project's own words, which stand in place of ours.
+    pub(super) own: Option<String>,
+}
+
+impl Telling<'_> {
+    /// The words of the step, the task with its skills, and how to report, in this order.
+    pub(super) fn composed(self) -> Composed {
+        let mut composed = Composed { text: self.opening(), skills: Vec::new(), events: Vec::new() };
+        if let Some(label) = &self.seat.task {
+            composed.text.push_str("\n\n");
+            let task = TaskSelection {
+                skill_hints: skill_hints(label),
+                label: label.clone(),
+                line_number: 1,
+                section: self.seat.section.clone(),
+            };
+            match (&self.skills, Choice::of(self.seat)) {
+                (Ok(skills), choice) if choice.is_any(skills) => self.with_skills(&task, skills, choice, &mut composed),
+                _ => composed.text.push_str(&task_section(&task, self.step)),
+            }
+        }
+        let report = format!("\n\n{}\n{}", protocol(Protocol::Commands), verdict(self.directive));
+        composed.text.push_str(&report);
+        composed
+    }
+
+    fn with_skills(&self, task: &TaskSelection, skills: &Skills, choice: Choice, composed: &mut Composed) {
+        let most = if self.step == StepKind::Review { skills.most_review } else { skills.most };
+        let select = |label: &str, hints: &[String], most: usize| {
+            let needs = TaskNeeds { label, hints, step: self.step, most };
+            Selector::for_task(skills.catalogue.clone(), label).select(self.run, needs)
         };
-        let most = if step == StepKind::Review { skills.most_review } else { skills.most };
-        let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
-        let selection = Selector::for_task(skills.catalogue.clone(), &task.label).select(run, needs);
-        let prompt = task_prompt(&task, &selection, &skills.catalogue, skills.limits);
-        composed.skills = selection
-            .skills
-            .iter()
-            .filter_map(|skill| {
-                let read = body(skill, Part::File, skills.limits.references, skills.limits.body_chars).ok()?;
-                let (id, path) = (skill.id.to_string(), skill.path.display().to_string());
-                // The text itself stands in the prompt already.
-                Some(GivenSkill { id, path, hash: hash(read.text.as_bytes()), text: String::new() })
-            })
-            .collect();
-        let _ = write!(composed.text, "\n\n{}", prompt.text);
+        let selection = match choice {
+            // Without a word of the task nothing but what is named can be chosen.
+            Choice::Named(names) => {
+                let mut selection = select("", &names, names.len());
+                task.label.clone_into(&mut selection.record.task_label);
+                selection
+            }
+            Choice::Settings | Choice::None => select(&task.label, &task.skill_hints, most),
+        };
+        let prompt = task_with_skills(task, &selection, &skills.catalogue, skills.limits);
+        let given = selection.skills.iter().filter_map(|skill| {
+            let read = body(skill, Part::File, skills.limits.references, skills.limits.body_chars).ok()?;
+            let (id, path) = (skill.id.to_string(), skill.path.display().to_string());
+            // The text itself stands in the prompt already.
+            Some(GivenSkill { id, path, hash: hash(read.text.as_bytes()), text: String::new() })
+        });
+        composed.skills = given.collect();
+        composed.text.push_str(&prompt.text);
         composed.events = prompt.events;
     }
-    let _ = write!(composed.text, "\n\n{}\n{}", protocol(Protocol::Commands), verdict(directive));
-    composed
+
+    /// How to work: the project's own words or those of the step, and what to work with.
+    fn opening(&self) -> String {
+        let mut text = match &self.own {
+            Some(own) => own.trim().to_owned(),
+            None => instructions(self.directive),
+        };
+        for (name, value) in &self.directive.data {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if !matches!(value.trim(), "" | "null" | "[]") {
+                let _ = write!(text, "\n\n## {name}\n\n{}", value.trim());
+            }
+        }
+        text
+    }
 }
 
-/// What the step says: its brief, what to do and what not, and what to work with.
+/// Which skills an agent gets.
+enum Choice {
+    /// Those that fit, if the settings say that it gets any.
+    Settings,
+    /// None.
+    None,
+    /// These.
+    Named(Vec<String>),
+}
+
+impl Choice {
+    fn of(seat: &Seat) -> Self {
+        match seat.skills.as_deref() {
+            None | Some("auto") => Self::Settings,
+            Some("none") => Self::None,
+            Some(names) => Self::Named(
+                names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+            ),
+        }
+    }
+
+    fn is_any(&self, skills: &Skills) -> bool {
+        match self {
+            Self::Settings => skills.enabled,
+            Self::None => false,
+            Self::Named(_) => true,
+        }
+    }
+}
+
+/// What the step says: its brief, what to do and what not.
 fn instructions(directive: &Directive) -> String {
     let mut text =
         format!("# {}\n\n{}", directive.step.title, directive.step.brief.as_deref().unwrap_or_default().trim());
@@ -74,12 +146,6 @@ fn instructions(directive: &Directive) -> String {
     }
     for line in &directive.forbidden {
         let _ = write!(text, "\n- Never: {}", line.trim());
-    }
-    for (name, value) in &directive.data {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        if !matches!(value.trim(), "" | "null" | "[]") {
-            let _ = write!(text, "\n\n## {name}\n\n{}", value.trim());
-        }
     }
     text
 }

@@ -1,5 +1,7 @@
 //! What happens in a loop, shown as it happens?
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -16,37 +18,93 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Shows what happens until the run is over.
 pub(super) fn to_the_end(client: &Client, run: &str, project: &str, world: &World) -> Result<Reply, CommandError> {
-    let mut since = 0;
+    let mut story = Story::of(client, run, project, world)?;
     loop {
         let state: Json = client.get(&format!("/api/runs/{}", escaped(run)))?;
-        since = show(client, run, project, since, world)?;
+        story.show()?;
         if matches!(state["status"].as_str(), Some("completed" | "failed" | "cancelled")) {
-            show(client, run, project, since, world)?;
+            story.show()?;
             return ended(&state, world);
         }
         std::thread::sleep(LOOK);
     }
 }
 
-fn show(client: &Client, run: &str, project: &str, since: i64, world: &World) -> Result<i64, CommandError> {
-    let path = with_query("/api/events", &[("since", Some(&since.to_string())), ("projectId", Some(project))]);
-    let events: Vec<Json> = client.get(&path)?;
-    let mut last = since;
-    for event in events {
-        last = event["seq"].as_i64().unwrap_or(last);
-        if world.json {
-            if event["run"] == run {
-                reply::show(&format!("{event}\n"))?;
-            }
-        } else if let Some(line) = line(&event, run, world) {
-            reply::show(&format!("{line}\n"))?;
-        }
+/// What happened in a run so far, a line each.
+pub(super) fn so_far(client: &Client, run: &str, project: &str, world: &World) -> Result<Vec<String>, CommandError> {
+    let mut story = Story::of(client, run, project, world)?;
+    let mut lines = Vec::new();
+    while let Some(events) = story.more()? {
+        lines.extend(events.iter().filter_map(|event| story.line(event)));
     }
-    Ok(last)
+    Ok(lines)
+}
+
+/// What happens in a run and in its sessions.
+struct Story<'a> {
+    client: &'a Client,
+    run: &'a str,
+    project: &'a str,
+    world: &'a World,
+    since: i64,
+    /// Which sessions are known to be the run's, or not.
+    sessions: RefCell<HashMap<String, bool>>,
+}
+
+impl<'a> Story<'a> {
+    fn of(client: &'a Client, run: &'a str, project: &'a str, world: &'a World) -> Result<Self, CommandError> {
+        let first: Vec<Json> =
+            client.get(&with_query("/api/events", &[("runId", Some(run)), ("limit", Some("1"))]))?;
+        let since = first.first().and_then(|event| event["seq"].as_i64()).map_or(0, |seq| seq - 1);
+        Ok(Self { client, run, project, world, since, sessions: RefCell::default() })
+    }
+
+    /// What happened since it was last asked for, or nothing.
+    fn more(&mut self) -> Result<Option<Vec<Json>>, CommandError> {
+        let since = self.since.to_string();
+        let path = with_query("/api/events", &[("since", Some(&since)), ("projectId", Some(self.project))]);
+        let events: Vec<Json> = self.client.get(&path)?;
+        self.since = events.last().and_then(|event| event["seq"].as_i64()).unwrap_or(self.since);
+        Ok(Some(events).filter(|events| !events.is_empty()))
+    }
+
+    fn show(&mut self) -> Result<(), CommandError> {
+        while let Some(events) = self.more()? {
+            for event in events {
+                if self.world.json {
+                    if event["run"] == self.run {
+                        reply::show(&format!("{event}\n"))?;
+                    }
+                } else if let Some(line) = self.line(&event) {
+                    reply::show(&format!("{line}\n"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an event is of a session that works for the run.
+    fn is_ours(&self, event: &Json) -> bool {
+        let Some(session) = event["session"].as_str() else { return false };
+        if let Some(known) = self.sessions.borrow().get(session) {
+            return *known;
+        }
+        let found = self.client.get::<Json>(&format!("/api/sessions/{}", escaped(session)));
+        let ours = found.is_ok_and(|found| found["metadata"]["run"] == self.run);
+        self.sessions.borrow_mut().insert(session.to_owned(), ours);
+        ours
+    }
+
+    fn line(&self, event: &Json) -> Option<String> {
+        if event["type"] == "timeline:added" && !self.is_ours(event) {
+            return None;
+        }
+        line(event, self.run, self.world)
+    }
 }
 
 /// What is worth a line.
-pub(super) fn line(event: &Json, run: &str, world: &World) -> Option<String> {
+fn line(event: &Json, run: &str, world: &World) -> Option<String> {
     let payload = &event["payload"];
     let told = |key: &str| clean(payload[key].as_str().unwrap_or_default()).into_owned();
     let ours = event["run"] == run;
@@ -65,7 +123,7 @@ pub(super) fn line(event: &Json, run: &str, world: &World) -> Option<String> {
             world.paint.error(&format!("  {} failed: {}", told("step"), reason.join("\n    ")))
         }
         "run:judged" if ours => format!("  gate: {}", told("outcome")),
-        "run:left" if ours && payload["step"] == "look" => format!("  review: {}", told("outcome")),
+        "run:left" if ours && payload["step"] == "look" && payload["outcome"] != "skip" => format!("  review: {}", told("outcome")),
         "timeline:added"
             if matches!(
                 payload["kind"].as_str(),

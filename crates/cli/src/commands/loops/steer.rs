@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::WORKFLOW;
-use super::follow::line;
+use super::{WORKFLOW, follow};
 use crate::client::{Client, escaped, with_query};
 use crate::error::CommandError;
 use crate::reply::Reply;
@@ -79,11 +78,10 @@ pub(super) fn log(named: Option<&str>, world: &World) -> Result<Reply, CommandEr
         None => loops(&client)?.last().and_then(|run| run["id"].as_str().map(str::to_owned)).unwrap_or_default(),
     };
     let state: Json = client.get(&format!("/api/runs/{}", escaped(&run)))?;
-    let project = state["projectId"].as_str();
-    let events: Vec<Json> = client.get(&with_query("/api/events", &[("projectId", project)]))?;
     if world.json {
+        let events: Vec<Json> = client.get(&with_query("/api/events", &[("runId", Some(&run))]))?;
         return Reply::json(&events);
     }
-    let lines: Vec<String> = events.iter().filter_map(|event| line(event, &run, world)).collect();
+    let lines = follow::so_far(&client, &run, state["projectId"].as_str().unwrap_or_default(), world)?;
     Ok(Reply::text(format!("{}\n", lines.join("\n"))))
 }

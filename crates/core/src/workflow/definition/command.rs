@@ -122,7 +122,7 @@ builtins! {
     Now = "now", Read, ["format"], "The time.";
     ReadFile = "read_file", Read, ["path"], "A file's text.";
     Exists = "exists", Read, ["path"], "Whether a file is there.";
-    PlanNext = "plan.next", Read, ["plan", "in"], "The next open task of a plan.";
+    PlanNext = "plan.next", Read, ["plan", "most", "in"], "The next open task of a plan.";
     SkillsSelect = "skills.select", Read, ["task", "in"], "The skills for a task.";
     GitDiff = "git.diff", Read, ["base", "in"], "What changed.";
     SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";

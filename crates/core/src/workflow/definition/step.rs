@@ -244,6 +244,8 @@ pub struct Session {
     pub task: Option<Placed<Template>>,
     /// The section of the plan that the task is in.
     pub section: Option<Placed<Template>>,
+    /// Which skills it gets: `auto`, `none`, or names.
+    pub skills: Option<Placed<Template>>,
     /// Whether the session of the visit before goes on.
     pub resume: bool,
 }
@@ -251,7 +253,8 @@ pub struct Session {
 impl Session {
     /// Every text in it.
     pub fn texts(&self) -> impl Iterator<Item = &Placed<Template>> {
-        [&self.agent, &self.role, &self.worktree, &self.permission, &self.task, &self.section].into_iter().flatten()
+        let who = [&self.agent, &self.role, &self.worktree, &self.permission];
+        who.into_iter().chain([&self.task, &self.section, &self.skills]).flatten()
     }
 }
 

@@ -66,8 +66,8 @@ fn expected(node: &Node<'_>, reader: &mut Reader<'_>) -> Expected {
 }
 
 fn session(node: &Node<'_>, reader: &mut Reader<'_>) -> Session {
-    let fields =
-        reader.fields(node, "`session`", &["agent", "role", "worktree", "permission", "task", "section", "continue"]);
+    let known = ["agent", "role", "worktree", "permission", "task", "section", "skills", "continue"];
+    let fields = reader.fields(node, "`session`", &known);
     Session {
         agent: reader.template_of(fields.get("agent")),
         role: reader.template_of(fields.get("role")),
@@ -75,6 +75,7 @@ fn session(node: &Node<'_>, reader: &mut Reader<'_>) -> Session {
         permission: reader.template_of(fields.get("permission")),
         task: reader.template_of(fields.get("task")),
         section: reader.template_of(fields.get("section")),
+        skills: reader.template_of(fields.get("skills")),
         resume: reader.flag_of(fields.get("continue")),
     }
 }

@@ -82,6 +82,8 @@ pub struct Seat {
     pub task: Option<String>,
     /// The section of the plan that the task is in.
     pub section: Option<String>,
+    /// Which skills it gets: `auto`, `none`, or names; what the settings say where nothing is said.
+    pub skills: Option<String>,
     /// Whether the session of the visit before goes on.
     pub resume: bool,
 }
@@ -229,6 +231,7 @@ fn seat(session: &Session, scope: &Scope<'_>) -> Seat {
         permission: filled(&session.permission),
         task: filled(&session.task),
         section: filled(&session.section),
+        skills: filled(&session.skills),
         resume: session.resume,
     }
 }

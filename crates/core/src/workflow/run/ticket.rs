@@ -29,6 +29,13 @@ impl Ticket {
         Some((child, visit))
     }
 
+    /// Which visit of its step it is for; 0 for what is no ticket.
+    pub fn visit(&self) -> u32 {
+        let visit = self.0.rsplit_once('.').and_then(|(before, _)| before.rsplit_once('#'));
+        let visit = visit.and_then(|(_, visit)| visit.split('/').next());
+        visit.and_then(|visit| visit.parse().ok()).unwrap_or(0)
+    }
+
     pub(super) fn step(step: &StepId, visit: u32, seed: u64, serial: u64) -> Self {
         Self(format!("{step}#{visit}.{}", nonce(seed, serial, 0)))
     }

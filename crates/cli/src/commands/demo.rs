@@ -1,0 +1,167 @@
+//! `maestro demo`: agents that need no model work through a small plan, in a repository of its own, and it is said what one sees.
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::args::DemoArgs;
+use crate::error::{CommandError, Exit};
+use crate::reply::{self, Reply};
+use crate::screen::clean_path;
+use crate::world::World;
+
+const PLAN: &str = "\
+# A small shop
+
+- [ ] Add a file welcome.txt that says Welcome to the shop
+- [ ] Add a file prices.txt that says apples 3, pears 4 (@price-lists; fails its first review)
+- [ ] Add a file goodbye.txt that says Come again
+";
+
+const CONFIG: &str = "skills_enabled = true\n";
+
+const SKILL: &str = "\
+---
+name: price-lists
+description: How this shop writes price lists. Use when a file with prices is added or changed.
+---
+
+One line; each good is followed by its price in whole coins.
+";
+
+/// What is said when a line of the loop is seen for the first time: how the line begins, and what it means.
+const MEANINGS: [(&str, &str); 6] = [
+    ("Run ", "The plan is a Markdown checklist. Its tasks are done one after the other, in a worktree beside your files."),
+    ("  an agent does it", "A session of its own was started for the task; here with `demo`, an agent without a model."),
+    ("  skills: ", "The task names a skill; most get those that fit, if any, and each choice has a reason on record."),
+    ("  somebody else looks", "Another session, with fresh eyes, looks at what changed, and changes nothing."),
+    ("  it is committed", "It passed: the box is ticked and committed together with the work."),
+    ("  review: fail", "The review found something. The finding goes back to an agent; nobody talks a task past it."),
+];
+
+pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError> {
+    let unable = |error: io::Error| CommandError::io("the demo cannot be set up", &error);
+    let place = tempfile::Builder::new().prefix("maestro-demo-").tempdir().map_err(unable)?;
+    let root = place.path().canonicalize().map_err(unable)?;
+    let stage = Stage { repository: root.join("shop"), home: root.join("home") };
+    stage.set_up()?;
+    let ended = stage.play(world)?;
+    let log = stage.git(&["log", "--reverse", "--format=  %h %s", "--branches=maestro/*", "--not", "HEAD"])?;
+    let shown = clean_path(&stage.repository.to_string_lossy()).into_owned();
+    if args.clean {
+        place.close().map_err(unable)?;
+    } else {
+        // It is left for whoever wants to look at it.
+        let _ = place.keep();
+    }
+    if world.json {
+        let repository = (!args.clean).then_some(&stage.repository);
+        return Ok(Reply::json(&json!({ "repository": repository, "success": ended == Exit::Ok }))?.ending(ended));
+    }
+    let left = if args.clean {
+        "Nothing is left of it.\n".to_owned()
+    } else {
+        format!("Look at it with `git -C {shown} log -p --branches`; remove it with `rm -r {}`.\n", stage.shown_root())
+    };
+    let text = format!(
+        "\nThe commits, on a branch of their own:\n{log}{left}\nWhat to try next, in a repository of yours:\n  \
+         maestro agents                         which agents are installed\n  \
+         maestro do \"Mend the typo in README\"   one task in the same way, with your agent\n  \
+         maestro loop PLAN.md                   a whole plan; `--dry-run` shows what the agent would be told\n  \
+         maestro up                             the server and its page, to watch and steer it all\n"
+    );
+    Ok(Reply::text(text).ending(ended))
+}
+
+/// Where the demo takes place: its own repository, and its own home, so that nothing of the user's is touched.
+struct Stage {
+    repository: PathBuf,
+    home: PathBuf,
+}
+
+impl Stage {
+    fn set_up(&self) -> Result<(), CommandError> {
+        let write = |file: &str, text: &str| -> io::Result<()> {
+            let path = self.repository.join(file);
+            fs::create_dir_all(path.parent().unwrap_or(&self.repository))?;
+            fs::write(path, text)
+        };
+        let files = || -> io::Result<()> {
+            fs::create_dir_all(&self.home)?;
+            write("PLAN.md", PLAN)?;
+            write(".maestro/config.toml", CONFIG)?;
+            write(".claude/skills/price-lists/SKILL.md", SKILL)
+        };
+        files().map_err(|error| CommandError::io("the demo cannot be set up", &error))?;
+        for arguments in [
+            &["init", "--quiet", "--initial-branch=main"][..],
+            &["config", "user.name", "Maestro demo"],
+            &["config", "user.email", "demo@localhost"],
+            &["add", "--all"],
+            &["commit", "--quiet", "--message", "A plan"],
+        ] {
+            self.git(arguments)?;
+        }
+        Ok(())
+    }
+
+    /// Has the plan worked through, and says what is seen.
+    fn play(&self, world: &World) -> Result<Exit, CommandError> {
+        let unable = |error: io::Error| CommandError::io("the demo cannot be started", &error);
+        let mut maestro = self.command(&std::env::current_exe().map_err(unable)?);
+        maestro.args(["loop", "PLAN.md", "--agent", "demo", "--permission", "all"]);
+        if !world.json {
+            let shown = clean_path(&self.repository.to_string_lossy()).into_owned();
+            reply::show(&format!("In {shown} stands a plan:\n\n{PLAN}\n$ maestro loop PLAN.md --agent demo\n"))?;
+        }
+        let mut child = maestro.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(unable)?;
+        let mut open: Vec<(&str, &str)> = MEANINGS.to_vec();
+        for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufReader::lines) {
+            let line = line.map_err(unable)?;
+            if world.json {
+                continue;
+            }
+            reply::show(&format!("{line}\n"))?;
+            if let Some(at) = open.iter().position(|(begins, _)| line.starts_with(begins)) {
+                let (_, means) = open.remove(at);
+                reply::show(&format!("{}\n", world.paint.help(&format!("      # {means}"))))?;
+            }
+        }
+        Ok(if child.wait().map_err(unable)?.success() { Exit::Ok } else { Exit::Failed })
+    }
+
+    fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
+        let mut git = self.command(Path::new("git"));
+        let output = git.args(arguments).output().map_err(|error| {
+            CommandError::io("git cannot be started", &error).hint("install git; the demo needs a repository")
+        })?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(CommandError::internal(format!("git {} failed: {said}", arguments.join(" "))))
+    }
+
+    /// A program that sees nothing of the user's own settings and stores nothing among their things.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if ["MAESTRO_", "XDG_", "GIT_"].iter().any(|prefix| text.starts_with(prefix))
+                || ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR"].contains(&text.as_ref())
+            {
+                command.env_remove(&name);
+            }
+        }
+        command.env("HOME", &self.home).env("MAESTRO_HOME", self.home.join(".maestro")).current_dir(&self.repository);
+        command
+    }
+
+    fn shown_root(&self) -> String {
+        let root = self.repository.parent().unwrap_or(&self.repository);
+        clean_path(&root.to_string_lossy()).into_owned()
+    }
+}

@@ -1,0 +1,85 @@
+//! What would be done next, and what would the agent be told? The same run, walked up to its first agent in a database that
+//! nobody keeps.
+
+use std::fmt::Write as _;
+
+use maestro_core::event::Event;
+use maestro_core::workflow::told::Now;
+use maestro_engine::runs::Runs;
+use maestro_engine::seats::{Composed, composed};
+use maestro_skills::render::tokens;
+use serde_json::{Value as Json, json};
+
+use crate::client::Client;
+use crate::commands::init;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, clean_lines};
+use crate::world::{Aim, World};
+use crate::{database, runs, shelves, workshop};
+
+/// Shows the task, its skills, and the prompt of the first agent of a run.
+pub(super) fn run(request: &Json, world: &World) -> Result<Reply, CommandError> {
+    let unable = |error: std::io::Error| CommandError::io("nothing can be tried out", &error);
+    let place = tempfile::Builder::new().prefix("maestro-dry-run").tempdir().map_err(unable)?;
+    let aside = aside(world, place.path());
+    let client = Client::open(&aside)?;
+    let project = init::known(&client, &aside)?;
+    let mut body = request.clone();
+    body["projectId"] = json!(project.id);
+    body["driver"] = json!("caller");
+    // What is asked for is the same in a worktree; none is opened for a look.
+    body["params"]["worktree"] = json!(false);
+    let reply = runs::driven(&client, client.post("/api/runs", &body)?, &aside)?;
+    let id = reply.id.parse().map_err(|_| CommandError::internal("the run has no id"))?;
+    let store = database::open(database::place(&aside))?;
+    let view = client.wait(Runs::of(store).get(id, (database::clock())()));
+    let view = view.map_err(|error| CommandError::internal(error.to_string()))?;
+    let abilities = workshop::of(world, &shelves::once(world))?.site.abilities;
+    let Some(composed) = composed(&abilities, &view) else {
+        let why = match &view.told.now {
+            Now::Finished { message: Some(message), .. } => clean(message).into_owned(),
+            _ => "No agent would be started.".to_owned(),
+        };
+        return if world.json { Reply::json(&json!({ "prompt": null, "message": why })) } else { Ok(Reply::text(why + "\n")) };
+    };
+    shown(&composed, world)
+}
+
+/// The world with a home and a database of its own, and no server.
+fn aside(world: &World, place: &std::path::Path) -> World {
+    let mut aside = world.clone();
+    aside.maestro_home = place.to_owned();
+    let database = place.join("maestro.db").to_string_lossy().into_owned();
+    aside.aim = Aim { database: Some(database), ..Aim::default() };
+    aside.variables.retain(|name, _| !name.starts_with("MAESTRO_") || name.starts_with("MAESTRO_SKILLS"));
+    aside
+}
+
+fn shown(composed: &Composed, world: &World) -> Result<Reply, CommandError> {
+    let selection = composed.events.iter().find_map(|event| match event {
+        Event::SkillsSelected(selection) => Some(selection),
+        _ => None,
+    });
+    if world.json {
+        let skills = selection.map(|selection| &selection.skills);
+        let (text, events) = (&composed.text, &composed.events);
+        return Reply::json(&json!({ "prompt": text, "tokens": tokens(text), "skills": skills, "events": events }));
+    }
+    let mut notes = format!("about {} tokens\n", tokens(&composed.text));
+    for skill in selection.iter().flat_map(|selection| &selection.skills) {
+        let _ = writeln!(notes, "skill {} ({})", clean(&skill.name), clean(&skill.reason));
+    }
+    for error in selection.iter().flat_map(|selection| &selection.errors) {
+        let _ = writeln!(notes, "{} {}", world.note_paint.warning("warning:"), clean(error));
+    }
+    match selection {
+        None => notes.push_str("no skills: they are off here, or `--no-skills` was said\n"),
+        Some(selection) if selection.skills.is_empty() => notes.push_str("no skill fits\n"),
+        Some(_) => {}
+    }
+    let text = format!("{}\n", composed.text.trim_end());
+    // Other programs get every byte; a person's terminal obeys nothing that stands in a file.
+    let text = if world.terminals.stdout { clean_lines(&text) } else { text };
+    Ok(Reply::text(text).with_notes(notes))
+}
