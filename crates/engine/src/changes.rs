@@ -27,6 +27,12 @@ pub fn between(workspace: &Path, before: &str, after: &str) -> Option<Vec<String
     Some(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
+/// What differs from the last commit, new files included, as a patch; nothing when git does not know.
+pub fn since_commit(workspace: &Path) -> Option<String> {
+    let tree = tree(workspace)?;
+    git(workspace, &["diff-tree", "-p", "--no-ext-diff", "--no-textconv", "HEAD", &tree], None)
+}
+
 fn git(workspace: &Path, arguments: &[&str], index: Option<&Path>) -> Option<String> {
     let mut command = Command::new("git");
     command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]).args(arguments);

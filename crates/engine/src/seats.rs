@@ -3,6 +3,7 @@
 //!
 //! Nothing is kept here: which session has which seat stands in the store, so that whoever looks next goes on.
 
+mod kept;
 mod told;
 
 use std::path::{Path, PathBuf};
@@ -142,6 +143,7 @@ impl Seats {
         if directive.ticket.as_str() != seat.ticket {
             return self.settled(seat).await;
         }
+        self.keep(seat.run, &seat.session, directive.step.id.as_str(), spawn.as_ref()).await;
         let workspace = spawn.as_ref().and_then(|spawn| spawn.spec["workspace"].as_str().map(PathBuf::from));
         let seen = Seen { tree: workspace.as_deref().and_then(changes::tree), ..Seen::default() };
         let own =
@@ -159,7 +161,9 @@ impl Seats {
         } else {
             told?;
         }
-        self.settled(seat).await
+        self.settled(seat).await?;
+        self.sum_up(seat.run).await;
+        Ok(())
     }
 
     async fn settled(&self, seat: &Seat) -> Result<(), RunError> {

@@ -76,6 +76,7 @@ impl App {
         if !self.shop.take(id) {
             return None;
         }
+        let seats = self.seats();
         let (shop, desk) = (self.shop.clone(), Own { runs: self.runs.clone(), clock: Arc::clone(&self.clock) });
         Some(tokio::spawn(async move {
             let driven = drive(&desk, id, &workshop).await;
@@ -84,6 +85,9 @@ impl App {
                 let _ = desk.runs.submit(id, Input::Cancel, Hand::Nobody).await;
             }
             shop.leave(id);
+            if let Some(seats) = seats {
+                seats.sum_up(id).await;
+            }
         }))
     }
 }
