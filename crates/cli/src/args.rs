@@ -16,8 +16,8 @@ use crate::help;
 use crate::screen::ColorChoice;
 
 pub(crate) use agents::{
-    AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs, SpawnArgs,
-    WorkArgs, WorkerArgs, WorkerCommand,
+    AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs,
+    SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
 };
 pub(crate) use branches::{BranchArgs, DiscardArgs};
 pub(crate) use records::{

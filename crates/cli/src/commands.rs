@@ -33,7 +33,7 @@ mod status;
 mod subtask;
 mod task;
 mod track_file;
-mod trust;
+pub(crate) mod trust;
 pub(crate) mod up;
 mod update;
 mod version;

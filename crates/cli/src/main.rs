@@ -5,6 +5,7 @@
 mod agents;
 mod args;
 mod catalogue;
+mod checks;
 mod client;
 mod commands;
 mod config;

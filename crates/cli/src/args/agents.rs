@@ -168,6 +168,7 @@ pub(crate) struct DemoArgs {
 
 /// How work is done.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct WorkArgs {
     /// Who does the work; `maestro agents` shows them
     #[arg(long, value_name = "NAME")]

@@ -34,8 +34,14 @@ One line; each good is followed by its price in whole coins.
 
 /// What is said when a line of the loop is seen for the first time: how the line begins, and what it means.
 const MEANINGS: [(&str, &str); 6] = [
-    ("Run ", "The plan is a Markdown checklist. Its tasks are done one after the other, in a worktree beside your files."),
-    ("  an agent does it", "A session of its own was started for the task; here with `demo`, an agent without a model."),
+    (
+        "Run ",
+        "The plan is a Markdown checklist. Its tasks are done one after the other, in a worktree beside your files.",
+    ),
+    (
+        "  an agent does it",
+        "A session of its own was started for the task; here with `demo`, an agent without a model.",
+    ),
     ("  skills: ", "The task names a skill; most get those that fit, if any, and each choice has a reason on record."),
     ("  somebody else looks", "Another session, with fresh eyes, looks at what changed, and changes nothing."),
     ("  it is committed", "It passed: the box is ticked and committed together with the work."),

@@ -16,7 +16,7 @@ use crate::reply::Reply;
 use crate::screen::{self, clean, clean_path};
 use crate::wire::{self, Project};
 use crate::world::World;
-use crate::{config, files, packs};
+use crate::{checks, config, files, packs};
 
 /// The skill of those who work on tasks.
 const WORKER: &str = "maestro-worker";
@@ -82,6 +82,7 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
     if let Ok(registered) = &registered {
         let _ = writeln!(text, "Tasks and sessions here belong to the project {}.", clean(&registered.id));
     }
+    text.extend(checks::proposed(&settings, world)?);
     text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
     let mut notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
     if let Err(error) = registered {

@@ -18,7 +18,7 @@ use crate::error::CommandError;
 use crate::reply::{self, Reply};
 use crate::screen::{clean, clean_path};
 use crate::world::World;
-use crate::{config, own_server};
+use crate::{checks, config, own_server};
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
@@ -63,7 +63,10 @@ struct Order<'a> {
 
 enum What {
     /// A plan, below the project; 0 means all of its tasks.
-    Plan { path: String, most: u32 },
+    Plan {
+        path: String,
+        most: u32,
+    },
     Task(String),
 }
 
@@ -94,8 +97,9 @@ impl Order<'_> {
         let run = begun["id"].as_str().unwrap_or_default().to_owned();
         if work.detach {
             if server.is_some() {
-                return Err(CommandError::invalid("no server runs that could go on with it")
-                    .hint("start it with `maestro up`"));
+                return Err(
+                    CommandError::invalid("no server runs that could go on with it").hint("start it with `maestro up`")
+                );
             }
             return if world.json { Reply::json(&begun) } else { Ok(Reply::text(format!("{}\n", clean(&run)))) };
         }
@@ -153,13 +157,17 @@ impl Order<'_> {
 fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
     let mut notes = Vec::new();
     notes.extend(init::first(world)?);
+    let proposal = checks::proposed(&config::settings(world)?, world)?;
     let settings = config::settings(world)?;
-    if settings.verify.value.is_empty() {
+    if settings.verify.value.is_empty() && proposal.is_some() {
+        notes.push("No checks are configured: nothing but the review decides. ".to_owned());
+    } else if settings.verify.value.is_empty() {
         notes.push(
             "No checks are configured: nothing but the review decides. `verify` in .maestro/config.toml names some.\n"
                 .to_owned(),
         );
     }
+    notes.extend(proposal);
     if !settings.skills_enabled.value && work.skills.is_empty() && !work.no_skills {
         notes.push(
             "Agents get no skills here: `skills_enabled = true` in .maestro/config.toml turns them on.\n".to_owned(),

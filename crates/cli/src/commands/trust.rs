@@ -101,6 +101,15 @@ fn described(ConfigText { path, text }: ConfigText, world: &World) -> Asked {
     Asked { consent, shown, needed: true }
 }
 
+/// Allows checks that a person has just agreed to.
+pub(crate) fn allow_checks(checks: &[String], world: &World) -> Result<(), CommandError> {
+    is_a_person(world)?;
+    let mut trust = Trust::load(&world.maestro_home).map_err(|error| failed(&error))?;
+    let (hash, path) = (trust::config_hash(checks), config::project_file(world));
+    let consent = Consent { kind: Kind::Config, name: project_name(world), hash, path, at: now() };
+    trust.add(consent).map_err(|error| failed(&error))
+}
+
 fn project_name(world: &World) -> String {
     let name = world.places.project.file_name().map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "config".to_owned())

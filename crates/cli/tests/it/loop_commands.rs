@@ -263,9 +263,7 @@ fn artifacts(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let runs: Vec<_> = fs::read_dir(sandbox.path("~/.maestro/runs")).unwrap().collect();
     assert_eq!(runs.len(), 1);
     let files = fs::read_dir(runs[0].as_ref().unwrap().path()).unwrap().map(|file| file.unwrap());
-    files
-        .map(|file| (file.file_name().into_string().unwrap(), fs::read_to_string(file.path()).unwrap()))
-        .collect()
+    files.map(|file| (file.file_name().into_string().unwrap(), fs::read_to_string(file.path()).unwrap())).collect()
 }
 
 #[test]
@@ -422,4 +420,15 @@ fn the_demo_shows_a_review_that_fails_and_one_that_passes() {
     }
     assert!(text.contains("Nothing is left of it."), "{text}");
     assert!(!sandbox.path("~/.maestro").exists(), "nothing of the user's is touched");
+}
+
+#[test]
+fn the_likely_check_is_proposed_and_not_written() {
+    let sandbox = repository(&[("go.mod", "module shop\n")]);
+    let proposed = "`verify = [\"go test ./...\"]` in .maestro/config.toml has it run after each task.";
+    for command in [&["init", "--yes"][..], &["do", "Add a file a that says b", "--agent", "demo", "--no-review"]] {
+        let output = sandbox.maestro_with(command);
+        assert!(output.code == 0 && output.stdout().contains(proposed), "{output}");
+    }
+    assert!(!fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap().contains("verify"));
 }

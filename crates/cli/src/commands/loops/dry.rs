@@ -41,7 +41,11 @@ pub(super) fn run(request: &Json, world: &World) -> Result<Reply, CommandError> 
             Now::Finished { message: Some(message), .. } => clean(message).into_owned(),
             _ => "No agent would be started.".to_owned(),
         };
-        return if world.json { Reply::json(&json!({ "prompt": null, "message": why })) } else { Ok(Reply::text(why + "\n")) };
+        return if world.json {
+            Reply::json(&json!({ "prompt": null, "message": why }))
+        } else {
+            Ok(Reply::text(why + "\n"))
+        };
     };
     shown(&composed, world)
 }
@@ -49,7 +53,7 @@ pub(super) fn run(request: &Json, world: &World) -> Result<Reply, CommandError> 
 /// The world with a home and a database of its own, and no server.
 fn aside(world: &World, place: &std::path::Path) -> World {
     let mut aside = world.clone();
-    aside.maestro_home = place.to_owned();
+    place.clone_into(&mut aside.maestro_home);
     let database = place.join("maestro.db").to_string_lossy().into_owned();
     aside.aim = Aim { database: Some(database), ..Aim::default() };
     aside.variables.retain(|name, _| !name.starts_with("MAESTRO_") || name.starts_with("MAESTRO_SKILLS"));

@@ -53,8 +53,7 @@ struct Story<'a> {
 
 impl<'a> Story<'a> {
     fn of(client: &'a Client, run: &'a str, project: &'a str, world: &'a World) -> Result<Self, CommandError> {
-        let first: Vec<Json> =
-            client.get(&with_query("/api/events", &[("runId", Some(run)), ("limit", Some("1"))]))?;
+        let first: Vec<Json> = client.get(&with_query("/api/events", &[("runId", Some(run)), ("limit", Some("1"))]))?;
         let since = first.first().and_then(|event| event["seq"].as_i64()).map_or(0, |seq| seq - 1);
         Ok(Self { client, run, project, world, since, sessions: RefCell::default() })
     }
@@ -123,7 +122,9 @@ fn line(event: &Json, run: &str, world: &World) -> Option<String> {
             world.paint.error(&format!("  {} failed: {}", told("step"), reason.join("\n    ")))
         }
         "run:judged" if ours => format!("  gate: {}", told("outcome")),
-        "run:left" if ours && payload["step"] == "look" && payload["outcome"] != "skip" => format!("  review: {}", told("outcome")),
+        "run:left" if ours && payload["step"] == "look" && payload["outcome"] != "skip" => {
+            format!("  review: {}", told("outcome"))
+        }
         "timeline:added"
             if matches!(
                 payload["kind"].as_str(),

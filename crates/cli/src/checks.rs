@@ -1,0 +1,102 @@
+//! Which check does a project have whose settings name none? What lies in it tells; nothing is written without consent.
+
+use std::fs;
+use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
+
+use maestro_core::Settings;
+use serde_json::{Value as Json, json};
+
+use crate::commands::trust;
+use crate::error::CommandError;
+use crate::screen::clean_path;
+use crate::world::World;
+use crate::{config, files};
+
+/// The command that projects like this are checked with.
+pub(crate) fn likely(project: &Path) -> Option<&'static str> {
+    let read = |name: &str| fs::read_to_string(project.join(name)).ok();
+    let is_there = |name: &str| project.join(name).is_file();
+    if is_there("Cargo.toml") {
+        return Some("cargo test");
+    }
+    let package: Option<Json> = read("package.json").and_then(|text| serde_json::from_str(&text).ok());
+    if package.is_some_and(|package| package["scripts"]["test"].is_string()) {
+        return Some("npm test");
+    }
+    if is_there("pyproject.toml") {
+        return Some("pytest");
+    }
+    if is_there("go.mod") {
+        return Some("go test ./...");
+    }
+    let makefile = read("Makefile").unwrap_or_default();
+    let has = |target: &str| makefile.lines().any(|line| line.split(':').next() == Some(target) && line.contains(':'));
+    if has("test") {
+        return Some("make test");
+    }
+    has("check").then_some("make check")
+}
+
+/// Proposes the likely check where none is configured: asks a person, and tells everybody else the line to add.
+pub(crate) fn proposed(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
+    let Some(check) = likely(&world.places.project).filter(|_| settings.verify.value.is_empty()) else {
+        return Ok(None);
+    };
+    let line = format!("verify = {}", json!([check]));
+    let path = config::project_file(world);
+    let shown = clean_path(&world.short(&path)).into_owned();
+    let asks = world.terminals.stdin && world.terminals.stderr && !world.json;
+    if asks && path.is_file() && files::stays_inside(&path, &world.places.project) && agreed(check, &shown)? {
+        write(&path, &line).map_err(|error| CommandError::io(format!("{shown} cannot be written"), &error))?;
+        trust::allow_checks(&[check.to_owned()], world)?;
+        return Ok(Some(format!("Wrote `{line}` to {shown}, and allowed it.\n")));
+    }
+    Ok(Some(format!(
+        "This project seems to be checked with `{check}`: `{line}` in {shown} has it run after each task.\n"
+    )))
+}
+
+/// Puts a line before all others, where no table has begun yet.
+fn write(path: &Path, line: &str) -> io::Result<()> {
+    let text = fs::read_to_string(path)?;
+    files::replace(path, &format!("{line}\n{text}"))
+}
+
+fn agreed(check: &str, shown: &str) -> Result<bool, CommandError> {
+    let ask = || -> io::Result<String> {
+        let mut terminal = io::stderr().lock();
+        write!(terminal, "Run `{check}` after each task, and note that in {shown}? [y/N] ")?;
+        terminal.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_in_a_project_tells_its_check() {
+        for (file, text, check) in [
+            ("Cargo.toml", "", Some("cargo test")),
+            ("package.json", r#"{"scripts": {"test": "jest"}}"#, Some("npm test")),
+            ("package.json", r#"{"scripts": {}}"#, None),
+            ("package.json", "no JSON", None),
+            ("pyproject.toml", "", Some("pytest")),
+            ("go.mod", "", Some("go test ./...")),
+            ("Makefile", "all: x\ntest: all\n\ttrue\n", Some("make test")),
+            ("Makefile", "check:\n\ttrue\n", Some("make check")),
+            ("Makefile", "tests:\n\ttest\n", None),
+            ("README.md", "test:", None),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join(file), text).unwrap();
+            assert_eq!(likely(dir.path()), check, "{file}: {text}");
+        }
+    }
+}
