@@ -17,11 +17,11 @@ use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::{self, Effect, Input, Seen, Ticket, pending};
 use maestro_core::workflow::told::Now;
 use maestro_core::{Role, StepKind};
+use maestro_skills::read_bounded;
 use maestro_store::{
     AwaitingAgents, Clock, CreateSession, EndedSeats, Record, RequestSpawn, Scope, Seat, SettleSeat, SpawnOf, Starter,
     Store, StoreError, TakeSeat,
 };
-use maestro_skills::read_bounded;
 use serde_json::{Map, Value as Json, json};
 
 use crate::builtins::Abilities;
