@@ -108,7 +108,7 @@ impl Change for SettleSeat {
     }
 }
 
-/// The seats whose sessions have ended and whose runs were not told so.
+/// The seats whose sessions have ended and whose runs were not told so. A paused run hears of it when it goes on.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedSeats;
 
@@ -118,7 +118,27 @@ impl Read for EndedSeats {
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
         let sql = format!(
             "{SELECT} JOIN spawns ON spawns.session_id = seats.session_id \
-             WHERE seats.settled_at IS NULL AND spawns.state = 'done' ORDER BY seats.ord LIMIT 100"
+             JOIN sessions ON sessions.id = seats.session_id JOIN runs ON runs.id = seats.run_id \
+             WHERE seats.settled_at IS NULL AND runs.status <> 'paused' AND (spawns.state = 'done' \
+             OR (spawns.state = 'waiting' AND sessions.status IN ('completed', 'failed', 'stopped'))) \
+             ORDER BY seats.ord LIMIT 100"
+        );
+        db.rows(&sql, &[])?.iter_mut().map(seat).collect()
+    }
+}
+
+/// The seats whose runs are over while their sessions still work.
+#[derive(Debug, Clone, Copy)]
+pub struct StraySeats;
+
+impl Read for StraySeats {
+    type Output = Vec<Seat>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
+        let sql = format!(
+            "{SELECT} JOIN sessions ON sessions.id = seats.session_id JOIN runs ON runs.id = seats.run_id \
+             WHERE seats.settled_at IS NULL AND runs.status NOT IN ('running', 'paused') \
+             AND sessions.status NOT IN ('completed', 'failed', 'stopped') ORDER BY seats.ord LIMIT 100"
         );
         db.rows(&sql, &[])?.iter_mut().map(seat).collect()
     }

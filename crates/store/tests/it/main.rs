@@ -20,6 +20,7 @@ mod races;
 mod rights;
 mod rollup;
 mod runs;
+mod seats;
 mod spawns;
 mod texts;
 mod upkeep;
