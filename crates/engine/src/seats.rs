@@ -14,13 +14,13 @@ use maestro_core::event::RunId;
 use maestro_core::session::{Approach, SessionStatus};
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{self, Effect, Input, Seen, Ticket, pending};
+use maestro_core::workflow::run::{self, Effect, Input, Refusal, Seen, Ticket, pending};
 use maestro_core::workflow::told::Now;
 use maestro_core::{Role, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
-    AwaitingAgents, Clock, CreateSession, EndedSeats, Record, RequestSpawn, Scope, Seat, SettleSeat, SpawnOf, Starter,
-    Store, StoreError, TakeSeat,
+    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, Seat, SettleSeat,
+    SpawnOf, Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -56,8 +56,12 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// Starts sessions where runs wait for one, and tells runs what came of those that ended. Returns the runs that go on.
+    /// Starts sessions where runs wait for one, ends those whose runs are over, and tells runs what came of those that
+    /// ended. Returns the runs that go on.
     pub async fn look(&self) -> Vec<RunId> {
+        for seat in self.store.read(StraySeats).await.unwrap_or_default() {
+            let _ = self.store.write(Steer { id: seat.session, order: Order::Cancel, actor: Actor::Person }).await;
+        }
         for id in self.store.read(AwaitingAgents).await.unwrap_or_default() {
             // What cannot be started now is tried again with the next look.
             let _ = self.start(id).await;
@@ -139,7 +143,12 @@ impl Seats {
         let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
         let outcome = spawn.as_ref().and_then(|spawn| spawn.outcome.clone()).unwrap_or_default();
         let view = self.runs.get(seat.run, (self.clock)()).await?;
-        let Now::Directive { directive } = &view.told.now else { return self.settled(seat).await };
+        let directive = match &view.told.now {
+            Now::Directive { directive } => directive,
+            // It hears of it when it goes on.
+            Now::Paused => return Ok(()),
+            _ => return self.settled(seat).await,
+        };
         if directive.ticket.as_str() != seat.ticket {
             return self.settled(seat).await;
         }
@@ -149,17 +158,19 @@ impl Seats {
         let own =
             seat.report.as_ref().filter(|_| outcome["kind"] == "done").map(|report| self.said(seat, report, &seen));
         let ours = self.found(seat, &outcome, directive, seen.clone());
-        let told = match own {
-            Some(input) => self.runs.submit(seat.run, input, Hand::Nobody).await,
-            None => self.runs.submit(seat.run, ours.clone(), Hand::Nobody).await,
-        };
-        if let Err(RunError::Refused { .. }) = told {
-            if let Err(RunError::Refused { .. }) = self.runs.submit(seat.run, ours, Hand::Nobody).await {
-                // A step that takes no word of anybody cannot be got over.
-                self.runs.submit(seat.run, Input::Cancel, Hand::Nobody).await?;
+        // A step that takes no word of anybody cannot be got over.
+        for input in own.into_iter().chain([ours, Input::Cancel]) {
+            match self.runs.submit(seat.run, input, Hand::Nobody).await {
+                // Somebody was faster; the next look finds how the run stands now.
+                Err(RunError::Refused { refusal: Refusal::Paused | Refusal::Over | Refusal::Ticket(_), .. }) => {
+                    return Ok(());
+                }
+                Err(RunError::Refused { .. }) => {}
+                told => {
+                    told?;
+                    break;
+                }
             }
-        } else {
-            told?;
         }
         self.settled(seat).await?;
         self.sum_up(seat.run).await;
