@@ -35,15 +35,17 @@ pub(super) fn next(workspace: &Path, path: &str, enough: Enough) -> Result<Json,
     })
 }
 
-/// Ticks the task that stands at a line and says just this. One that is ticked stays so.
+/// Ticks the task that stands at a line and says just this; where the plan was edited meanwhile, the first open one that
+/// says it. One that is ticked stays so.
 pub(super) fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, String> {
     let (file, text) = text(workspace, path)?;
     let plan = plan::parse(&text);
-    let task = plan.tasks.iter().find(|task| task.line_number == line);
-    let task = task.ok_or_else(|| format!("line {line} of `{path}` is no task"))?;
-    if one_line(&task.label) != one_line(label) {
-        return Err(format!("line {line} of `{path}` says `{}`, not `{label}`", task.label));
-    }
+    let wanted = one_line(label);
+    let equal: Vec<&plan::PlanTask> = plan.tasks.iter().filter(|task| one_line(&task.label) == wanted).collect();
+    let there = equal.iter().find(|task| task.line_number == line);
+    let task = there.or_else(|| equal.iter().find(|task| task.status == Status::Open)).or(equal.first());
+    let task = task.ok_or_else(|| format!("no task of `{path}` says `{label}` any more"))?;
+    let line = task.line_number;
     let said = |changed: bool| json!({ "line_number": line, "label": task.label, "changed": changed });
     match task.status {
         Status::Done | Status::Reviewed => return Ok(said(false)),
@@ -110,9 +112,8 @@ mod tests {
         let next = |key: &str| next(dir.path(), "PLAN.md", Enough::No).unwrap()[key].clone();
         let tick = |line, label: &str| tick(dir.path(), "PLAN.md", line, label);
         assert_eq!((next("label"), next("line_number"), next("open")), (json!("inner *task*"), json!(2), json!(2)));
-        let wrong = "line 2 of `PLAN.md` says `inner *task*`, not `other`".to_owned();
-        assert_eq!(tick(2, "other"), Err(wrong));
-        assert!(tick(7, "inner *task*").is_err() && tick(4, "maybe").is_err());
+        assert_eq!(tick(2, "other"), Err("no task of `PLAN.md` says `other` any more".to_owned()));
+        assert!(tick(4, "maybe").is_err());
         assert_eq!(read(), PLAN);
         assert_eq!(tick(2, "inner  *task*").unwrap()["changed"], json!(true));
         assert_eq!(tick(2, "inner *task*").unwrap()["changed"], json!(false));
@@ -120,5 +121,16 @@ mod tests {
         assert_eq!(tick(1, "first").unwrap()["changed"], json!(true));
         assert!(read().starts_with("\u{feff}- [x] first\n"));
         assert_eq!(next("done"), json!(true));
+    }
+
+    #[test]
+    fn a_task_that_moved_is_found_by_what_it_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = dir.path().join("PLAN.md");
+        fs::write(&plan, "- [x] same\n\nA new line.\n\n- [ ] same\n- [ ] other\n- [ ] same\n").unwrap();
+        let told = tick(dir.path(), "PLAN.md", 2, "same").unwrap();
+        assert_eq!((&told["line_number"], &told["changed"]), (&json!(5), &json!(true)));
+        let read = fs::read_to_string(&plan).unwrap();
+        assert_eq!(read, "- [x] same\n\nA new line.\n\n- [x] same\n- [ ] other\n- [ ] same\n");
     }
 }
