@@ -22,6 +22,8 @@ use act::Act;
 
 /// The word after the program's name that makes it the demo agent.
 pub const COMMAND: &str = "demo-agent";
+/// How a prompt begins that tells an agent to go on where it was interrupted.
+const INTERRUPTED: &str = "You were interrupted.";
 /// The variable that names a script.
 pub const SCRIPT: &str = "MAESTRO_DEMO_SCRIPT";
 
@@ -117,19 +119,22 @@ impl Asked {
     }
 }
 
-/// What is to be done in a turn: what the script says of it, else what the prompt says.
-/// Who goes on does what it was told before, where it is told nothing new: whatever it adds is then there once.
-fn acts(told: &[String], turn: usize) -> io::Result<(Vec<Act>, Reports)> {
-    let prompt = told.get(turn).map(String::as_str).unwrap_or_default();
+/// What is to be done in a turn: what the script says of it, else what the prompt says. Who was interrupted does again
+/// what the prompt before said.
+fn acts(prompts: &[String]) -> io::Result<(Vec<Act>, Reports)> {
+    let turn = prompts.len().saturating_sub(1);
+    let prompt = prompts.last().map_or("", String::as_str);
     let script = match std::env::var_os(SCRIPT).filter(|path| !path.is_empty()) {
         Some(path) => act::script(&std::fs::read_to_string(path)?, prompt)?,
         None => Vec::new(),
     };
-    if let Some(acts) = script.into_iter().nth(turn) {
-        return Ok((acts, Reports::AsScripted));
-    }
-    let mut understood = told.iter().take(turn + 1).rev().map(|prompt| act::understood(prompt));
-    Ok((understood.find(|acts| !acts.is_empty()).unwrap_or_default(), Reports::ByItself))
+    Ok(match script.into_iter().nth(turn) {
+        Some(acts) => (acts, Reports::AsScripted),
+        None => {
+            let told = prompts.iter().rev().find(|prompt| !prompt.starts_with(INTERRUPTED));
+            (act::understood(told.map_or(prompt, String::as_str)), Reports::ByItself)
+        }
+    })
 }
 
 /// Whether it reports without having been told to.

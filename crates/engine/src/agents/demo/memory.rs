@@ -28,12 +28,12 @@ impl Memory {
         Ok(Self { id: id.to_owned(), prompts })
     }
 
-    /// Remembers one more prompt, and says which turn it is.
-    pub(super) fn add(&mut self, prompt: &str) -> io::Result<usize> {
+    /// Remembers one more prompt.
+    pub(super) fn add(&mut self, prompt: &str) -> io::Result<()> {
         let line = serde_json::to_string(prompt)? + "\n";
         OpenOptions::new().append(true).open(path(&self.id)?)?.write_all(line.as_bytes())?;
         self.prompts.push(prompt.to_owned());
-        Ok(self.prompts.len() - 1)
+        Ok(())
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) fn run(resume: Option<String>, permission: Permission) -> io::Result<
         model: Some("demo".to_owned()),
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
     })?;
-    let turn = memory.add(&prompt)?;
-    let (acts, reports) = match acts(&memory.prompts, turn) {
+    memory.add(&prompt)?;
+    let (acts, reports) = match acts(&memory.prompts) {
         Ok(acts) => acts,
         Err(error) => return fail(&mut out, None, &format!("the script cannot be followed: {error}")),
     };

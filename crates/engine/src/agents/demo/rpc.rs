@@ -130,8 +130,8 @@ impl Agent {
         let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
         let prompt = texts.join("\n");
         let failed = |error: io::Error| (-32603, error.to_string());
-        let turn = session.memory.add(&prompt).map_err(failed)?;
-        let (acts, reports) = acts(&session.memory.prompts, turn).map_err(failed)?;
+        session.memory.add(&prompt).map_err(failed)?;
+        let (acts, reports) = acts(&session.memory.prompts).map_err(failed)?;
         let (cwd, permission, id) = (session.cwd.clone(), session.permission, session.memory.id.clone());
         let cancelled = Arc::new(AtomicBool::new(false));
         let (answers, heard) = channel();
