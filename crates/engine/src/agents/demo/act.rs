@@ -148,7 +148,7 @@ fn plain(line: &str) -> String {
             other => text.push(other),
         }
     }
-    let marks = |character: char| character.is_whitespace() || matches!(character, '-' | '*' | '#' | '[' | ']');
+    let marks = |character: char| character.is_whitespace() || matches!(character, '-' | '*' | '#' | '[' | ']' | '>');
     let text = text.trim_start_matches(marks).trim_end();
     let text = text
         .split_once(": ")
@@ -180,6 +180,7 @@ mod tests {
         for line in [
             "Add a file hello.txt that says hi there",
             "- [ ] Add a file `hello.txt` that says \"hi there\".",
+            "> Add a file hello.txt that says hi there",
             "## Task: Add a file hello.txt that says 'hi there'",
             "<title>Add a file hello.txt that says hi there</title>",
             "Please do this: Add a file hello.txt that says hi there",
@@ -187,6 +188,7 @@ mod tests {
             assert_eq!(sentence(line), Some(add("hello.txt", "hi there")), "{line}");
         }
         assert_eq!(sentence("Run `ls -l > list`"), Some(Act::Run { command: "ls -l > list".to_owned() }));
+        assert_eq!(sentence("> Run ls"), sentence("Run ls"));
         assert_eq!(sentence("Run ls"), Some(Act::Run { command: "ls".to_owned() }));
         let append = Act::Append { file: "b.md".to_owned(), text: "a to z".to_owned() };
         assert_eq!(sentence("Append \"a to z\" to b.md"), Some(append));
