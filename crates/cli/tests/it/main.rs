@@ -23,6 +23,7 @@ mod hooks;
 mod init;
 mod kill;
 mod loop_commands;
+mod loops;
 mod manifest;
 mod network;
 mod plan;

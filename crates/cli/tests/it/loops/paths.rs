@@ -1,0 +1,55 @@
+//! Is the plan that is meant the one that is worked through, wherever somebody stands and wherever it lies?
+
+use std::fs;
+
+use super::{Repository, assert_done, run_of, simple_ones};
+
+#[test]
+fn a_path_is_meant_from_where_one_stands() {
+    // 6: a server whose directory is another one reads the plan in the worktree all the same.
+    let tasks = simple_ones(2);
+    let repository = Repository::with(&[]);
+    repository.write_plan("docs/deep/PLAN.md", &tasks);
+    repository.write_plan("docs/PLAN.md", &["Add a file no.txt that says the wrong plan".to_owned()]);
+    repository.commit_all();
+    let words = ["loop", "deep/../deep/PLAN.md", "--agent", "demo", "--permission", "all", "--no-review"];
+    let worked = repository.sandbox.maestro_in("docs", &words);
+    assert_eq!(worked.code, 0, "{worked}");
+    let branch = Repository::branch(&run_of(&worked));
+    let done = repository.commits(&branch);
+    assert_eq!(done.len(), 3, "{done:?}");
+    assert_eq!(done[1].files, ["docs/deep/PLAN.md", "f1.txt"]);
+    assert_eq!(done[2].files, ["docs/deep/PLAN.md", "f2.txt"]);
+    assert!(!repository.file(&branch, "docs/deep/PLAN.md").contains("- [ ]"));
+    let here = fs::read_to_string(repository.sandbox.path("docs/deep/PLAN.md")).unwrap();
+    assert_eq!(here.matches("- [ ]").count(), 2, "the plan outside the worktree is nobody's business yet");
+}
+
+#[test]
+fn a_plan_that_git_does_not_know_is_ticked_where_it_lies() {
+    let repository = Repository::with(&[]);
+    repository.sandbox.write(".gitignore", "MINE.md\n");
+    repository.commit_all();
+    repository.write_plan("MINE.md", &simple_ones(2));
+    let worked = repository.sandbox.maestro("loop MINE.md --agent demo --permission all --no-review");
+    assert_eq!(worked.code, 0, "{worked}");
+    let here = fs::read_to_string(repository.sandbox.path("MINE.md")).unwrap();
+    assert_eq!((here.matches("- [x]").count(), here.matches("- [ ]").count()), (2, 0), "{here}");
+    let files: Vec<Vec<String>> = repository
+        .commits(&Repository::branch(&run_of(&worked)))
+        .into_iter()
+        .skip(1)
+        .map(|commit| commit.files)
+        .collect();
+    assert_eq!(files, [["f1.txt"], ["f2.txt"]]);
+}
+
+#[test]
+fn work_in_place_is_committed_where_one_is() {
+    let tasks = simple_ones(2);
+    let repository = Repository::with(&tasks);
+    let worked = repository.work("--in-place");
+    assert_eq!(worked.code, 0, "{worked}");
+    assert_done(&repository, &run_of(&worked), "main", &tasks);
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
