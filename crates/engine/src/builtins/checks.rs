@@ -11,6 +11,8 @@ use crate::execute::Limits;
 
 /// How many bytes of what a failed check said last are told.
 const LAST_WORDS: usize = 4 * 1024;
+/// How much a check may print until its last words, which say what is wrong, are not heard.
+const OUTPUT: usize = 16 * 1024 * 1024;
 
 impl Job<'_> {
     /// Runs one check after the other until one fails. All of them together have the time of the step.
@@ -23,7 +25,7 @@ impl Job<'_> {
         }
         let begun = Instant::now();
         for check in &checks {
-            let limits = Limits { time: self.limits.time.saturating_sub(begun.elapsed()), ..self.limits };
+            let limits = Limits { time: self.limits.time.saturating_sub(begun.elapsed()), output: OUTPUT };
             self.check(check, limits).await?;
         }
         Ok(json!({ "checks": checks }))

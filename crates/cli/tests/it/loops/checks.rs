@@ -9,7 +9,7 @@ use super::{Repository, run_of};
 fn checked(right_from: usize) -> (Repository, String) {
     let repository = Repository::with(&[]);
     // 2 and 3: far more than a pipe holds, in characters of several bytes at odd places.
-    let check = "#!/bin/sh\nprintf x\nyes 'ééééééééééééééééééé' | head -n 4000\ngrep -q right f1.txt && exit 0\n\
+    let check = "#!/bin/sh\nprintf x\nyes 'ééééééééééééééééééé' | head -n 8000\ngrep -q right f1.txt && exit 0\n\
                  echo the answer is $(cat f1.txt), and that is ünwanted\nexit 1\n";
     repository.sandbox.write("check.sh", check);
     fs::set_permissions(repository.sandbox.path("check.sh"), fs::Permissions::from_mode(0o755)).unwrap();
