@@ -22,7 +22,7 @@ use crate::sandbox::{Output, Sandbox};
 use crate::served::Server;
 
 /// How long nothing may happen in a loop before it counts as stuck.
-const STUCK: Duration = Duration::from_secs(60);
+const STUCK: Duration = Duration::from_mins(1);
 
 /// Where the demo agent keeps what it was told: outside the repository, and it may write there.
 const MARKS: &str = "~/.local/state/maestro-demo";

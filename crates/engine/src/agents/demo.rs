@@ -128,13 +128,11 @@ fn acts(prompts: &[String]) -> io::Result<(Vec<Act>, Reports)> {
         Some(path) => act::script(&std::fs::read_to_string(path)?, prompt)?,
         None => Vec::new(),
     };
-    Ok(match script.into_iter().nth(turn) {
-        Some(acts) => (acts, Reports::AsScripted),
-        None => {
-            let told = prompts.iter().rev().find(|prompt| !prompt.starts_with(INTERRUPTED));
-            (act::understood(told.map_or(prompt, String::as_str)), Reports::ByItself)
-        }
-    })
+    if let Some(acts) = script.into_iter().nth(turn) {
+        return Ok((acts, Reports::AsScripted));
+    }
+    let told = prompts.iter().rev().find(|prompt| !prompt.starts_with(INTERRUPTED));
+    Ok((act::understood(told.map_or(prompt, String::as_str)), Reports::ByItself))
 }
 
 /// Whether it reports without having been told to.
