@@ -30,7 +30,7 @@ fn a_healthy_project_has_no_problems() {
 
     Where skills are looked for
       .claude/skills                           1 skill folder
-      ~/.local/share/maestro/skills/builtin    19 skill folders
+      ~/.local/share/maestro/skills/builtin    21 skill folders
       and 15 more that are not there
 
     Problems

@@ -40,7 +40,7 @@ fn an_empty_project_is_told_how_to_begin() {
     Maestro [VERSION] in [PROJECT]
 
       agents   none of the agents Maestro knows is installed
-      skills   19
+      skills   21
       plans    none found
       server   not running
       waits    nothing waits for you
@@ -98,7 +98,7 @@ fn the_overview_for_programs_holds_the_same_facts() {
         }
       ],
       "skills": {
-        "skills": 22,
+        "skills": 24,
         "not_loaded": 1,
         "warnings": 1,
         "shadowed": 1
@@ -150,7 +150,7 @@ fn the_overview_survives_a_config_file_with_errors() {
     Maestro [VERSION] in [PROJECT]
 
       agents   none of the agents Maestro knows is installed
-      skills   19
+      skills   21
       plans    none found
       server   not running
       waits    nothing waits for you
@@ -174,7 +174,7 @@ fn below_the_project_the_overview_is_about_the_project() {
     Maestro [VERSION] in [PROJECT]
 
       agents   Claude Code, Aider
-      skills   22 · 1 not loaded · 1 warning · 1 shadowed
+      skills   24 · 1 not loaded · 1 warning · 1 shadowed
       plans    ../../PLAN.md  1 of 3 done, next: Build it @sql (line 4)
                ../../docs/plans/cleanup.md  1 of 1 done, nothing left
       server   not running
@@ -202,7 +202,7 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
     Maestro [VERSION] in [PROJECT]
 
       agents   none of the agents Maestro knows is installed
-      skills   19
+      skills   21
       plans    plans/step-1.md  0 of 1 done, next: Take it (line 1)
                plans/step-2.md  0 of 1 done, next: Take it (line 1)
                plans/step-3.md  0 of 1 done, next: Take it (line 1)

@@ -45,6 +45,8 @@ impl Repository {
     fn with(tasks: &[String]) -> Self {
         let sandbox = Sandbox::new().with_variable("PATH", &std::env::var("PATH").unwrap());
         sandbox.write("~/.gitconfig", "[user]\nname = Ada\nemail = ada@example.org\n");
+        // A project without one is given one, which is another test's matter.
+        sandbox.write(".maestro/config.toml", "skills_enabled = true\n");
         let repository = Self { sandbox };
         repository.write_plan("PLAN.md", tasks);
         repository.git(&["init", "--quiet", "--initial-branch=main"]);

@@ -73,7 +73,7 @@ fn a_worktree_gets_the_ignored_files_that_are_named_and_is_made_ready() {
     assert_eq!(fs::read_to_string(tree.join("ready")).unwrap(), "KEY=1\n");
     assert_eq!(fs::read_to_string(tree.join("kept/deep/a")).unwrap(), "a\n");
     assert!(!tree.join("notes").exists());
-    let log = shop.sandbox.maestro(&format!("workflow log {run} --json")).stdout().to_owned();
+    let log = shop.sandbox.maestro(&format!("workflow log {run} --json")).stdout();
     assert!(log.contains("notes: git does not ignore it"), "{log}");
     let exclude = fs::read_to_string(shop.sandbox.path(".git/info/exclude")).unwrap();
     assert!(exclude.contains(".maestro/worktrees/\n") && exclude.contains(".aider*\n"), "{exclude}");
