@@ -19,8 +19,8 @@ use maestro_core::workflow::told::Now;
 use maestro_core::{Role, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
-    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, Seat, SettleSeat,
-    SpawnOf, Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
+    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, Seat, SessionById,
+    SettleSeat, SpawnOf, Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -83,6 +83,13 @@ impl Seats {
         else {
             return Ok(());
         };
+        if let Some(starter) = &view.record.about.session
+            && self.store.read(SessionById(starter.clone())).await?.role == Role::Worker
+        {
+            // Who may not start agents does not do so by a run either.
+            self.runs.submit(id, Input::Cancel, Hand::Nobody).await?;
+            return Ok(());
+        }
         let Some(request) = self.request(&view, &seat, directive).await? else { return Ok(()) };
         self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
         Ok(())

@@ -95,3 +95,17 @@ fn a_worker_starts_nobody() {
     assert_eq!(stage.lines("code"), ["4"], "{:?}", stage.lines("refused"));
     assert_eq!(stage.server.get("/api/sessions").as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_worker_does_not_start_agents_by_a_run_either() {
+    let command = "maestro loop PLAN.md --agent demo --in-place --detach > run 2> why; echo $? >> codes";
+    let stage = Stage::scripted(&format!("{}{}", run(command), report(&["complete", "done"])));
+    stage.sandbox.write("PLAN.md", "- [ ] Add a file no.txt that says no\n");
+    let worker = stage.spawn(&stage.task("Do it"), "");
+    stage.settled(&worker);
+    assert_eq!(stage.lines("codes"), ["0"], "{:?}", stage.lines("why"));
+    let begun = stage.lines("run").pop().unwrap();
+    wait_until("the run is over", || stage.server.get(&format!("/api/runs/{begun}"))["status"] == "cancelled");
+    let sessions = stage.server.get("/api/sessions");
+    assert_eq!(sessions.as_array().unwrap().len(), 1, "{sessions:#}");
+}
