@@ -65,11 +65,11 @@ fn one_task_is_done_without_a_plan() {
 
     Add a file hello.txt that says hi
       an agent does it
-        1 things to do
-        1 things done
+        1 thing to do
+        1 thing done
       somebody else looks at it
-        1 things to do
-        1 things done
+        1 thing to do
+        1 thing done
       review: pass
       it is committed
 
@@ -87,8 +87,8 @@ fn one_task_is_done_without_a_plan() {
 
     Add a file b.txt that says b
       an agent does it
-        1 things to do
-        1 things done
+        1 thing to do
+        1 thing done
       it is committed
 
     success: It is done: Add a file b.txt that says b
@@ -120,14 +120,14 @@ fn a_loop_ends_after_as_many_tasks_as_were_asked_for() {
 
     Add a file a.txt that says one
       an agent does it
-        1 things to do
-        1 things done
+        1 thing to do
+        1 thing done
       it is committed
 
     Add a file b.txt that says two
       an agent does it
-        1 things to do
-        1 things done
+        1 thing to do
+        1 thing done
       it is committed
 
     success: As many tasks were done as were asked for.

@@ -36,7 +36,7 @@ pub(super) fn perform(
         return Ok(Turn::Done);
     }
     if speaks {
-        agent.report(&["update".to_owned(), format!("{} things to do", acts.len())])?;
+        agent.report(&["update".to_owned(), format!("{} to do", things(acts.len()))])?;
     }
     for act in acts {
         if agent.audience.is_cancelled() {
@@ -47,9 +47,14 @@ pub(super) fn perform(
         }
     }
     if speaks {
-        agent.report(&["complete".to_owned(), format!("{} things done", acts.len())])?;
+        agent.report(&["complete".to_owned(), format!("{} done", things(acts.len()))])?;
     }
     Ok(if agent.audience.is_cancelled() { Turn::Cancelled } else { Turn::Done })
+}
+
+/// So many things, in words.
+fn things(count: usize) -> String {
+    if count == 1 { "1 thing".to_owned() } else { format!("{count} things") }
 }
 
 struct Agent<'a> {
