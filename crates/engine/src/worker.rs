@@ -7,6 +7,7 @@ mod begin;
 mod course;
 mod follow;
 mod kept;
+mod left;
 mod settle;
 
 use std::collections::{BTreeMap, HashMap};
@@ -172,8 +173,12 @@ impl Worker {
         let session = spawn.session.clone();
         let (sender, standing) = watch::channel(None);
         board.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), sender);
-        let settled = match self.begin(&spawn).await {
-            Ok(begun) => follow::follow(self, begun, &spawn, standing).await,
+        let settled = match self.left(&spawn).await {
+            Ok(Some(settled)) => settled,
+            Ok(None) => match self.begin(&spawn).await {
+                Ok(begun) => follow::follow(self, begun, &spawn, standing).await,
+                Err(error) => Settled::not_started(&error.to_string()),
+            },
             Err(error) => Settled::not_started(&error.to_string()),
         };
         board.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);

@@ -38,7 +38,8 @@ pub struct Spawn {
     pub state: SpawnState,
     /// Who has it.
     pub worker: Option<String>,
-    /// How often it was started since it last waited for somebody, this time included.
+    /// How often it was started since it last waited for somebody, this time included. Whoever goes on after a worker was
+    /// lost does not start it once more.
     pub attempt: i64,
     /// What the agent itself calls its session.
     pub agent_session: Option<String>,

@@ -146,7 +146,7 @@ impl Worker {
     }
 
     /// The agent that is meant, and its program.
-    fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Chosen), NotBegun> {
+    pub(super) fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Chosen), NotBegun> {
         let known = (self.agents)(Path::new(&spec.workspace));
         let find = |agent: &Agent| match spec.driver {
             Some(driver) => agent.chosen_way(driver, |name| (self.program)(name)),

@@ -13,6 +13,9 @@ use crate::tx::Tx;
 use crate::value::{Param, Row};
 
 /// Takes the next thing to be started, or what a worker that fell silent had, or what waits for words and has them.
+///
+/// What was lost with its worker counts as the same start: that somebody else died is no fault of the agent's. Its
+/// session may be over by then, and only what came of it is to be said.
 #[derive(Debug, Clone)]
 pub struct ClaimSpawn {
     /// Who takes it.
@@ -34,7 +37,7 @@ impl Change for ClaimSpawn {
         let Some(session) = found else { return Ok(None) };
         tx.execute(
             "UPDATE spawns SET state = 'claimed', worker = $1, wanted_by = NULL, lease_until = $2, \
-             attempt = attempt + 1, updated_at = $3 WHERE session_id = $4",
+             attempt = attempt + CASE state WHEN 'claimed' THEN 0 ELSE 1 END, updated_at = $3 WHERE session_id = $4",
             &[(&self.worker).into(), (tx.now + self.lease).into(), tx.now.into(), (&session).into()],
         )?;
         let mut asks = sessions::by_id(tx, &session)?;
@@ -62,8 +65,10 @@ fn next(tx: &mut Tx<'_>, which: &str, parameters: &[Param<'_>]) -> Result<Option
 fn due(what: &str, which: &str) -> String {
     format!(
         "SELECT {what} FROM spawns JOIN sessions ON sessions.id = spawns.session_id \
-         WHERE sessions.status IN ('spawning', 'idle', 'working') AND (spawns.state = 'waiting' \
-         OR (spawns.state IN ('claimed', 'attached') AND spawns.lease_until < $1)) AND {which}"
+         WHERE ((sessions.status IN ('spawning', 'idle', 'working') AND (spawns.state = 'waiting' \
+         OR (spawns.state IN ('claimed', 'attached') AND spawns.lease_until < $1))) \
+         OR (sessions.status IN ('completed', 'failed', 'stopped') AND spawns.state = 'claimed' \
+         AND spawns.lease_until < $1)) AND {which}"
     )
 }
 
@@ -187,7 +192,7 @@ impl Read for AnyDue {
     }
 }
 
-/// The workers and persons that have something, by their names.
+/// The workers and persons that have something, by their names, unless it was taken from them.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimants;
 
@@ -195,7 +200,8 @@ impl Read for Claimants {
     type Output = Vec<String>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT DISTINCT worker FROM spawns WHERE state IN ('claimed', 'attached') ORDER BY worker";
+        let sql = "SELECT DISTINCT worker FROM spawns WHERE state IN ('claimed', 'attached') AND lease_until > 0 \
+                   ORDER BY worker";
         db.rows(sql, &[])?.iter_mut().map(Row::text).collect()
     }
 }

@@ -96,7 +96,7 @@ both! {
         world.store.write(said(&session, "a", "hello")).await.unwrap();
         world.wait(2 * MINUTE);
         let again = claim(world, "b").await.unwrap();
-        assert_eq!((again.attempt, again.agent_session.as_deref()), (2, Some("native-1")));
+        assert_eq!((again.attempt, again.agent_session.as_deref()), (1, Some("native-1")));
         assert_refused!(world.store.write(said(&session, "a", "late")).await, StoreError::Rule(_));
         assert_refused!(world.store.write(over(&session, "a", SessionStatus::Completed)).await, StoreError::Rule(_));
         assert!(world.store.write(renew(&session, "b")).await.is_ok());
@@ -115,6 +115,20 @@ both! {
         assert_eq!((ended.status, ended.end), (SessionStatus::Stopped, Some(EndReason::Cancelled)));
         world.wait(2 * MINUTE);
         assert_eq!(claim(world, "b").await, None);
+    }
+
+    async fn who_ended_while_its_worker_was_gone_is_settled_by_the_next_one(world) {
+        let session = spawned(world, "one").await;
+        claim(world, "a").await.unwrap();
+        let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
+        world.store.write(cancel).await.unwrap();
+        assert_eq!(claim(world, "b").await, None, "its worker may still be there");
+        world.store.write(ReleaseSpawns { workers: vec!["a".into()] }).await.unwrap();
+        assert_eq!(world.store.read(Claimants).await.unwrap(), [""; 0]);
+        assert_eq!(claim(world, "b").await.unwrap().session, session.id);
+        world.store.write(over(&session, "b", SessionStatus::Failed)).await.unwrap();
+        assert_eq!(world.find(&session).await.status, SessionStatus::Stopped);
+        assert_eq!(claim(world, "c").await, None);
     }
 
     async fn what_ended_too_early_is_started_again_when_its_time_comes(world) {
@@ -195,7 +209,7 @@ both! {
         assert_eq!(world.store.write(given_back).await.unwrap().state, SpawnState::Waiting);
         assert_eq!(claim(world, "b").await.unwrap().attempt, 1);
         world.store.write(ReleaseSpawns { workers: vec!["b".into()] }).await.unwrap();
-        assert_eq!(claim(world, "c").await.unwrap().attempt, 2, "who is gone is not waited for");
+        assert_eq!(claim(world, "c").await.unwrap().attempt, 1, "who is gone is not waited for, and costs no start");
         assert_eq!(world.store.read(Claimants).await.unwrap(), ["c"]);
     }
 
