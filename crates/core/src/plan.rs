@@ -16,6 +16,7 @@
 //! as `[]`, is no task either, but it is reported as a [`Finding`] so that it is not lost.
 
 mod checkbox;
+mod free;
 mod hints;
 mod lead;
 mod parse;
@@ -27,6 +28,7 @@ mod tests;
 
 use serde::Serialize;
 
+pub use free::free_tasks;
 pub use parse::parse;
 pub use select::select_task;
 
@@ -70,6 +72,12 @@ pub struct PlanTask {
     pub skill_hints: Vec<String>,
     /// Why this task is never selected although it is open; `None` for any other status.
     pub set_aside: Option<SetAside>,
+    /// How many headings stand above it.
+    #[serde(skip)]
+    sections_above: usize,
+    /// The numbered list that it is an item of, among all of the plan.
+    #[serde(skip)]
+    numbered_list: Option<usize>,
 }
 
 impl PlanTask {

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde::Serialize;
 
+use crate::sandbox::GitPlaces;
 use crate::worktrees;
 
 /// Why something cannot be done with a branch. Each says what is the matter; nothing was changed.
@@ -82,7 +83,10 @@ impl Branch {
     /// The branch that a run left in a project.
     pub fn of_run(workspace: &Path, run: &str) -> Result<Self, BranchError> {
         let list = git(workspace, &["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
-        let found = list.lines().find(|branch| !run.is_empty() && branch.ends_with(run)).ok_or(BranchError::None)?;
+        // Of a run that joined others only what it could not give them is left.
+        let lane = format!("{run}{}", worktrees::LANE);
+        let find = |end: &str| list.lines().find(|branch| !run.is_empty() && branch.ends_with(end));
+        let found = find(run).or_else(|| find(&lane)).ok_or(BranchError::None)?;
         let name = found.strip_prefix(worktrees::BRANCHES).ok_or(BranchError::None)?.to_owned();
         let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
         let (branch, mark) = (worktrees::branch(&name), worktrees::mark(&name));
@@ -171,6 +175,11 @@ impl Branch {
         // Only as it was when it was looked at: what came since is nobody's to remove.
         git(&self.workspace, &["update-ref", "-d", &format!("refs/heads/{}", self.branch), &self.head])?;
         git(&self.workspace, &["update-ref", "-d", &worktrees::mark(&self.name), &self.base])?;
+        if let Some(claims) = GitPlaces::of(&self.workspace).map(|places| worktrees::claims(&places.shared, &self.name))
+        {
+            // Nobody reads them any more; what cannot be removed does no harm.
+            let _ = std::fs::remove_dir_all(claims);
+        }
         Ok(())
     }
 

@@ -2,11 +2,14 @@
 //!
 //! What reads needs no consent. What writes can be done again: it looks first whether it was done.
 
+mod alone;
 mod checks;
+mod claims;
 mod copies;
 mod excluded;
 mod files;
 mod git;
+mod landing;
 mod moment;
 mod plans;
 mod setup;
@@ -15,6 +18,7 @@ mod worktrees;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -45,6 +49,8 @@ pub struct Abilities {
     pub furnishing: Ability<Furnishing>,
     /// What makes a worktree ready, or why it may not be run.
     pub setup: Ability<Vec<String>>,
+    /// Whether a run is not over yet.
+    pub at_work: AtWork,
 }
 
 /// What a worktree of a project gets besides what is committed, and what stays out of commits.
@@ -58,6 +64,9 @@ pub struct Furnishing {
 
 /// Something that can be known or done in a workspace.
 pub type Ability<T> = Arc<dyn Fn(&Path) -> Result<T, String> + Send + Sync>;
+
+/// Something that can be asked of a run, by whoever knows where runs are kept.
+pub type AtWork = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
 
 /// The skills that a task can get.
 pub struct Skills {
@@ -87,6 +96,7 @@ impl Default for Abilities {
             checks: Arc::new(|_| Ok(Vec::new())),
             furnishing: Arc::new(|_| Ok(Furnishing::default())),
             setup: Arc::new(|_| Ok(Vec::new())),
+            at_work: Arc::new(|_| Box::pin(std::future::ready(false))),
         }
     }
 }
@@ -118,6 +128,7 @@ enum Enough {
 }
 
 /// One thing to be done, with all it needs.
+#[derive(Clone, Copy)]
 struct Job<'a> {
     executor: &'a Executor,
     builtin: Builtin,
@@ -164,14 +175,16 @@ impl Job<'_> {
             Builtin::Exists => files::exists(&site.workspace, self.needed("path")?)?.to_string(),
             Builtin::PlanNext => plans::next(&site.workspace, self.needed("plan")?, self.is_enough()?)?.to_string(),
             Builtin::PlanTick => {
-                let line = self.needed("line")?;
-                let line = line.parse().map_err(|_| format!("`{line}` is no number of a line"))?;
-                plans::tick(&site.workspace, self.needed("plan")?, line, self.needed("text")?)?.to_string()
+                let _alone = self.alone().await?;
+                plans::tick(&site.workspace, self.needed("plan")?, self.line()?, self.needed("text")?)?.to_string()
             }
+            Builtin::PlanTake => self.take_task().await?.to_string(),
             Builtin::SkillsSelect => self.skills(self.needed("task")?)?,
             Builtin::SkillsSync => (site.abilities.sync)(&site.workspace)?.to_string(),
             Builtin::GitDiff => self.diff().await?,
             Builtin::GitCommit => self.commit().await?.to_string(),
+            Builtin::GitCatchUp => self.catch_up().await?.to_string(),
+            Builtin::GitLand => self.land().await?.to_string(),
             Builtin::GitMerge => self.merge().await?.to_string(),
             Builtin::WorktreeOpen => self.open_worktree().await?.to_string(),
             Builtin::WorktreeSetup => self.set_up_worktree().await?.to_string(),
@@ -190,11 +203,23 @@ impl Job<'_> {
         self.given(name).ok_or_else(|| format!("`{}` needs `{name}`", self.builtin.word()))
     }
 
+    /// The line of a task.
+    fn line(&self) -> Result<usize, String> {
+        let line = self.needed("line")?;
+        line.parse().map_err(|_| format!("`{line}` is no number of a line"))
+    }
+
+    /// How many tasks were asked for, where it is not all of them.
+    fn most(&self) -> Result<Option<u32>, String> {
+        let Some(most) = self.given("most") else { return Ok(None) };
+        let most: u32 = most.trim().parse().map_err(|_| format!("`{most}` is no number of tasks"))?;
+        Ok(Some(most).filter(|most| *most > 0))
+    }
+
     /// Whether the tasks that were asked for were all picked before: each visit of the step picks one.
     fn is_enough(&self) -> Result<Enough, String> {
-        let Some(most) = self.given("most") else { return Ok(Enough::No) };
-        let most: u32 = most.trim().parse().map_err(|_| format!("`{most}` is no number of tasks"))?;
-        Ok(if most > 0 && self.ticket.visit() > most { Enough::Yes } else { Enough::No })
+        let picked = self.ticket.visit().saturating_sub(1);
+        Ok(if self.most()?.is_some_and(|most| picked >= most) { Enough::Yes } else { Enough::No })
     }
 
     fn skills(&self, task: &str) -> Result<String, String> {

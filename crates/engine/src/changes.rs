@@ -1,36 +1,49 @@
 //! Which files changed between two moments? Git knows, whatever was committed in between.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use crate::sandbox::GitPlaces;
 
 /// What all files of a workspace together are now, as git names it; nothing where git does not know.
 pub fn tree(workspace: &Path) -> Option<String> {
     // A copy of the index, so that nobody's own is touched; nothing is hashed twice.
-    let own = git(workspace, &["rev-parse", "--git-path", "index"], None)?;
+    let own = index_of(workspace)?;
     let copy = tempfile::Builder::new().prefix("maestro-index").tempfile().ok()?;
     // Without an index there is nothing to begin with, and git makes one.
-    let index = workspace.join(own.trim());
-    if std::fs::copy(&index, copy.path()).is_err() {
+    if std::fs::copy(&own, copy.path()).is_err() {
         std::fs::remove_file(copy.path()).ok()?;
     }
     git(workspace, &["add", "--all", "--", "."], Some(copy.path()))?;
     git(workspace, &["write-tree"], Some(copy.path())).map(|tree| tree.trim().to_owned())
 }
 
+/// Where the index of a workspace is. Git is asked only where its places are not plain to see, since each call costs.
+fn index_of(workspace: &Path) -> Option<PathBuf> {
+    if let Some(places) = GitPlaces::of(workspace) {
+        return Some(places.own.join("index"));
+    }
+    let path = git(workspace, &["rev-parse", "--git-path", "index"], None)?;
+    Some(workspace.join(path.trim()))
+}
+
 /// The files that differ between two such moments; nothing when git no longer knows.
 pub fn between(workspace: &Path, before: &str, after: &str) -> Option<Vec<String>> {
-    let safe = |tree: &str| !tree.is_empty() && tree.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !safe(before) || !safe(after) {
+    if !is_name(before) || !is_name(after) {
         return None;
     }
     let names = git(workspace, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", before, after], None)?;
     Some(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
-/// What differs from the last commit, new files included, as a patch; nothing when git does not know.
-pub fn since_commit(workspace: &Path) -> Option<String> {
-    let tree = tree(workspace)?;
-    git(workspace, &["diff-tree", "-p", "--no-ext-diff", "--no-textconv", "HEAD", &tree], None)
+/// What differs at such a moment from the last commit, new files included, as a patch; nothing when git does not know.
+pub fn since_commit(workspace: &Path, tree: &str) -> Option<String> {
+    is_name(tree).then(|| git(workspace, &["diff-tree", "-p", "--no-ext-diff", "--no-textconv", "HEAD", tree], None))?
+}
+
+/// Whether a text is a name that git gives, and no option.
+fn is_name(tree: &str) -> bool {
+    !tree.is_empty() && tree.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn git(workspace: &Path, arguments: &[&str], index: Option<&Path>) -> Option<String> {

@@ -185,7 +185,7 @@ async fn cancelled<D: Desk>(desk: &D, id: RunId) {
 /// How many seconds something may take, where that is not the usual time. A project's checks take as long as they take,
 /// and so does what makes its worktrees ready.
 fn usual_time(order: &Order) -> Option<u32> {
-    let long = [Builtin::Verify, Builtin::WorktreeOpen, Builtin::WorktreeSetup];
+    let long = [Builtin::Verify, Builtin::WorktreeOpen, Builtin::WorktreeSetup, Builtin::PlanTake];
     matches!(order, Order::Builtin { builtin, .. } if long.contains(builtin)).then_some(30 * 60)
 }
 

@@ -159,9 +159,13 @@ impl Seats {
         if directive.ticket.as_str() != seat.ticket {
             return self.settled(seat).await;
         }
-        self.keep(seat.run, &seat.session, directive.step.id.as_str(), spawn.as_ref()).await;
         let workspace = spawn.as_ref().and_then(|spawn| spawn.spec["workspace"].as_str().map(PathBuf::from));
-        let seen = Seen { tree: workspace.as_deref().and_then(changes::tree), ..Seen::default() };
+        let tree = match outcome["tree"].as_str() {
+            Some(tree) => Some(tree.to_owned()),
+            None => workspace.as_deref().and_then(changes::tree),
+        };
+        self.keep(seat.run, &seat.session, directive.step.id.as_str(), spawn.as_ref(), tree.as_deref()).await;
+        let seen = Seen { tree, ..Seen::default() };
         let own =
             seat.report.as_ref().filter(|_| outcome["kind"] == "done").map(|report| self.said(seat, report, &seen));
         let ours = self.found(seat, &outcome, directive, seen.clone());

@@ -8,6 +8,14 @@ pub const PLACE: &str = ".maestro/worktrees";
 /// What the names of their branches begin with.
 pub const BRANCHES: &str = "maestro/";
 
+/// What the name of a worktree ends with whose run works for another's branch.
+pub const LANE: &str = "-lane";
+
+/// Where is kept who took which task of the plan that is worked through for this branch.
+pub fn claims(repository: &Path, name: &str) -> PathBuf {
+    repository.join("maestro").join("claims").join(name)
+}
+
 /// The worktree of this name.
 pub fn path(workspace: &Path, name: &str) -> PathBuf {
     workspace.join(PLACE).join(name)

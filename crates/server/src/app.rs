@@ -94,7 +94,7 @@ impl App {
         let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
         Self {
             runs: Runs::of(options.store.clone()),
-            shop: Shop::new(options.workshop),
+            shop: Shop::new(options.workshop, &options.store),
             feed,
             hub: Arc::new(hub),
             store: options.store,

@@ -12,7 +12,7 @@ use maestro_core::workflow::told::Now;
 use maestro_engine::drive::{Claim, Desk, DriveError, Standing, Workshop, drive};
 use maestro_engine::runs::{Hand, RunError, Runs, View};
 use maestro_engine::seats::Seats;
-use maestro_store::{Clock, Driver, Executing};
+use maestro_store::{Clock, Driver, Executing, RunById, Store, StoreError};
 
 use crate::app::App;
 
@@ -29,8 +29,13 @@ pub(crate) struct Shop {
 }
 
 impl Shop {
-    pub(crate) fn new(workshop: Option<Workshop>) -> Self {
-        Self { workshop: workshop.map(Arc::new), at_work: Arc::default() }
+    pub(crate) fn new(workshop: Option<Workshop>, store: &Store) -> Self {
+        let workshop = workshop.map(|mut workshop| {
+            let store = store.clone();
+            workshop.site.abilities.at_work = Arc::new(move |run| Box::pin(is_at_work(store.clone(), run)));
+            Arc::new(workshop)
+        });
+        Self { workshop, at_work: Arc::default() }
     }
 
     /// Whether nobody is at this run yet; then the caller is.
@@ -40,6 +45,16 @@ impl Shop {
 
     fn leave(&self, id: RunId) {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+}
+
+/// Whether a run is not over; one that cannot be asked about may still be.
+async fn is_at_work(store: Store, run: String) -> bool {
+    let Ok(id) = run.parse() else { return false };
+    match store.read(RunById(id)).await {
+        Ok(record) => !record.run.is_over(),
+        Err(StoreError::NotFound { .. }) => false,
+        Err(_) => true,
     }
 }
 

@@ -144,6 +144,9 @@ pub(crate) struct LoopArgs {
     /// End after so many tasks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tasks: Option<u32>,
+    /// Work on so many tasks at once, as far as the plan does not order them
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16), conflicts_with = "in_place")]
+    pub(crate) jobs: Option<u32>,
     /// Your own workflow instead of `plan-loop`
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,

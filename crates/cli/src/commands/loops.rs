@@ -2,6 +2,7 @@
 
 mod dry;
 mod follow;
+mod lanes;
 mod steer;
 
 use std::path::Path;
@@ -42,6 +43,7 @@ fn begin(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
     let order = Order {
         workflow: args.workflow.as_deref().unwrap_or(WORKFLOW),
         what: What::Plan { most: args.max_tasks.unwrap_or(u32::from(args.once)), path: plan },
+        jobs: args.jobs.unwrap_or(1),
     };
     order.carried_out(&args.work, world)
 }
@@ -52,13 +54,15 @@ pub(crate) fn one(args: &DoArgs, world: &World) -> Result<Reply, CommandError> {
     if task.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("write what is to be done"));
     }
-    Order { workflow: WORKFLOW, what: What::Task(task) }.carried_out(&args.work, world)
+    Order { workflow: WORKFLOW, what: What::Task(task), jobs: 1 }.carried_out(&args.work, world)
 }
 
 /// Something that is to be worked on.
 struct Order<'a> {
     workflow: &'a str,
     what: What,
+    /// How many tasks are worked on at once.
+    jobs: u32,
 }
 
 enum What {
@@ -95,6 +99,7 @@ impl Order<'_> {
         body["driver"] = json!("server");
         let begun: Json = client.post("/api/runs", &body)?;
         let run = begun["id"].as_str().unwrap_or_default().to_owned();
+        let runs = lanes::joined(&client, &body, &run, self.jobs)?;
         if work.detach {
             if server.is_some() {
                 return Err(
@@ -110,7 +115,7 @@ impl Order<'_> {
             }
             reply::show(&notes.concat())?;
         }
-        let ended = follow::to_the_end(&client, &run, &project.id, world);
+        let ended = follow::to_the_end(&client, &runs, &project.id, world);
         drop(client);
         drop(server);
         ended
@@ -118,6 +123,9 @@ impl Order<'_> {
 
     fn said(&self) -> String {
         match &self.what {
+            What::Plan { path, .. } if self.jobs > 1 => {
+                format!("works through {}, {} tasks at once", clean_path(path), self.jobs)
+            }
             What::Plan { path, .. } => format!("works through {}", clean_path(path)),
             What::Task(task) => format!("does: {}", clean(task)),
         }
@@ -145,6 +153,9 @@ impl Order<'_> {
             What::Plan { path, most } => {
                 params["plan"] = json!(path);
                 params["most"] = json!(most);
+                if self.jobs > 1 {
+                    params["shared"] = json!(true);
+                }
                 params["tracked"] = json!(git(workspace, &["ls-files", "--error-unmatch", "--", path]));
             }
             What::Task(task) => params["only"] = json!(task),

@@ -161,7 +161,7 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
     - Do this task and no other. What else you notice, report instead of changing it.
     - Read what is there before you change it, keep to the ways of this project, and check what you did.
     - Do not touch the checklist and do not commit; both happen when your work has passed its gates.
-    - If `findings` or `failed_check` are given, mend exactly those first.
+    - If `findings`, `failed_check` or `failed_together` are given, mend exactly those first.
     - Finish by saying what you changed, how you checked it and what the check printed. If it is not done, say so.
 
     ## Selected Task
@@ -251,7 +251,7 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
 
     A line of a reply that begins with `!` is a message to you: a change of the task, words of a person, `paused` or `cancelled`. Follow it before anything else.
     --- stderr
-    about 845 tokens
+    about 850 tokens
     skill letters (keyword: letter, customers, write)
     "#);
     assert_eq!(git(&sandbox, &["branch", "--format=%(refname:short)"]), "main\n");
@@ -283,7 +283,6 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
             "01-implement-diff.txt",
             "01-implement-output.txt",
             "01-implement-prompt.txt",
-            "02-look-diff.txt",
             "02-look-output.txt",
             "02-look-prompt.txt",
             "summary.json",
@@ -363,7 +362,7 @@ fn a_dry_run_without_skills_names_the_task_only() {
     - Do this task and no other. What else you notice, report instead of changing it.
     - Read what is there before you change it, keep to the ways of this project, and check what you did.
     - Do not touch the checklist and do not commit; both happen when your work has passed its gates.
-    - If `findings` or `failed_check` are given, mend exactly those first.
+    - If `findings`, `failed_check` or `failed_together` are given, mend exactly those first.
     - Finish by saying what you changed, how you checked it and what the check printed. If it is not done, say so.
 
     ## Selected Task
@@ -385,7 +384,7 @@ fn a_dry_run_without_skills_names_the_task_only() {
 
     A line of a reply that begins with `!` is a message to you: a change of the task, words of a person, `paused` or `cancelled`. Follow it before anything else.
     --- stderr
-    about 388 tokens
+    about 392 tokens
     no skills: they are off here, or `--no-skills` was said
     "#);
     assert!(!sandbox.path(".maestro").exists(), "nothing is written");

@@ -5,6 +5,7 @@
 mod checks;
 mod defects;
 mod kills;
+mod lanes;
 mod paths;
 mod plans;
 mod steering;

@@ -38,12 +38,14 @@ struct Walk<'a> {
     quotes: usize,
     /// For each open list item, the nearest task at or above it.
     items: Vec<Option<usize>>,
+    /// For each open list, which numbered one it is, if it is one.
+    lists: Vec<Option<usize>>,
+    /// How many lists have begun.
+    lists_begun: usize,
     place: Place<'a>,
     heading: Option<Heading>,
     sections: Vec<Section>,
     tasks: Vec<PlanTask>,
-    /// For each task, the number of sections begun above it.
-    sections_above: Vec<usize>,
     findings: Vec<Finding>,
 }
 
@@ -63,17 +65,27 @@ impl<'a> Walk<'a> {
             source,
             quotes: 0,
             items: Vec::new(),
+            lists: Vec::new(),
+            lists_begun: 0,
             place: Place::Outside,
             heading: None,
             sections: Vec::new(),
             tasks: Vec::new(),
-            sections_above: Vec::new(),
             findings: Vec::new(),
         }
     }
 
     fn visit(&mut self, event: &Event<'_>, range: Range<usize>) {
         match event {
+            Event::Start(Tag::List(first)) => {
+                self.end_lead();
+                self.lists.push(first.map(|_| self.lists_begun));
+                self.lists_begun = self.lists_begun.saturating_add(1);
+            }
+            Event::End(TagEnd::List(_)) => {
+                self.end_lead();
+                self.lists.pop();
+            }
             Event::Start(Tag::Item) => {
                 self.end_lead();
                 self.items.push(self.items.last().copied().flatten());
@@ -179,8 +191,9 @@ impl<'a> Walk<'a> {
             parent,
             skill_hints: lead.hints(),
             set_aside: None,
+            sections_above: self.sections.len(),
+            numbered_list: self.lists.last().copied().flatten(),
         });
-        self.sections_above.push(self.sections.len());
     }
 
     fn report(&mut self, mistake: Mistake, at: usize) {
@@ -193,8 +206,8 @@ impl<'a> Walk<'a> {
         let reasons = sections::reasons(&self.sections);
         // For each task, why its children are set aside. Parents come first, so one pass will do.
         let mut below: Vec<Option<SetAside>> = Vec::with_capacity(self.tasks.len());
-        for (task, sections_above) in self.tasks.iter_mut().zip(&self.sections_above) {
-            let section = sections_above.checked_sub(1).and_then(|index| reasons.get(index).copied().flatten());
+        for task in &mut self.tasks {
+            let section = task.sections_above.checked_sub(1).and_then(|index| reasons.get(index).copied().flatten());
             let above = task.parent.and_then(|index| below.get(index).copied().flatten());
             if task.status == Status::Open {
                 task.set_aside = section.or(above);

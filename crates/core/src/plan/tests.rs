@@ -4,7 +4,7 @@
 mod properties;
 mod syntax;
 
-use super::{Plan, SetAside, Status, parse, select_task};
+use super::{Plan, SetAside, Status, free_tasks, parse, select_task};
 
 fn labels(text: &str) -> Vec<String> {
     let tasks = parse(text).tasks;
@@ -230,4 +230,25 @@ fn statuses_and_reasons_serialize_in_snake_case() {
     assert_eq!(json(Status::Other('-')), r#"{"other":"-"}"#);
     let reason = serde_json::to_string(&SetAside::ManualQaSection).expect("JSON");
     assert_eq!(reason, r#""manual_qa_section""#);
+}
+
+fn free(text: &str) -> Vec<String> {
+    free_tasks(&parse(text)).into_iter().map(|task| task.label).collect()
+}
+
+#[test]
+fn items_of_a_plain_list_can_be_worked_on_at_the_same_time() {
+    assert_eq!(free("- [ ] a\n- [x] b\n- [ ] c\n- [~] d\n- [ ] e\n"), ["a", "c", "e"]);
+    assert_eq!(free("- [ ] a\n\ntext\n\n- [ ] b\n"), ["a", "b"]);
+}
+
+#[test]
+fn numbers_headings_and_nesting_put_tasks_in_order() {
+    assert_eq!(free("1. [x] a\n2. [ ] b\n3. [ ] c\n"), ["b"]);
+    assert_eq!(free("- [ ] a\n  - [ ] a1\n  - [ ] a2\n- [ ] b\n"), ["a1", "a2", "b"]);
+    assert_eq!(free("- [ ] a\n  1. [ ] a1\n  2. [ ] a2\n- [ ] b\n"), ["a1", "b"]);
+    assert_eq!(free("1. [x] a\n   - [ ] a1\n2. [ ] b\n   - [ ] b1\n"), ["a1"], "a task below the first item is open");
+    assert_eq!(free("## One\n- [ ] a\n- [ ] b\n## Two\n- [ ] c\n"), ["a", "b"]);
+    assert_eq!(free("## One\n- [x] a\n## Two\n- [ ] c\n- [ ] d\n"), ["c", "d"]);
+    assert_eq!(free("## Checklist\n- [ ] not ours\n## Two\n- [ ] c\n"), ["c"], "what is set aside holds nobody up");
 }

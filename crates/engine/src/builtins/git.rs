@@ -51,18 +51,20 @@ impl Job<'_> {
         let message = self.needed("message")?;
         self.is_on_its_branch().await?;
         let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
-        let ticket = format!("{}/{}", self.executor.site().run, self.ticket.as_str());
+        let ticket = self.mark();
         if let Some(made) = self.made_for(&ticket).await? {
             return Ok(said(Some(made), false));
         }
-        let open = self.git(&["ls-files", "--unmerged"]).await?;
-        if !open.trim().is_empty() {
+        // Each call of git costs, and this one tells two things.
+        let status = self.git(&["status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z"]).await?;
+        let mut letters = status.split('\0').filter_map(|entry| entry.get(..2));
+        if letters.any(|state| matches!(state, "DD" | "AU" | "UD" | "UA" | "DU" | "AA" | "UU")) {
             return Err(Undone::Failed("a merge has conflicts that nobody resolved yet".to_owned()));
         }
-        self.git(&["add", "--all"]).await?;
-        if self.git(&["diff", "--cached", "--name-only"]).await?.trim().is_empty() {
+        if status.is_empty() {
             return Ok(said(self.head().await?, false));
         }
+        self.git(&["add", "--all"]).await?;
         let trailer = format!("--trailer={TRAILER}: {ticket}");
         self.git(&["commit", "--quiet", "--no-verify", &format!("--message={message}"), &trailer]).await?;
         Ok(said(self.head().await?, true))
@@ -93,13 +95,18 @@ impl Job<'_> {
         Err(Undone::Failed(format!("`{branch}` and what is here contradict each other in {}", conflicts.join(", "))))
     }
 
+    /// What the commit that is made for this order is known by.
+    pub(super) fn mark(&self) -> String {
+        format!("{}/{}", self.executor.site().run, self.ticket.as_str())
+    }
+
     /// The commit that was made for a ticket.
-    async fn made_for(&self, ticket: &str) -> Result<Option<String>, Undone> {
-        if self.head().await?.is_none() {
-            return Ok(None);
-        }
+    pub(super) async fn made_for(&self, ticket: &str) -> Result<Option<String>, Undone> {
         let format = format!("--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)");
-        let log = self.git(&["log", "-n", LOOK_BACK, &format]).await?;
+        let log = match self.git(&["log", "-n", LOOK_BACK, &format]).await {
+            Err(Undone::Failed(_)) if self.head().await?.is_none() => return Ok(None),
+            log => log?,
+        };
         let made = log.lines().filter_map(|line| line.split_once(' ')).find(|(_, tickets)| tickets.trim() == ticket);
         Ok(made.map(|(commit, _)| commit.to_owned()))
     }
@@ -130,21 +137,31 @@ impl Job<'_> {
 
     /// Calls git in the workspace, and returns what it printed.
     pub(super) async fn git(&self, arguments: &[&str]) -> Result<String, Undone> {
+        match self.call_git(arguments).await {
+            Finish::Exited { code: 0, output } => Ok(output),
+            other => Err(Self::not_done(arguments, other)),
+        }
+    }
+
+    /// Calls git in the workspace, and returns how that ended.
+    pub(super) async fn call_git(&self, arguments: &[&str]) -> Finish {
         let env = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("LC_ALL", "C")];
         let env: BTreeMap<String, String> =
             env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let words = SAFE.iter().chain(arguments).map(|word| (*word).to_owned()).collect();
-        match self.executor.run("git", words, &env, Reach::Repository, self.limits).await.finish {
-            Finish::Exited { code: 0, output } => Ok(output),
-            Finish::Exited { code, output } => {
-                let what = arguments.first().copied().unwrap_or_default();
-                Err(Undone::Failed(match output.trim() {
-                    "" => format!("`git {what}` exited with {code}"),
-                    output => format!("`git {what}`: {output}"),
-                }))
-            }
-            Finish::Failed(reason) => Err(Undone::Failed(reason)),
-            Finish::TimedOut => Err(Undone::TimedOut),
+        self.executor.run("git", words, &env, Reach::Repository, self.limits).await.finish
+    }
+
+    /// What is said of a call of git that ended like this.
+    pub(super) fn not_done(arguments: &[&str], finish: Finish) -> Undone {
+        let what = arguments.first().copied().unwrap_or_default();
+        match finish {
+            Finish::Exited { code, output } => Undone::Failed(match output.trim() {
+                "" => format!("`git {what}` exited with {code}"),
+                output => format!("`git {what}`: {output}"),
+            }),
+            Finish::Failed(reason) => Undone::Failed(reason),
+            Finish::TimedOut => Undone::TimedOut,
         }
     }
 }

@@ -14,7 +14,8 @@ use super::files::inside;
 /// How large a plan may be.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The next open task; `done` says that there is none, `enough` that no more were asked for.
+/// The next open task; `done` says that there is none, `enough` that no more were asked for. There is never one `later`: nobody
+/// else works through the plan.
 pub(super) fn next(workspace: &Path, path: &str, enough: Enough) -> Result<Json, String> {
     let (_, text) = text(workspace, path)?;
     let plan = plan::parse(&text);
@@ -28,9 +29,11 @@ pub(super) fn next(workspace: &Path, path: &str, enough: Enough) -> Result<Json,
             "skill_hints": task.skill_hints,
             "open": open,
             "enough": enough == Enough::Yes,
+            "later": false,
         }),
         None => json!({
             "done": true, "label": "", "line_number": 0, "section": "", "skill_hints": [], "open": 0, "enough": false,
+            "later": false,
         }),
     })
 }
@@ -72,11 +75,11 @@ fn with_tick(text: &str, line: usize, column: usize) -> Option<String> {
     Some(format!("{}[x]{rest}", &text[..at]))
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn text(workspace: &Path, path: &str) -> Result<(PathBuf, String), String> {
+pub(super) fn text(workspace: &Path, path: &str) -> Result<(PathBuf, String), String> {
     let file = inside(workspace, path)?.filter(|file| file.is_file());
     let file = file.ok_or_else(|| format!("there is no plan `{path}`"))?;
     let contents = read_bounded(&file, MAX_BYTES).map_err(|error| format!("`{path}` cannot be read: {error}"))?;

@@ -4,11 +4,13 @@
 //! project removes it. Its branch is `maestro/NAME`; where that began is kept beside it. The repository's own exclude
 //! file keeps it out of commits.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
 use super::{Job, Undone};
+use crate::sandbox::GitPlaces;
 use crate::worktrees;
 
 /// How long a name may be.
@@ -32,6 +34,7 @@ impl Job<'_> {
     /// Opens a worktree, unless it is open, with the files that it needs.
     pub(super) async fn open_worktree(&self) -> Result<Json, Undone> {
         let (name, path, branch) = self.worktree()?;
+        let _alone = self.alone().await?;
         if self.head().await?.is_none() {
             let way = "commit first, for example with `git add --all && git commit -m \"Begin\"`";
             return Err(Undone::Failed(format!("this repository has no commit that a worktree could begin at; {way}")));
@@ -77,32 +80,60 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Closes a worktree, unless it is closed. Its branch stays; so does everything while something is uncommitted.
+    /// Closes a worktree, unless it is closed; so everything stays while something is uncommitted. Its branch stays too,
+    /// unless all of it is part of another one that is named.
     pub(super) async fn close_worktree(&self) -> Result<Json, Undone> {
-        let (_, path, branch) = self.worktree()?;
+        let (name, path, branch) = self.worktree()?;
+        let _alone = self.alone().await?;
         let said = |changed: bool| json!({ "path": path.to_string_lossy(), "branch": branch, "changed": changed });
         self.git(&["worktree", "prune"]).await?;
-        if self.worktree_at(&path).await?.is_none() {
-            return Ok(said(false));
+        let is_open = self.worktree_at(&path).await?.is_some();
+        if is_open {
+            self.git(&["worktree", "remove", &path.to_string_lossy()]).await?;
         }
-        self.git(&["worktree", "remove", &path.to_string_lossy()]).await?;
-        Ok(said(true))
+        if self.given("landed").is_some() {
+            self.remove_landed(&name, &branch).await?;
+        }
+        Ok(said(is_open))
+    }
+
+    /// Removes a branch of ours of which another one has everything.
+    async fn remove_landed(&self, name: &str, branch: &str) -> Result<(), Undone> {
+        let whole = worktrees::branch(self.worktree_name("landed")?);
+        let (reference, mark) = (format!("refs/heads/{branch}"), worktrees::mark(name));
+        let Ok(head) = self.git(&["rev-parse", "--verify", "--quiet", &reference]).await else { return Ok(()) };
+        let ours = self.git(&["rev-parse", "--verify", "--quiet", &mark]).await.is_ok();
+        if ours && self.git(&["merge-base", "--is-ancestor", head.trim(), &whole]).await.is_ok() {
+            self.git(&["update-ref", "-d", &reference, head.trim()]).await?;
+            self.git(&["update-ref", "-d", &mark]).await?;
+        }
+        Ok(())
     }
 
     /// Makes sure that a worktree of ours is on the branch it was opened on; what is done there counts for that one.
     pub(super) async fn is_on_its_branch(&self) -> Result<(), Undone> {
-        let path = self.executor.site().workspace.clone();
-        let Some(name) = worktrees::name_of(&path) else { return Ok(()) };
-        let branch = worktrees::branch(name);
-        match self.worktree_at(&path).await? {
-            Some(known) if known == branch => Ok(()),
-            other => Err(Undone::Failed(elsewhere(&path, &branch, &other.unwrap_or_default()))),
+        let path = &self.executor.site().workspace;
+        let Some(name) = worktrees::name_of(path) else { return Ok(()) };
+        // Git is asked only where it is not plain to see.
+        let head = GitPlaces::of(path).and_then(|places| fs::read_to_string(places.own.join("HEAD")).ok());
+        if head.is_some_and(|head| head.trim() == format!("ref: refs/heads/{}", worktrees::branch(name))) {
+            return Ok(());
         }
+        let (branch, known) = (worktrees::branch(name), self.worktree_at(path).await?.unwrap_or_default());
+        if known == branch { Ok(()) } else { Err(Undone::Failed(elsewhere(path, &branch, &known))) }
     }
 
     /// Its name, where a worktree is, and the name of its branch.
     fn worktree(&self) -> Result<(String, PathBuf, String), Undone> {
-        let name = self.needed("name")?;
+        let name = self.worktree_name("name")?;
+        let workspace = &self.executor.site().workspace;
+        let workspace = workspace.canonicalize().map_err(|error| format!("{}: {error}", workspace.display()))?;
+        Ok((name.to_owned(), worktrees::path(&workspace, name), worktrees::branch(name)))
+    }
+
+    /// An argument that names a worktree.
+    pub(super) fn worktree_name(&self, argument: &str) -> Result<&str, Undone> {
+        let name = self.needed(argument)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let bad_end = [".", ".lock"].iter().any(|end| name.ends_with(end));
         if name.len() > MAX_NAME
@@ -115,9 +146,7 @@ impl Job<'_> {
                 "`{name}` cannot name a worktree: letters, digits, `-`, `_` and `.` can, {MAX_NAME} at most"
             )));
         }
-        let workspace = &self.executor.site().workspace;
-        let workspace = workspace.canonicalize().map_err(|error| format!("{}: {error}", workspace.display()))?;
-        Ok((name.to_owned(), worktrees::path(&workspace, name), worktrees::branch(name)))
+        Ok(name)
     }
 
     /// The branch of the worktree at a path, empty where it is on none; nothing where no worktree is.

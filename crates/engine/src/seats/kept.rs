@@ -23,7 +23,14 @@ const MAX_CHARS: usize = 8 * 1024 * 1024;
 
 impl Seats {
     /// Writes down what a session was told, did and changed.
-    pub(super) async fn keep(&self, run: RunId, session: &SessionId, step: &str, spawn: Option<&Spawn>) {
+    pub(super) async fn keep(
+        &self,
+        run: RunId,
+        session: &SessionId,
+        step: &str,
+        spawn: Option<&Spawn>,
+        tree: Option<&str>,
+    ) {
         let seats = self.store.read(SeatsOf(run)).await.unwrap_or_default();
         let number = seats.iter().position(|seat| seat.session == *session).map_or(0, |at| at + 1);
         let folder = self.folder(run);
@@ -38,8 +45,11 @@ impl Seats {
         let of = |key: &str| spawn.and_then(|spawn| spawn.spec[key].as_str()).unwrap_or_default().to_owned();
         write("prompt", &of("whole"));
         write("output", &output(&self.store, session).await);
-        // What the task has changed so far; the last of a task is what it came to.
-        write("diff", &changes::since_commit(Path::new(&of("workspace"))).unwrap_or_default());
+        // What the task has changed so far; the last of a task is what it came to. Whoever changed nothing adds nothing.
+        let changed = spawn.and_then(|spawn| spawn.outcome.as_ref()?["changedFiles"].as_array().map(Vec::len));
+        if let Some(tree) = tree.filter(|_| changed != Some(0)) {
+            write("diff", &changes::since_commit(Path::new(&of("workspace")), tree).unwrap_or_default());
+        }
     }
 
     /// Writes down how a run stands and who worked for it, where somebody did.

@@ -327,12 +327,14 @@ impl Follower<'_> {
 
     async fn settled(mut self, spawn: &Spawn, since: i64) -> Settled {
         let end = self.end().await;
-        self.course.evidence.changed = self.changed().await;
+        let (changed, tree) = self.changed().await;
+        self.course.evidence.changed = changed;
         self.course.note_reports(&self.worker.store, self.session, since).await;
         let session = self.worker.store.read(SessionById(self.session.clone())).await.ok();
         let unheard = self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default().len();
         settle::settled(&settle::Standing {
             evidence: &self.course.evidence,
+            tree,
             spent: self.course.ledger.spent(),
             turns: self.course.progress.turns(),
             budget: &self.spec.budget,
@@ -346,13 +348,17 @@ impl Follower<'_> {
         })
     }
 
-    /// The files that really changed since the session first began.
-    async fn changed(&self) -> Vec<String> {
-        let Some(before) = self.tree.clone() else { return Vec::new() };
-        let workspace = self.workspace.clone();
-        let look = move || changes::between(&workspace, &before, &changes::tree(&workspace)?);
-        let changed = tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or_default();
-        changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect()
+    /// The files that really changed since the session first began, and what all files together are now.
+    async fn changed(&self) -> (Vec<String>, Option<String>) {
+        let (before, workspace) = (self.tree.clone(), self.workspace.clone());
+        let look = move || {
+            let after = changes::tree(&workspace)?;
+            Some((changes::between(&workspace, &before?, &after).unwrap_or_default(), after))
+        };
+        let Some((changed, tree)) = tokio::task::spawn_blocking(look).await.ok().flatten() else {
+            return (Vec::new(), None);
+        };
+        (changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect(), Some(tree))
     }
 }
 

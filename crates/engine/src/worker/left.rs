@@ -27,6 +27,7 @@ impl Worker {
         }
         Ok(Some(settle::settled(&settle::Standing {
             evidence: &course.evidence,
+            tree: None,
             spent: course.ledger.spent(),
             turns: course.progress.turns(),
             budget: &spec.budget,

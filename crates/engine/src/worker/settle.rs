@@ -23,6 +23,8 @@ pub(super) struct Settled {
 /// How things stand when an agent has ended.
 pub(super) struct Standing<'a> {
     pub(super) evidence: &'a Evidence,
+    /// What all files together were at its end, as git names it.
+    pub(super) tree: Option<String>,
     pub(super) spent: Spent,
     pub(super) turns: u64,
     pub(super) budget: &'a Budget,
@@ -75,6 +77,7 @@ pub(super) fn settled(standing: &Standing<'_>) -> Settled {
     told["turns"] = json!(standing.turns);
     told["spent"] = json!(standing.spent);
     told["changedFiles"] = json!(standing.evidence.changed);
+    told["tree"] = json!(standing.tree);
     if !standing.evidence.denials.is_empty() {
         told["denied"] = json!(standing.evidence.denials);
     }
@@ -168,6 +171,7 @@ mod tests {
     fn standing<'a>(evidence: &'a Evidence, budget: &'a Budget) -> Standing<'a> {
         Standing {
             evidence,
+            tree: None,
             spent: Spent::default(),
             turns: 1,
             budget,

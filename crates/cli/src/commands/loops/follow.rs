@@ -16,23 +16,42 @@ use crate::world::World;
 /// How often it is looked whether something happened.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Shows what happens until the run is over.
-pub(super) fn to_the_end(client: &Client, run: &str, project: &str, world: &World) -> Result<Reply, CommandError> {
-    let mut story = Story::of(client, run, project, world)?;
+/// Shows what happens until all of the runs are over.
+pub(super) fn to_the_end(
+    client: &Client,
+    runs: &[String],
+    project: &str,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let mut story = Story::of(client, runs, project, world)?;
     loop {
-        let state: Json = client.get(&format!("/api/runs/{}", escaped(run)))?;
+        let mut states = Vec::new();
+        for run in runs {
+            states.push(client.get::<Json>(&format!("/api/runs/{}", escaped(run)))?);
+        }
         story.show()?;
-        if matches!(state["status"].as_str(), Some("completed" | "failed" | "cancelled")) {
+        if states.iter().all(|state| matches!(state["status"].as_str(), Some("completed" | "failed" | "cancelled"))) {
             story.show()?;
-            return ended(&state, world);
+            return ended(told_of(&states), world);
         }
         std::thread::sleep(LOOK);
     }
 }
 
+/// Of several that are over, the first that did not get to the end of the plan, if there is one.
+fn told_of(states: &[Json]) -> &Json {
+    let failed = states.iter().find(|state| state["now"]["finished"]["outcome"] != "success");
+    failed.or(states.first()).unwrap_or(&Json::Null)
+}
+
 /// What happened in a run so far, a line each.
-pub(super) fn so_far(client: &Client, run: &str, project: &str, world: &World) -> Result<Vec<String>, CommandError> {
-    let mut story = Story::of(client, run, project, world)?;
+pub(super) fn so_far(
+    client: &Client,
+    runs: &[String],
+    project: &str,
+    world: &World,
+) -> Result<Vec<String>, CommandError> {
+    let mut story = Story::of(client, runs, project, world)?;
     let mut lines = Vec::new();
     while let Some(events) = story.more()? {
         lines.extend(events.iter().filter_map(|event| story.line(event)));
@@ -43,7 +62,7 @@ pub(super) fn so_far(client: &Client, run: &str, project: &str, world: &World) -
 /// What happens in a run and in its sessions.
 struct Story<'a> {
     client: &'a Client,
-    run: &'a str,
+    runs: &'a [String],
     project: &'a str,
     world: &'a World,
     since: i64,
@@ -52,10 +71,12 @@ struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    fn of(client: &'a Client, run: &'a str, project: &'a str, world: &'a World) -> Result<Self, CommandError> {
-        let first: Vec<Json> = client.get(&with_query("/api/events", &[("runId", Some(run)), ("limit", Some("1"))]))?;
+    fn of(client: &'a Client, runs: &'a [String], project: &'a str, world: &'a World) -> Result<Self, CommandError> {
+        let first = runs.first().map_or("", String::as_str);
+        let first: Vec<Json> =
+            client.get(&with_query("/api/events", &[("runId", Some(first)), ("limit", Some("1"))]))?;
         let since = first.first().and_then(|event| event["seq"].as_i64()).map_or(0, |seq| seq - 1);
-        Ok(Self { client, run, project, world, since, sessions: RefCell::default() })
+        Ok(Self { client, runs, project, world, since, sessions: RefCell::default() })
     }
 
     /// What happened since it was last asked for, or nothing.
@@ -71,7 +92,7 @@ impl<'a> Story<'a> {
         while let Some(events) = self.more()? {
             for event in events {
                 if self.world.json {
-                    if event["run"] == self.run {
+                    if is_one_of(self.runs, &event["run"]) {
                         reply::show(&format!("{event}\n"))?;
                     }
                 } else if let Some(line) = self.line(&event) {
@@ -89,7 +110,7 @@ impl<'a> Story<'a> {
             return *known;
         }
         let found = self.client.get::<Json>(&format!("/api/sessions/{}", escaped(session)));
-        let ours = found.is_ok_and(|found| found["metadata"]["run"] == self.run);
+        let ours = found.is_ok_and(|found| is_one_of(self.runs, &found["metadata"]["run"]));
         self.sessions.borrow_mut().insert(session.to_owned(), ours);
         ours
     }
@@ -98,15 +119,19 @@ impl<'a> Story<'a> {
         if event["type"] == "timeline:added" && !self.is_ours(event) {
             return None;
         }
-        line(event, self.run, self.world)
+        line(event, self.runs, self.world)
     }
 }
 
+fn is_one_of(runs: &[String], run: &Json) -> bool {
+    runs.iter().any(|known| run == known)
+}
+
 /// What is worth a line.
-fn line(event: &Json, run: &str, world: &World) -> Option<String> {
+fn line(event: &Json, runs: &[String], world: &World) -> Option<String> {
     let payload = &event["payload"];
     let told = |key: &str| clean(payload[key].as_str().unwrap_or_default()).into_owned();
-    let ours = event["run"] == run;
+    let ours = is_one_of(runs, &event["run"]);
     Some(match event["type"].as_str()? {
         "run:called" if ours => {
             let task = clean(payload["params"]["task"].as_str().unwrap_or_default()).into_owned();
@@ -133,7 +158,7 @@ fn line(event: &Json, run: &str, world: &World) -> Option<String> {
         {
             format!("    {}", told("message"))
         }
-        "SKILLS_SELECTED" if payload["run_id"] == run => {
+        "SKILLS_SELECTED" if is_one_of(runs, &payload["run_id"]) => {
             let skills = payload["skills"].as_array()?;
             let mut text = String::new();
             for skill in skills {

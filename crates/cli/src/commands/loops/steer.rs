@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::{WORKFLOW, follow};
+use super::{WORKFLOW, follow, lanes};
 use crate::client::{Client, escaped, with_query};
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::{clean, pad};
 use crate::world::World;
 
-fn loops(client: &Client) -> Result<Vec<Json>, CommandError> {
+pub(super) fn loops(client: &Client) -> Result<Vec<Json>, CommandError> {
     let all = client.list("/api/runs")?;
     Ok(all.into_iter().filter(|run| run["workflow"] == WORKFLOW).collect())
 }
@@ -33,13 +33,18 @@ pub(super) fn status(world: &World) -> Result<Reply, CommandError> {
     Ok(Reply::text(text))
 }
 
-/// The loop that is meant.
+/// The loop that is meant; of several runs that work through one plan, the first.
 fn meant(client: &Client, named: Option<&str>) -> Result<String, CommandError> {
     if let Some(run) = named {
         return Ok(run.to_owned());
     }
-    let open = loops(client)?.into_iter().filter(|run| matches!(run["status"].as_str(), Some("running" | "paused")));
-    let open: Vec<String> = open.filter_map(|run| run["id"].as_str().map(str::to_owned)).collect();
+    let mut open = Vec::new();
+    for run in loops(client)?.iter().filter(|run| is_open(run)).filter_map(|run| run["id"].as_str()) {
+        let first = lanes::lead_of(client, run)?.unwrap_or_else(|| run.to_owned());
+        if !open.contains(&first) {
+            open.push(first);
+        }
+    }
     match open.as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(CommandError::not_found("no loop goes on").hint("`maestro loop status` shows all of them")),
@@ -47,17 +52,34 @@ fn meant(client: &Client, named: Option<&str>) -> Result<String, CommandError> {
     }
 }
 
+fn is_open(run: &Json) -> bool {
+    matches!(run["status"].as_str(), Some("running" | "paused"))
+}
+
 pub(super) fn order(named: Option<&str>, order: &str, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
     let run = meant(&client, named)?;
-    let state: Json = client.step(&format!("/api/runs/{}/{order}", escaped(&run)), &json!({}))?;
-    if order == "cancel" {
-        end_sessions(&client, &run)?;
+    let mut meant = Vec::new();
+    for one in lanes::all_of(&client, &run)? {
+        let state: Json = client.get(&format!("/api/runs/{}", escaped(&one)))?;
+        meant.extend(is_open(&state).then_some(one));
+    }
+    // One that is over says itself that it cannot be steered any more.
+    let meant = if meant.is_empty() { vec![run] } else { meant };
+    let mut states = Vec::new();
+    for run in &meant {
+        states.push(client.step::<Json>(&format!("/api/runs/{}/{order}", escaped(run)), &json!({}))?);
+        if order == "cancel" {
+            end_sessions(&client, run)?;
+        }
     }
     if world.json {
-        return Reply::json(&state);
+        return Reply::json(states.first().unwrap_or(&Json::Null));
     }
-    Ok(Reply::text(format!("{}  {}\n", clean(&run), clean(state["status"].as_str().unwrap_or_default()))))
+    let told = |(run, state): (&String, &Json)| {
+        format!("{}  {}\n", clean(run), clean(state["status"].as_str().unwrap_or_default()))
+    };
+    Ok(Reply::text(meant.iter().zip(&states).map(told).collect::<String>()))
 }
 
 /// Ends the agents that work for a run.
@@ -82,6 +104,11 @@ pub(super) fn log(named: Option<&str>, world: &World) -> Result<Reply, CommandEr
         let events: Vec<Json> = client.get(&with_query("/api/events", &[("runId", Some(&run))]))?;
         return Reply::json(&events);
     }
-    let lines = follow::so_far(&client, &run, state["projectId"].as_str().unwrap_or_default(), world)?;
+    let lines = follow::so_far(
+        &client,
+        &lanes::all_of(&client, &run)?,
+        state["projectId"].as_str().unwrap_or_default(),
+        world,
+    )?;
     Ok(Reply::text(format!("{}\n", lines.join("\n"))))
 }

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::plan::{Plan, parse, select_task};
+use crate::plan::{Plan, free_tasks, parse, select_task};
 
 #[rustfmt::skip]
 const TOKENS: &[&str] = &[
@@ -98,6 +98,12 @@ proptest! {
             plan = after;
         }
         prop_assert!(false, "tasks remain after every one was ticked");
+    }
+
+    #[test]
+    fn the_next_task_is_the_first_that_waits_for_no_other(text in markdown()) {
+        let plan = parse(&text);
+        prop_assert_eq!(select_task(&plan), free_tasks(&plan).into_iter().next());
     }
 
     #[test]

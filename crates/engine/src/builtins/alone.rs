@@ -1,0 +1,28 @@
+//! How does only one of several runs change what a repository's worktrees share?
+
+use std::fs::{self, File, TryLockError};
+use std::time::Duration;
+
+use super::{Job, Undone};
+use crate::sandbox::GitPlaces;
+
+/// How often it is tried again.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Job<'_> {
+    /// Waits until nobody else changes what is shared; nobody does while the value is kept, and none keeps it by dying.
+    pub(super) async fn alone(&self) -> Result<Option<File>, Undone> {
+        let Some(places) = GitPlaces::of(&self.executor.site().workspace) else { return Ok(None) };
+        let folder = places.shared.join("maestro");
+        let cannot = |error| Undone::Failed(format!("`{}` cannot be written: {error}", folder.display()));
+        fs::create_dir_all(&folder).map_err(cannot)?;
+        let file = File::options().create(true).append(true).open(folder.join("lock")).map_err(cannot)?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(file)),
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(LOOK).await,
+                Err(TryLockError::Error(error)) => return Err(cannot(error)),
+            }
+        }
+    }
+}

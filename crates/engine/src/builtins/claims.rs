@@ -1,0 +1,156 @@
+//! Who of several runs that work through the same plan does which of its tasks?
+//!
+//! Whoever takes a task leaves a file with its name in the repository, which only one can make. It stays: what a run
+//! stopped at is not tried again by the others.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use maestro_core::plan::{self, Plan, TaskSelection};
+use maestro_skills::read_bounded;
+use maestro_store::hash;
+use serde_json::{Value as Json, json};
+use tokio::time::Instant;
+
+use super::plans::{one_line, text};
+use super::{Job, Undone};
+use crate::sandbox::GitPlaces;
+use crate::worktrees;
+
+/// How long it is waited for others before the run is told so.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often the plan is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a run's name may be.
+const MAX_NAME: u64 = 256;
+
+/// What there is to do for a run.
+enum Found {
+    Task(TaskSelection),
+    /// No more were asked for.
+    Enough,
+    /// Every task is done.
+    Done,
+    /// What is left waits for what others do.
+    Later,
+    /// What is left was stopped at.
+    Stuck(Vec<String>),
+}
+
+impl Job<'_> {
+    /// Takes a task that the plan allows to be done now and that nobody else has; waits a while where there may be one
+    /// soon.
+    pub(super) async fn take_task(&self) -> Result<Json, Undone> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let said = match self.find_task().await? {
+                Found::Later if Instant::now() < until => {
+                    tokio::time::sleep(LOOK).await;
+                    continue;
+                }
+                Found::Task(task) => json!({
+                    "done": false, "later": false, "enough": false, "label": task.label, "line_number": task.line_number,
+                    "section": task.section.unwrap_or_default(), "skill_hints": task.skill_hints,
+                }),
+                Found::Stuck(tasks) => {
+                    return Err(Undone::Failed(format!("what is left was stopped at: {}", tasks.join("; "))));
+                }
+                found => json!({
+                    "done": matches!(found, Found::Done), "later": matches!(found, Found::Later),
+                    "enough": matches!(found, Found::Enough), "label": "", "line_number": 0, "section": "",
+                    "skill_hints": [],
+                }),
+            };
+            return Ok(said);
+        }
+    }
+
+    async fn find_task(&self) -> Result<Found, Undone> {
+        let site = self.executor.site();
+        let (_, text) = text(&site.workspace, self.needed("plan")?)?;
+        let plan = plan::parse(&text);
+        let claims = self.claims()?;
+        let free = plan::free_tasks(&plan);
+        // What this run took before it was interrupted is its own still.
+        for task in &free {
+            if claims.of(&plan, task).holder().as_deref() == Some(&site.run) {
+                return Ok(Found::Task(task.clone()));
+            }
+        }
+        if claims.are_enough(self.most()?) {
+            return Ok(Found::Enough);
+        }
+        for task in &free {
+            let cannot = |error| Undone::Failed(format!("a task cannot be taken: {error}"));
+            if claims.of(&plan, task).take(&site.run).map_err(cannot)? {
+                return Ok(Found::Task(task.clone()));
+            }
+        }
+        if free.is_empty() {
+            return Ok(Found::Done);
+        }
+        for holder in free.iter().filter_map(|task| claims.of(&plan, task).holder()) {
+            if (site.abilities.at_work)(holder).await {
+                return Ok(Found::Later);
+            }
+        }
+        Ok(Found::Stuck(free.into_iter().map(|task| task.label).collect()))
+    }
+
+    fn claims(&self) -> Result<Claims, Undone> {
+        let among = self.worktree_name("among")?;
+        let places = GitPlaces::of(&self.executor.site().workspace);
+        let shared = places.ok_or_else(|| "its repository cannot be found".to_owned())?.shared;
+        Ok(Claims(worktrees::claims(&shared, among)))
+    }
+}
+
+/// What was taken of a plan.
+struct Claims(PathBuf);
+
+impl Claims {
+    /// The claim to a task, which is known by what it says and by how many above it say the same.
+    fn of(&self, plan: &Plan, task: &TaskSelection) -> Claim {
+        let label = one_line(&task.label);
+        let above = plan.tasks.iter().filter(|other| other.line_number < task.line_number);
+        let nth = above.filter(|other| one_line(&other.label) == label).count();
+        Claim(self.0.join(hash(format!("{nth} {label}").as_bytes())))
+    }
+
+    /// Whether as many were taken as were asked for.
+    fn are_enough(&self, most: Option<u32>) -> bool {
+        let taken = fs::read_dir(&self.0).map_or(0, |entries| entries.flatten().filter(is_claim).count());
+        most.is_some_and(|most| taken >= most as usize)
+    }
+}
+
+/// Whether it is a claim, and not what one is about to become.
+fn is_claim(entry: &fs::DirEntry) -> bool {
+    !entry.file_name().to_string_lossy().starts_with('.')
+}
+
+/// The claim to one task.
+struct Claim(PathBuf);
+
+impl Claim {
+    fn holder(&self) -> Option<String> {
+        let read = read_bounded(&self.0, MAX_NAME).ok()?;
+        String::from_utf8(read.bytes).ok()
+    }
+
+    /// Takes it, unless somebody has it.
+    fn take(&self, run: &str) -> io::Result<bool> {
+        let folder = self.0.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder)?;
+        // Whole or not at all: whoever dies half-way through leaves nothing that counts.
+        let mut file = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
+        file.write_all(run.as_bytes())?;
+        match file.persist_noclobber(&self.0) {
+            Ok(_) => Ok(true),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error.error),
+        }
+    }
+}
