@@ -21,5 +21,5 @@ pub mod worker;
 pub mod workflows;
 pub mod worktrees;
 
-pub use builtins::{Abilities, Ability, Furnishing, Skills};
+pub use builtins::{Abilities, Ability, AtWork, Furnishing, Skills};
 pub use execute::{Executed, Executor, Limits, Site};

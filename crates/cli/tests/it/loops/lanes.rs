@@ -43,17 +43,17 @@ fn tasks_that_the_plan_does_not_order_are_worked_on_at_the_same_time() {
 fn what_the_plan_orders_is_done_in_that_order() {
     let repository = Repository::with(&[]);
     let tasks = simple_ones(5);
-    let [a, b, c, d, e] = tasks.as_slice() else { panic!() };
+    let [one, two, parent, child, last] = tasks.as_slice() else { panic!() };
     repository.sandbox.write(
         "PLAN.md",
-        format!("# Plan\n\n1. [ ] {a}\n2. [ ] {b}\n\n## Then\n\n- [ ] {c}\n  - [ ] {d}\n- [ ] {e}\n"),
+        format!("# Plan\n\n1. [ ] {one}\n2. [ ] {two}\n\n## Then\n\n- [ ] {parent}\n  - [ ] {child}\n- [ ] {last}\n"),
     );
     repository.commit_all();
     let worked = repository.work("-j 4");
     assert_eq!(worked.code, 0, "{worked}");
     let commits = repository.commits(&Repository::branch(&run_of(&worked)));
     let at = |task: &String| commits.iter().position(|commit| commit.subject == *task).unwrap();
-    assert!(at(a) < at(b) && at(b) < at(d) && at(d) < at(c) && at(b) < at(e), "{commits:#?}");
+    assert!(at(one) < at(two) && at(two) < at(child) && at(child) < at(parent) && at(two) < at(last), "{commits:#?}");
     assert_eq!(commits.len(), 6);
 }
 
@@ -108,7 +108,7 @@ fn what_one_stops_at_is_left_alone_and_the_others_go_on() {
     assert!(repository.file(&branch, "PLAN.md").contains("- [ ] Add a file bad.txt"));
     assert!(worked.stdout().contains("stopped at: Add a file bad.txt"), "{worked}");
     let worktrees = repository.git(&["worktree", "list"]);
-    let lane = worktrees.lines().filter_map(|line| line.split_once("-lane")?.0.split_once("/loop-")).next().unwrap().1;
+    let lane = worktrees.lines().find_map(|line| line.split_once("-lane")?.0.split_once("/loop-")).unwrap().1;
     assert_eq!(
         worktrees.matches("-lane]").count(),
         1,
