@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures plans that are worked through: what a loop takes beside its agents, and whether kills of the server cost a task.
+"""Measures plans that are worked through: what a loop takes beside its agents, and whether kills cost a task.
 
     cargo build --release -p maestro
     python3 bench/loop.py [overhead] [kills]
 
-TASKS says of how many tasks the plan is (20), KILLS how often the server is killed (100). The agents are the demo agent, so
+TASKS says of how many tasks the plan is (20), KILLS how often the server or a worker of its own is killed (100). The agents are the demo agent, so
 what is measured is Maestro. Nothing leaves the loopback interface.
 """
 
@@ -25,9 +25,10 @@ OVER = ("completed", "failed", "cancelled")
 
 
 class Stage:
-    """A repository with a plan, and a server that is started and killed at will."""
+    """A repository with a plan, and a server that is started and killed at will; its agents' worker is apart, if wanted."""
 
-    def __init__(self, tasks):
+    def __init__(self, tasks, apart=False):
+        self.apart = apart
         self.home = tempfile.mkdtemp(dir=os.environ.get("BENCH_DIR"))
         self.work = os.path.join(self.home, "work")
         os.mkdir(self.work)
@@ -45,18 +46,27 @@ class Stage:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message=begin")
         self.up()
+        if apart:
+            self.work_on()
 
     def git(self, *words):
         return subprocess.check_output(["git", *words], env=self.env, cwd=self.work, text=True)
 
     def up(self):
-        command = [MAESTRO, "up", "--port", "0", "--json"]
+        command = [MAESTRO, "up", "--port", "0", "--json"] + (["--agents", "0"] if self.apart else [])
         self.process = subprocess.Popen(command, env=self.env, cwd=self.work, stdout=subprocess.PIPE)
         self.url = json.loads(self.process.stdout.readline())["url"]
 
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
+    def work_on(self):
+        command = [MAESTRO, "worker", "run"]
+        self.worker = subprocess.Popen(command, env=self.env, cwd=self.work, stdout=subprocess.PIPE)
+        self.worker.stdout.readline()
+
+    def kill(self, which):
+        process = self.worker if which == "worker" else self.process
+        process.kill()
+        process.wait()
+        self.work_on() if which == "worker" else self.up()
 
     def begin(self):
         command = [MAESTRO, "loop", "PLAN.md", "--agent", "demo", "--detach"]
@@ -84,6 +94,9 @@ class Stage:
         return pairs + abs(len(said) - len(self.tasks)) + plan.count("- [ ]")
 
     def close(self):
+        if self.apart:
+            self.worker.send_signal(signal.SIGTERM)
+            self.worker.wait(20)
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(20)
         shutil.rmtree(self.home)
@@ -109,25 +122,26 @@ def overhead():
 
 def kills():
     wanted = int(os.environ.get("KILLS", "100"))
-    dice = random.Random(7)
-    print(f"## {wanted} kills of the server at random moments")
-    done, wrong, rounds = 0, 0, 0
-    while done < wanted:
-        stage = Stage(12)
+    dice = random.Random(int(os.environ.get("SEED", "7")))
+    print(f"## {wanted} kills of server or worker at random moments")
+    done, wrong, rounds = {"server": 0, "worker": 0}, 0, 0
+    while sum(done.values()) < wanted:
+        stage = Stage(12, apart=rounds % 2 == 1)
         run, rounds = stage.begin(), rounds + 1
-        while done < wanted:
+        while sum(done.values()) < wanted:
             until = stage.ask(f"/api/runs/{run}")["revision"] + dice.randrange(14)
             state = stage.until(run, lambda state: state["revision"] >= until or state["status"] in OVER)
             if state["status"] in OVER:
                 break
             time.sleep(dice.random() * 0.06)
-            stage.kill()
-            done += 1
-            stage.up()
+            which = dice.choice(["server", "worker"]) if stage.apart else "server"
+            stage.kill(which)
+            done[which] += 1
         ended = stage.until(run, lambda state: state["status"] in OVER)
         wrong += stage.wrong(run) + (ended["status"] != "completed")
         stage.close()
-    print(f"{done} kills in {rounds} plans of 12 tasks, tasks done wrongly: {wrong}")
+    told = ", ".join(f"{count} of the {which}" for which, count in done.items())
+    print(f"kills: {told}; {rounds} plans of 12 tasks, tasks done wrongly: {wrong}")
 
 
 if __name__ == "__main__":
