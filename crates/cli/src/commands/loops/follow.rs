@@ -95,7 +95,7 @@ impl<'a> Story<'a> {
     }
 
     fn line(&self, event: &Json) -> Option<String> {
-        if event["type"] == "timeline:added" && !self.is_ours(event) {
+        if matches!(event["type"].as_str(), Some("timeline:added" | "permission:asked")) && !self.is_ours(event) {
             return None;
         }
         line(event, self.run, self.world)
@@ -132,6 +132,10 @@ fn line(event: &Json, run: &str, world: &World) -> Option<String> {
             ) =>
         {
             format!("    {}", told("message"))
+        }
+        "permission:asked" => {
+            let how = format!("maestro session answer {}", event["session"].as_str().unwrap_or_default());
+            world.paint.strong(&format!("    it asks: {}; answer with `{how}`", told("title")))
         }
         "SKILLS_SELECTED" if payload["run_id"] == run => {
             let skills = payload["skills"].as_array()?;
