@@ -9,6 +9,7 @@ mod paths;
 mod plans;
 mod questions;
 mod steering;
+mod twenty;
 
 use std::collections::BTreeSet;
 use std::fs;
