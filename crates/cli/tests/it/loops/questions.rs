@@ -28,7 +28,14 @@ fn with_the_usual_rights_nobody_is_asked_for_work_and_verdicts() {
     });
     assert_eq!(ended["status"], "completed", "{ended:#}");
     assert_eq!(repository.commits(&Repository::branch(&run)).len(), 2);
-    assert_eq!(sessions(&server, &run).len(), 6, "one review failed");
+    let all = sessions(&server, &run);
+    assert_eq!(all.len(), 6, "one review failed");
+    let reviews = all.iter().filter(|session| session["metadata"]["step"] == "look");
+    for review in reviews {
+        let done = server.get(&format!("/api/sessions/{}/transcript", review["id"].as_str().unwrap())).to_string();
+        assert!(done.contains("It counts once your session has ended"), "{done}");
+        assert!(!done.contains("Anything that must be mended"), "it is not told to look again: {done}");
+    }
 }
 
 #[test]
