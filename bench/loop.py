@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measures plans that are worked through: what a loop takes beside its agents, and whether kills cost a task.
+"""Measures plans that are worked through: what a loop takes beside its agents, whether kills cost a task, and what is left of
+a long plan with two failed reviews and a crash.
 
     cargo build --release -p maestro
-    python3 bench/loop.py [overhead] [kills]
+    python3 bench/loop.py [overhead] [kills] [plan]
 
-TASKS says of how many tasks the plan is (20), KILLS how often the server or a worker of its own is killed (100). The agents are the demo agent, so
-what is measured is Maestro. Nothing leaves the loopback interface.
+TASKS says of how many tasks the plan is (20), KILLS how often the server or a worker of its own is killed (100). The agents are
+the demo agent, so what is measured is Maestro. Nothing leaves the loopback interface.
 """
 
 import json
@@ -27,7 +28,7 @@ OVER = ("completed", "failed", "cancelled")
 class Stage:
     """A repository with a plan, and a server that is started and killed at will; its agents' worker is apart, if wanted."""
 
-    def __init__(self, tasks, apart=False):
+    def __init__(self, tasks, failing=(), apart=False):
         self.apart = apart
         self.home = tempfile.mkdtemp(dir=os.environ.get("BENCH_DIR"))
         self.work = os.path.join(self.home, "work")
@@ -37,7 +38,10 @@ class Stage:
             "MAESTRO_HOME": os.path.join(self.home, ".maestro"),
             "PATH": os.environ["PATH"],
         }
-        self.tasks = [f"Add a file f{number}.txt that says number {number}" for number in range(1, tasks + 1)]
+        says = {number: "it fails its first review" for number in failing}
+        self.tasks = [
+            f"Add a file f{number}.txt that says {says.get(number, f'number {number}')}" for number in range(1, tasks + 1)
+        ]
         with open(os.path.join(self.home, ".gitconfig"), "w") as file:
             file.write("[user]\nname = Ada\nemail = ada@example.org\n")
         with open(os.path.join(self.work, "PLAN.md"), "w") as file:
@@ -93,12 +97,45 @@ class Stage:
         pairs = sum(one != two for one, two in zip(said, self.tasks))
         return pairs + abs(len(said) - len(self.tasks)) + plan.count("- [ ]")
 
-    def close(self):
+    def mixed(self, run):
+        """How many commits hold anything but the file of their task and the plan with one tick more."""
+        commits = self.git("rev-list", "--reverse", f"main..maestro/loop-{run}").split()
+        return sum(
+            self.git("show", "--format=", "--name-only", commit).split() != ["PLAN.md", f"f{number}.txt"]
+            or self.git("show", f"{commit}:PLAN.md").count("- [x]") != number
+            for number, commit in enumerate(commits, 1)
+        )
+
+    def tickets(self, run):
+        trailer = "--format=%(trailers:key=Maestro-Task,valueonly,separator=)"
+        return len(set(self.git("log", trailer, f"main..maestro/loop-{run}").split()))
+
+    def worktrees(self):
+        return self.git("worktree", "list", "--porcelain").count("worktree ")
+
+    def locks(self):
+        return sum(name.endswith(".lock") for _, _, names in os.walk(f"{self.work}/.git") for name in names)
+
+    def left(self):
+        """How many processes there are whose home this is."""
+        mark, found = f"MAESTRO_HOME={self.env['MAESTRO_HOME']}".encode(), 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    found += mark in file.read().split(b"\0")
+            except OSError:
+                pass
+        return found
+
+    def end(self):
         if self.apart:
             self.worker.send_signal(signal.SIGTERM)
             self.worker.wait(20)
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(20)
+
+    def close(self):
+        self.end()
         shutil.rmtree(self.home)
 
 
@@ -144,6 +181,27 @@ def kills():
     print(f"kills: {told}; {rounds} plans of 12 tasks, tasks done wrongly: {wrong}")
 
 
+def plan():
+    count = int(os.environ.get("TASKS", "20"))
+    print(f"## A plan of {count} tasks, two failed reviews and one crash among them")
+    stage = Stage(count, failing=[2, count - 1])
+    begun, run = time.time(), stage.begin()
+    trailer = f"Maestro-Task: {run}/"
+    half = lambda: stage.git("log", "--all", "--format=%B").count(trailer) >= count // 2
+    stage.until(run, lambda state: half() or state["status"] in OVER)
+    stage.kill("server")
+    ended = stage.until(run, lambda state: state["status"] in OVER)
+    sessions = [one for one in stage.ask("/api/sessions?limit=500") if one["metadata"].get("run") == run]
+    took = time.time() - begun
+    print(f"{ended['status']} in {took:.1f} s, tasks done wrongly: {stage.wrong(run)}, sessions: {len(sessions)}")
+    print(f"commits with other files than their task's and the plan: {stage.mixed(run)}, tickets: {stage.tickets(run)}")
+    stage.end()
+    print(f"processes left: {stage.left()}, worktrees: {stage.worktrees()} (the user's, the loop's), locks: {stage.locks()}")
+    subprocess.run([MAESTRO, "merge", run], env=stage.env, cwd=stage.work, check=True, stdout=subprocess.DEVNULL)
+    print(f"worktrees when it is merged: {stage.worktrees()}")
+    shutil.rmtree(stage.home)
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["overhead", "kills"]:
-        {"overhead": overhead, "kills": kills}[name]()
+    for name in sys.argv[1:] or ["overhead", "kills", "plan"]:
+        {"overhead": overhead, "kills": kills, "plan": plan}[name]()

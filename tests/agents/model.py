@@ -27,9 +27,12 @@ class Model:
         """Answers every request about the task with these steps."""
         self.play({"TASK-7": steps})
 
-    def play(self, tags):
-        """Answers every request with the steps of the first of these tags that it holds."""
-        text = json.dumps({"tags": tags, "default": TITLE}).encode()
+    def play(self, tags, taken=None):
+        """Answers every request with the steps of the first of these tags that it holds.
+
+        `taken` names what they say again of the prompt: what stands after one text, until another."""
+        taken = {name: {"after": after, "until": until} for name, (after, until) in (taken or {}).items()}
+        text = json.dumps({"tags": tags, "default": TITLE, "taken": taken}).encode()
         urllib.request.urlopen(urllib.request.Request(f"{self.url}/__script", text, method="PUT"))
         self.seen = len(self.requests())
 

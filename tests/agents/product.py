@@ -1,4 +1,4 @@
-"""Maestro as a user has it: a home directory, a project in it, and `maestro up`."""
+"""Maestro as a user has it: a home directory, a project in it, and `maestro up` where it is wanted."""
 
 import json
 import os
@@ -41,29 +41,65 @@ def build():
     return os.path.join(os.environ.get("CARGO_TARGET_DIR", f"{ROOT}/target"), "debug/maestro")
 
 
-class Product:
-    """One user with one agent. Its home is not among temporary files: there an agent may write anyway."""
+class Home:
+    """One user with some agents, and a project. It is not among temporary files: there an agent may write anyway."""
 
-    def __init__(self, maestro, name, program, model):
-        self.maestro, self.name, self.model = maestro, name, model
+    def __init__(self, maestro, programs, model, files):
+        self.maestro, self.model = maestro, model
         cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/maestro/agent-runs"
         os.makedirs(cache, exist_ok=True)
-        self.home = tempfile.mkdtemp(prefix=f"{name}-", dir=cache)
+        self.home = tempfile.mkdtemp(prefix=f"{'-'.join(programs)}-", dir=cache)
         self.work = f"{self.home}/project"
-        variables, files, self.llm = recipes.at_home(name, model.url, self.home)
-        files[f"{self.work}/.skills/{SKILL}/SKILL.md"] = (
-            f"---\nname: {SKILL}\ndescription: How to work where marmots live.\n---\n\n# Marmots\n\n{SKILL_TEXT}\n"
-        )
-        files[f"{self.work}/README.md"] = "# A meadow\n"
-        files[f"{self.home}/.gitconfig"] = "[user]\n  name = A User\n  email = user@example.org\n"
+        self.env = {"HOME": self.home, "LANG": "C.UTF-8", "TERM": "dumb"}
+        self.env["PATH"] = os.pathsep.join([*map(os.path.dirname, programs.values()), os.environ["PATH"]])
+        # The model each agent is to ask for, where it does not know that by itself.
+        self.llms = {}
+        for name in programs:
+            variables, settings, self.llms[name] = recipes.at_home(name, model.url, self.home)
+            self.env |= variables
+            self.write(settings)
+        self.write({f"{self.home}/.gitconfig": "[user]\n  name = A User\n  email = user@example.org\n"})
+        self.write({f"{self.work}/{name}": text for name, text in files.items()})
+        self.git("init", "-q", "--initial-branch=main")
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "A meadow")
+
+    def write(self, files):
         for path, text in files.items():
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        path = os.pathsep.join([os.path.dirname(program), os.environ["PATH"]])
-        self.env = {"PATH": path, "HOME": self.home, "LANG": "C.UTF-8", "TERM": "dumb"} | variables
-        for args in [["init", "-q"], ["add", "."], ["commit", "-q", "-m", "A meadow"]]:
-            subprocess.run(["git", *args], cwd=self.work, env=self.env, check=True)
+
+    def git(self, *args):
+        return subprocess.run(["git", *args], cwd=self.work, env=self.env, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def cli(self, *args):
+        done = subprocess.run([self.maestro, *args], cwd=self.work, env=self.env, capture_output=True, text=True)
+        if done.returncode:
+            raise Late(f"maestro {' '.join(args)}: {(done.stdout + done.stderr).strip()[-300:]}")
+        return done.stdout
+
+    def file(self, name):
+        """What a file of the project says, if there is one; a path is a path."""
+        try:
+            with open(os.path.join(self.work, name), encoding="utf-8") as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def close(self):
+        if not os.environ.get("MAESTRO_KEEP"):
+            shutil.rmtree(self.home, ignore_errors=True)
+
+
+class Product(Home):
+    """One user with one agent, and a server."""
+
+    def __init__(self, maestro, name, program, model):
+        skill = f"---\nname: {SKILL}\ndescription: How to work where marmots live.\n---\n\n# Marmots\n\n{SKILL_TEXT}\n"
+        files = {f".skills/{SKILL}/SKILL.md": skill, "README.md": "# A meadow\n"}
+        super().__init__(maestro, {name: program}, model, files)
+        self.name, self.llm = name, self.llms[name]
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -98,12 +134,6 @@ class Product:
         """Ends the server without a word."""
         self.server.send_signal(signal.SIGKILL)
         self.server.wait()
-
-    def cli(self, *args):
-        done = subprocess.run([self.maestro, *args], cwd=self.work, env=self.env, capture_output=True, text=True)
-        if done.returncode:
-            raise Late(f"maestro {' '.join(args)}: {(done.stdout + done.stderr).strip()[-300:]}")
-        return done.stdout
 
     def api(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -151,13 +181,6 @@ class Product:
     def timeline(self, session):
         return [entry.get("message") or "" for entry in self.api(f"/api/sessions/{session}/timeline")]
 
-    def file(self, name):
-        try:
-            with open(f"{self.work}/{name}", encoding="utf-8") as file:
-                return file.read()
-        except OSError:
-            return None
-
     def close(self):
         """Ends what is left of it."""
         if self.server and self.server.poll() is None:
@@ -166,8 +189,7 @@ class Product:
                 self.server.wait(15)
             except subprocess.TimeoutExpired:
                 self.kill()
-        if not os.environ.get("MAESTRO_KEEP"):
-            shutil.rmtree(self.home, ignore_errors=True)
+        super().close()
 
 
 def processes(marker):

@@ -44,6 +44,17 @@ def write(name, directory, file, text):
     }[name]
 
 
+def rewrite(name, directory, file, text):
+    """The calls with which this agent's model writes over a file that it did not write itself."""
+    # Claude Code writes over nothing that it has not read.
+    read = {"tool": "Read", "args": {"file_path": os.path.join(directory, file)}}
+    return [*([read] if name == "claude" else []), write(name, directory, file, text)]
+
+
+# Where an agent looks for its model when nobody who starts it says one.
+MODEL_VARIABLES = {"goose": "GOOSE_MODEL", "gemini": "GEMINI_MODEL"}
+
+
 def ways(name):
     """How the prompt can be given."""
     return {"aider": ["argument", "file"], "goose": ["argument", "stdin", "file"]}.get(name, ["argument", "stdin"])

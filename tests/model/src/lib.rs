@@ -22,6 +22,7 @@ mod api;
 mod model;
 mod script;
 mod serve;
+mod taken;
 
 pub use model::{Model, Request};
 pub use script::{Call, Fault, Script, Step};

@@ -1,11 +1,18 @@
 //! What does the model say, and when?
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::api::Turn;
+use crate::taken::{Between, Taken};
+
 /// What to say, by what a request holds.
 ///
-/// As a file: `{"tags": {"TAG": [step, …], …}, "default": step}`, a step having the fields of [`Step`].
+/// As a file: `{"tags": {"TAG": [step, …], …}, "default": step}`, a step having the fields of [`Step`]. What an agent was
+/// told only when it began is said again with `"taken": {"NAME": {"after": "…", "until": "…"}}`: `{{NAME}}` in what a step
+/// says, and in the arguments of its calls, is what stood between these two when the model was last told.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -15,6 +22,8 @@ pub struct Script {
     /// What answers a request without a tag: agents ask for titles and summaries, too.
     #[serde(default = "nothing_special")]
     default: Step,
+    #[serde(default)]
+    taken: BTreeMap<String, Between>,
 }
 
 /// One answer.
@@ -83,7 +92,7 @@ pub enum Fault {
 impl Script {
     /// Answers every request with the default.
     pub fn new() -> Self {
-        Self { tags: Vec::new(), default: nothing_special() }
+        Self { tags: Vec::new(), default: nothing_special(), taken: BTreeMap::new() }
     }
 
     /// Reads a script file's text.
@@ -95,6 +104,13 @@ impl Script {
     #[must_use]
     pub fn on(mut self, tag: impl Into<String>, steps: impl IntoIterator<Item = Step>) -> Self {
         self.tags.push((tag.into(), steps.into_iter().collect()));
+        self
+    }
+
+    /// What `{{name}}` stands for in answers: the text between these two in what the model was told.
+    #[must_use]
+    pub fn taking(mut self, name: impl Into<String>, after: impl Into<String>, until: impl Into<String>) -> Self {
+        self.taken.insert(name.into(), Between { after: after.into(), until: until.into() });
         self
     }
 
@@ -138,6 +154,12 @@ impl Script {
 
     pub(crate) fn default(&self) -> Step {
         self.default.clone()
+    }
+
+    /// What of a conversation is said again.
+    pub(crate) fn taken(&self, turns: &[Turn]) -> Taken {
+        let found = self.taken.iter().filter_map(|(name, between)| Some((name.clone(), between.find(turns)?)));
+        Taken(found.collect())
     }
 }
 
@@ -209,6 +231,14 @@ impl Step {
     #[must_use]
     pub fn times(mut self, times: u32) -> Self {
         self.times = Some(times);
+        self
+    }
+
+    /// The same step with what was taken from the request.
+    pub(crate) fn filled(mut self, taken: &Taken) -> Self {
+        self.text = self.text.map(|text| taken.fill(&text));
+        let args = self.args.iter_mut().chain(self.tools.iter_mut().map(|call| &mut call.args));
+        args.for_each(|args| taken.fill_all(args));
         self
     }
 

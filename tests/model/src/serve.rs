@@ -110,7 +110,7 @@ fn choose(shared: &Shared, api: Api, request: &Value, text: &str) -> (Option<Str
     // Results that come in the same message as the tag were there before it.
     let before = turns.get(since).filter(|turn| turn.said.contains(&name)).map_or(0, |turn| turn.results);
     let results = turns.iter().skip(since).map(|turn| turn.results).sum::<usize>() - before;
-    let step = script.take(tag, results);
+    let step = script.take(tag, results).filled(&script.taken(&turns));
     (Some(name), results, step)
 }
 

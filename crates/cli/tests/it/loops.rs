@@ -8,7 +8,9 @@ mod kills;
 mod lanes;
 mod paths;
 mod plans;
+mod questions;
 mod steering;
+mod twenty;
 
 use std::collections::BTreeSet;
 use std::fs;

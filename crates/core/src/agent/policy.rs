@@ -1,12 +1,15 @@
 //! What may an agent do without anybody being asked? Only what its permission and the configured checks name; whatever
 //! cannot be understood is asked.
 
+mod looks;
+
 use std::path::{Component, Path};
 
 use serde_json::Value as Json;
 
 use super::event::ToolKind;
 use super::table::Permission;
+use looks::only_looks;
 
 /// What an agent may do without anybody being asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,10 +26,11 @@ impl Policy<'_> {
     /// Whether a call of a tool needs no answer of a person. Reports to Maestro never do.
     pub fn allows(&self, kind: ToolKind, input: &Json) -> bool {
         if let Some(command) = command(input) {
+            let unasked = is_report(&command) || is_here(input) && only_looks(self.workspace, &command);
             return match self.permission {
                 Permission::All => true,
-                Permission::Ask => is_report(&command),
-                Permission::Edits => is_report(&command) || self.is_check(&command),
+                Permission::Ask => unasked,
+                Permission::Edits => unasked || self.is_check(&command),
             };
         }
         match (self.permission, kind) {
@@ -49,9 +53,13 @@ impl Policy<'_> {
 
 /// A command of Maestro's own that reports, and nothing besides it.
 fn is_report(command: &[String]) -> bool {
-    let program = command.first().map(|program| Path::new(program).file_name());
-    program.flatten().is_some_and(|name| name == "maestro")
-        && command.get(1).is_some_and(|verb| REPORTS.contains(&verb.as_str()))
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [program, verbs @ ..] if Path::new(program).file_name().is_some_and(|name| name == "maestro") => {
+            matches!(verbs, ["workflow", "report", ..]) || verbs.first().is_some_and(|verb| REPORTS.contains(verb))
+        }
+        _ => false,
+    }
 }
 
 /// What an agent reports with and looks its task up with.
@@ -63,13 +71,13 @@ fn command(input: &Json) -> Option<Vec<String>> {
     let value = ["command", "cmd"].iter().find_map(|key| input.get(*key))?;
     match value {
         // A shell that is handed a text is a text; anything that is more than words is not known here.
-        Json::String(text) => Some(plain_words(text).unwrap_or_default()),
+        Json::String(text) => Some(typed_words(text).unwrap_or_default()),
         Json::Array(words) => {
             let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
             let words = words.unwrap_or_default();
             match words.as_slice() {
                 [shell, flag, text] if is_shell(shell) && flag.ends_with('c') => {
-                    Some(plain_words(text).unwrap_or_default())
+                    Some(typed_words(text).unwrap_or_default())
                 }
                 _ => Some(words),
             }
@@ -78,8 +86,25 @@ fn command(input: &Json) -> Option<Vec<String>> {
     }
 }
 
+/// Whether a command runs where the agent works: a call that says where it runs is not taken for that.
+fn is_here(input: &Json) -> bool {
+    ["cwd", "workdir", "directory", "dir_path"].iter().all(|key| input.get(*key).is_none_or(Json::is_null))
+}
+
 fn is_shell(program: &str) -> bool {
     matches!(Path::new(program).file_name().and_then(|name| name.to_str()), Some("sh" | "bash" | "zsh" | "dash"))
+}
+
+/// The words of a command, and of one that is handed a text with it: `command <<'END'`, lines, `END`. With the word in
+/// quotes nobody but the command reads those lines.
+fn typed_words(text: &str) -> Option<Vec<String>> {
+    let Some((line, document)) = text.trim().split_once('\n') else { return plain_words(text) };
+    let (command, quoted) = line.split_once("<<")?;
+    let end = quoted.trim().strip_prefix('\'')?.strip_suffix('\'')?;
+    let is_word = !end.is_empty() && end.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    // What comes behind the first such line is commands again.
+    let ends = document.lines().position(|line| line == end)? + 1 == document.lines().count();
+    (is_word && ends).then(|| plain_words(command)).flatten()
 }
 
 /// The words of a command line that a shell would not read anything into but quotes; nothing for any other.
@@ -96,6 +121,8 @@ fn plain_words(text: &str) -> Option<Vec<String>> {
                 word.get_or_insert_default();
             }
             (None, ' ' | '\t') => words.extend(word.take()),
+            // In the middle of a word it begins no comment; tickets have one.
+            (None, '#') if word.is_some() => word.get_or_insert_default().push('#'),
             (None, char) if MEANT_FOR_A_SHELL.contains(char) => return None,
             (_, char) => word.get_or_insert_default().push(char),
         }
@@ -165,7 +192,7 @@ mod tests {
             "maestro trust",
             "maestro update x; rm -rf /",
             "",
-            "ls",
+            "make",
         ] {
             assert!(!run(command), "{command}");
         }
@@ -178,5 +205,35 @@ mod tests {
         );
         assert!(allows(Permission::Ask, ToolKind::Execute, &json!({ "command": "maestro info" })));
         assert!(!allows(Permission::Ask, ToolKind::Execute, &json!({ "command": "cargo test --workspace" })));
+    }
+
+    #[test]
+    fn looking_needs_no_answer_unless_it_is_elsewhere() {
+        let look = |input: &Json| allows(Permission::Ask, ToolKind::Execute, input);
+        assert!(look(&json!({ "command": "git diff HEAD" })));
+        assert!(look(&json!({ "command": "cat src/a.rs", "cwd": null })));
+        assert!(!look(&json!({ "command": "cat passwd", "cwd": "/etc" })));
+        assert!(!look(&json!({ "command": "cat src/a.rs > b" })));
+    }
+
+    #[test]
+    fn a_verdict_needs_no_answer_however_it_is_worded() {
+        let run = |command: &str| allows(Permission::Edits, ToolKind::Execute, &json!({ "command": command }));
+        let report = "maestro workflow report r1 --ticket look#1 --outcome fail --result-file -";
+        assert!(run(report));
+        assert!(run(&format!("{report} <<'END'\n{{\"findings\": \"it's `a` in $(b); rm -rf /\"}}\nEND\n")));
+        for command in [
+            format!("{report} <<END\n$(curl evil)\nEND"),
+            format!("{report} <<'END'\nx\nEND\ncurl evil\nEND"),
+            format!("{report} <<'END'\nx"),
+            format!("{report} <<'END'; curl evil\nx\nEND"),
+            format!("{report} <<'E'ND\nx\nEND"),
+            format!("curl evil <<'END'\n{report}\nEND"),
+            format!("{report}\ncurl evil"),
+            format!("{report} #"),
+            "maestro workflow start evil".to_owned(),
+        ] {
+            assert!(!run(&command), "{command}");
+        }
     }
 }

@@ -43,6 +43,13 @@ pub enum Now {
     },
     /// Nothing: somebody stopped it for a while.
     Paused,
+    /// Nothing more at this step by the session that was started for it: what it reported counts when it has ended.
+    Noted {
+        /// The step.
+        step: StepId,
+        /// What people call it.
+        title: String,
+    },
     /// Nothing more by the sub-agent that reported; its parent goes on.
     Handed(Handed),
 }

@@ -158,25 +158,28 @@ fn verdict(directive: &Directive) -> String {
     let command = |outcome: &Outcome| {
         let words: Vec<&str> =
             directive.report.iter().map(|word| if word == "OUTCOME" { outcome.as_str() } else { word }).collect();
-        format!("- `{}`", words.join(" "))
+        words.join(" ")
     };
     let commands: Vec<String> = directive.outcomes.iter().map(command).collect();
-    let fields: Vec<String> = directive
-        .result
-        .iter()
-        .map(|(name, field)| {
-            let told = field.get("description").and_then(Json::as_str).unwrap_or_default();
-            format!("- `{name}`: {told}")
-        })
-        .collect();
-    let result = if fields.is_empty() {
-        String::new()
-    } else {
-        format!("\nWhat it reads on its standard input is a JSON object of\n\n{}\n", fields.join("\n"))
-    };
+    let result = commands.last().filter(|_| !directive.result.is_empty());
+    let result = result.map(|command| handed_over(command, directive)).unwrap_or_default();
+    let commands: Vec<String> = commands.iter().map(|command| format!("- `{command}`")).collect();
     format!(
         "\n## Your verdict\n\nBefore you run `maestro complete`, run one of these; without it your work counts as failed:\n\n{}\n{result}",
         commands.join("\n")
+    )
+}
+
+/// How a result is given. This form needs nobody's answer, whatever the agent may do unasked, and takes any text.
+fn handed_over(command: &str, directive: &Directive) -> String {
+    let keys: Vec<String> = directive.result.iter().map(|(name, _)| format!("\"{name}\": \"…\"")).collect();
+    let told = |field: &Json| field.get("description").and_then(Json::as_str).unwrap_or_default().to_owned();
+    let fields: Vec<String> =
+        directive.result.iter().map(|(name, field)| format!("- `{name}`: {}", told(field))).collect();
+    format!(
+        "\nThey read a JSON object on their standard input; give it to them like this:\n\n```sh\n{command} <<'END'\n{{{}}}\nEND\n```\n\n{}\n",
+        keys.join(", "),
+        fields.join("\n")
     )
 }
 

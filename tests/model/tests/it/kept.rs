@@ -41,6 +41,25 @@ async fn the_default_answers_what_has_no_tag_and_offers_no_tools() {
     assert_eq!(answer["choices"][0]["message"]["content"], "A title");
 }
 
+#[tokio::test]
+async fn an_answer_says_again_what_the_prompt_said() {
+    let call = Step::call("sh", json!({ "cmd": "report {{RUN}}" }));
+    let script = Script::new().on("TASK", [call, Step::text("{{RUN}} is over, {{NOBODY}} knows")]);
+    let model = Model::start(script.taking("RUN", "`report ", "`").taking("NOBODY", "never", "said")).await.unwrap();
+    let prompt = json!({ "role": "user", "content": "TASK: run\n- `report \"r 1\"`\n" });
+    let tools = json!([{ "type": "function", "function": { "name": "sh" } }]);
+    let request = json!({ "tools": tools, "messages": [prompt] });
+    let answer = post(&model, "/v1/chat/completions", &request).await.json();
+    let called = &answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"];
+    assert_eq!(called, r#"{"cmd":"report \"r 1\""}"#);
+
+    // What a tool printed is not what the model was told.
+    let result = json!({ "role": "tool", "tool_call_id": "1", "content": "`report another`" });
+    let request = json!({ "tools": tools, "messages": [prompt, result] });
+    let answer = post(&model, "/v1/chat/completions", &request).await.json();
+    assert_eq!(answer["choices"][0]["message"]["content"], "\"r 1\" is over, {{NOBODY}} knows");
+}
+
 #[test]
 fn a_test_without_a_runtime_can_have_a_model() {
     let model = Model::start_blocking(Script::new()).unwrap();

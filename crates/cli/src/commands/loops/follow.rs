@@ -116,7 +116,7 @@ impl<'a> Story<'a> {
     }
 
     fn line(&self, event: &Json) -> Option<String> {
-        if event["type"] == "timeline:added" && !self.is_ours(event) {
+        if matches!(event["type"].as_str(), Some("timeline:added" | "permission:asked")) && !self.is_ours(event) {
             return None;
         }
         line(event, self.runs, self.world)
@@ -157,6 +157,10 @@ fn line(event: &Json, runs: &[String], world: &World) -> Option<String> {
             ) =>
         {
             format!("    {}", told("message"))
+        }
+        "permission:asked" => {
+            let how = format!("maestro session answer {}", event["session"].as_str().unwrap_or_default());
+            world.paint.strong(&format!("    it asks: {}; answer with `{how}`", told("title")))
         }
         "SKILLS_SELECTED" if is_one_of(runs, &payload["run_id"]) => {
             let skills = payload["skills"].as_array()?;

@@ -72,7 +72,7 @@ impl Walk<'_> {
                     let exit = if finished.outcome == Some(EndStatus::Success) { Exit::Ok } else { Exit::Failed };
                     return Ok(self.page(reply).ending(exit));
                 }
-                Now::Busy { .. } | Now::Paused | Now::Handed(_) => return Ok(self.page(reply)),
+                Now::Busy { .. } | Now::Paused | Now::Noted { .. } | Now::Handed(_) => return Ok(self.page(reply)),
             }
         }
     }

@@ -14,6 +14,7 @@ pub(super) fn page(told: &Told) -> String {
         Now::Finished { finished, .. } => pretty(finished),
         Now::Busy { step, title } => pretty(&json!({"run": run, "status": "running", "step": step, "title": title})),
         Now::Paused => pretty(&json!({"run": run, "status": "paused"})),
+        Now::Noted { step, title } => pretty(&json!({"run": run, "status": "noted", "step": step, "title": title})),
         Now::Handed(handed) => pretty(&json!({
             "run": run,
             "status": "reported",

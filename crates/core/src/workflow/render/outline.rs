@@ -6,7 +6,7 @@ mod news;
 pub(super) use directive::AIDER_RESULT;
 use serde_json::{Map, Value as Json};
 
-use super::words::{Crew, crew, instead_of_running, look_again, one_line, resume};
+use super::words::{Crew, NOTED, complete, crew, instead_of_running, look_again, one_line, resume};
 use crate::workflow::directive::Finished;
 use crate::workflow::told::{Handed, Now, Told};
 use crate::workflow::tool::Tool;
@@ -67,6 +67,12 @@ pub(super) fn outline(told: &Told, tool: &Tool) -> Vec<Block> {
             outline.title("PAUSED", format!(": run {} does not go on until somebody says so", told.run));
             outline.heading("NEXT", ": nothing; when the user wants it to go on, run");
             outline.add(Block::Command(resume(&told.run)));
+        }
+        Now::Noted { step, title } => {
+            outline.title("NOTED", format!(": what you reported of {} ({step})", one_line(title)));
+            outline.text(NOTED);
+            outline.heading("NEXT", ": if nothing is left to do, run");
+            outline.add(Block::Command(complete()));
         }
         Now::Handed(handed) => outline.handed(handed),
     }

@@ -88,7 +88,8 @@ fn what_is_said_instead_of_a_directive_reads_in_every_form() {
         open: vec!["2".into()],
         parent: ["maestro", "workflow", "next", "r1"].map(str::to_owned).to_vec(),
     };
-    let instead = [Now::Busy { step, title: "Run the tests".into() }, Now::Paused, Now::Handed(handed)];
+    let noted = Now::Noted { step: step.clone(), title: "Review the <tests>".into() };
+    let instead = [Now::Busy { step, title: "Run the tests".into() }, Now::Paused, Now::Handed(handed), noted];
     let mut all = Vec::new();
     for form in Form::ALL {
         for (index, now) in instead.iter().enumerate() {

@@ -127,6 +127,14 @@ pub(super) fn look_again(run: &str) -> Vec<String> {
     ["maestro", "workflow", "next", run].map(str::to_owned).to_vec()
 }
 
+/// What a session learns that reported of the step it was started for.
+pub(super) const NOTED: &str = "It counts once your session has ended; another report of the step takes its place.";
+
+/// The command with which a session says that it is done.
+pub(super) fn complete() -> Vec<String> {
+    ["maestro", "complete"].map(str::to_owned).to_vec()
+}
+
 /// The command that lets a paused run go on.
 pub(super) fn resume(run: &str) -> Vec<String> {
     ["maestro", "workflow", "resume", run].map(str::to_owned).to_vec()

@@ -7,7 +7,7 @@ mod news;
 mod page;
 mod unverified;
 
-use super::words::{Crew, command, crew, look_again, resume};
+use super::words::{Crew, NOTED, command, complete, crew, look_again, resume};
 use crate::workflow::directive::Finished;
 use crate::workflow::told::{Handed, News, Now, Told};
 use crate::workflow::tool::Tool;
@@ -39,6 +39,13 @@ pub(super) fn page(told: &Told, tool: &Tool) -> String {
                 format!("Do nothing. The run does not go on until somebody says so: {}", command(&resume(&told.run)));
             page.leaf("NEXT", &[("required", "false")], &next);
             page.close("workflow_paused");
+        }
+        Now::Noted { step, title } => {
+            page.open("workflow_noted", &[run, ("step", step.as_str()), ("title", title)]);
+            page.news(&told.news);
+            let next = format!("{NOTED} If nothing is left to do, run: {}", command(&complete()));
+            page.leaf("NEXT", &[("required", "true")], &next);
+            page.close("workflow_noted");
         }
         Now::Handed(handed) => page.handed(handed, run, &told.news),
     }

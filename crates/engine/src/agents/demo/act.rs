@@ -116,7 +116,7 @@ fn verdict(prompt: &str) -> Option<Vec<Act>> {
     let command = asked.lines().find(|line| line.contains(wanted))?.trim_start_matches("- ").trim_matches('`');
     let findings = if fails { "the file does not say enough" } else { "" };
     let result = serde_json::json!({ "findings": findings });
-    Some(vec![Act::Run { command: format!("echo '{result}' | {command}") }])
+    Some(vec![Act::Run { command: format!("{command} <<'END'\n{result}\nEND") }])
 }
 
 /// What a line says, whatever marks stand around it.

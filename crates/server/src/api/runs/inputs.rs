@@ -7,6 +7,7 @@ use maestro_core::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::run::{Answer, Finish, Input, Seen, Ticket};
+use maestro_core::workflow::told::Now;
 use maestro_engine::runs::Hand;
 use maestro_store::{Executing, KeepVerdict, RunById, SeatOf};
 use serde::Deserialize;
@@ -113,7 +114,11 @@ async fn verdict(app: &App, session: SessionId, id: RunId, value: ReportBody) ->
     let report = json!({ "outcome": value.outcome, "set": value.set, "result": value.result });
     let kept = KeepVerdict { session, ticket: ticket.as_str().to_owned(), report };
     app.store.write(kept).await?;
-    let view = app.runs.get(id, (app.clock)()).await.map_err(refused)?;
+    let mut view = app.runs.get(id, (app.clock)()).await.map_err(refused)?;
+    // Told again what to do, it would do it again.
+    if let Now::Directive { directive } = view.told.now {
+        view.told.now = Now::Noted { step: directive.step.id, title: directive.step.title };
+    }
     Ok(tagged(view.record.revision, RunJson::from(view)))
 }
 
