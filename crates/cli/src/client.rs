@@ -2,28 +2,25 @@
 //! process; the command cannot tell the difference.
 
 mod http;
+mod link;
 mod retry;
 
 use std::fmt::Write as _;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
-use maestro_server::{Access, App, Options, router};
-use maestro_store::{AnySilent, ExpireSilent, Store};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
-use self::http::Remote;
+use self::link::Link;
+pub(crate) use self::link::{hostname, running};
 use self::retry::Patience;
+use crate::context;
 use crate::error::{CommandError, Exit};
-use crate::found::ServerFile;
-use crate::shelves;
 use crate::world::World;
-use crate::{config, context, database, token, workers};
 
 /// How much of an answer is read.
 const LARGEST: usize = 256 * 1024 * 1024;
@@ -37,11 +34,6 @@ pub(crate) struct Client {
     /// The task its session works on, where only that is known.
     task: Option<String>,
     patience: Patience,
-}
-
-enum Link {
-    Remote(Remote),
-    Local { router: Box<Router>, database: String },
 }
 
 /// What may be done about a request that got no answer.
@@ -99,7 +91,7 @@ impl Client {
     /// What is spoken to: a server's address, or a database.
     pub(crate) fn target(&self) -> Target<'_> {
         match &self.link {
-            Link::Remote(remote) => Target::Server(remote.url()),
+            Link::Remote(reached) => Target::Server(reached.remote().url()),
             Link::Local { database, .. } => Target::Database(database),
         }
     }
@@ -204,6 +196,11 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
+            if let Link::Remote(reached) = &self.link
+                && failed.was_not_sent()
+            {
+                reached.look_again().await;
+            }
             let hopeful = matches!(self.link, Link::Remote(_)) && failed.may_pass();
             let safe = again != Again::Never || failed.was_not_sent();
             match tries.next().filter(|_| hopeful && safe) {
@@ -273,7 +270,7 @@ impl Client {
 
     async fn send(&self, request: Request<Body>) -> Result<Response<Body>, CommandError> {
         match &self.link {
-            Link::Remote(remote) => remote.send(request).await,
+            Link::Remote(reached) => reached.remote().send(request).await,
             Link::Local { router, .. } => {
                 Ok(router.as_ref().clone().oneshot(request).await.unwrap_or_else(|never| match never {}))
             }
@@ -320,100 +317,6 @@ fn understood<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, Comma
     let text: &[u8] = if answer.is_empty() { b"null" } else { answer };
     serde_json::from_slice(text)
         .map_err(|error| CommandError::server(format!("the answer to {path} cannot be understood: {error}")))
-}
-
-impl Link {
-    /// The server that was named; else the one that runs on the same database; else none.
-    fn find(world: &World, runtime: &Runtime) -> Result<Self, CommandError> {
-        let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
-        let named = world.aim.server.as_deref().or_else(|| variables.into_iter().find_map(|name| world.variable(name)));
-        if let Some(url) = named {
-            return Ok(Self::Remote(Remote::new(url)?));
-        }
-        if let Some(remote) = runtime.block_on(running(world)) {
-            return Ok(Self::Remote(remote));
-        }
-        if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
-            return Err(CommandError::network("the server of this session does not answer")
-                .hint("start it with `maestro up`; a session never opens the database itself"));
-        }
-        let settings = config::settings(world)?;
-        let place = database::place(world);
-        let database = database::shown(&place);
-        // Outside of the runtime, because opening a database waits for it.
-        let store = database::open(place)?;
-        store.set_rules(database::rules(&settings));
-        runtime.block_on(expire(&store));
-        let app = App::new(local(store, database::retention(&settings), world));
-        Ok(Self::Local { router: Box::new(router(app)), database })
-    }
-
-    /// The token that the server on this machine keeps for its user; nothing for any other server.
-    async fn kept_token(&self, world: &World) -> Option<String> {
-        let Self::Remote(remote) = self else { return None };
-        let file = ServerFile::read(&world.maestro_home).filter(|file| file.kept_token)?;
-        let token = token::kept(&world.maestro_home)?;
-        is_that(remote, &file).await.then_some(token)
-    }
-
-    fn host(&self) -> &str {
-        match self {
-            Self::Remote(remote) => remote.authority(),
-            Self::Local { .. } => "localhost",
-        }
-    }
-}
-
-/// What the router needs when no server runs.
-fn local(store: Store, retention: i64, world: &World) -> Options {
-    Options {
-        store,
-        access: Access::Local,
-        hosts: Vec::new(),
-        instance: String::new(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        hostname: hostname(),
-        clock: database::clock(),
-        retention,
-        shelves: shelves::once(world),
-        around: workers::around(world, None),
-        workshop: None,
-    }
-}
-
-/// Ends sessions that fell silent while no server was there to notice.
-async fn expire(store: &Store) {
-    let silent = AnySilent { now: database::clock()(), silence: store.rules().silence };
-    // Whatever is wrong with the database, the command itself will tell.
-    if let Ok(true) = store.read(silent).await {
-        let _ = store.write(ExpireSilent).await;
-    }
-}
-
-/// The name of this machine.
-pub(crate) fn hostname() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim().to_owned()
-}
-
-/// The server that wrote itself down, if it is still that one.
-pub(crate) async fn running(world: &World) -> Option<Remote> {
-    let file = ServerFile::read(&world.maestro_home)?;
-    if file.database != database::shown(&database::place(world)) {
-        return None;
-    }
-    let remote = Remote::new(&file.url).ok()?;
-    is_that(&remote, &file).await.then_some(remote)
-}
-
-/// Whether the server at the other end is the one that wrote this down.
-async fn is_that(remote: &Remote, file: &ServerFile) -> bool {
-    let ask = async || {
-        let request = Request::get("/health").header(header::HOST, remote.authority()).body(Body::empty()).ok()?;
-        let answer = all(remote.send(request).await.ok()?).await.ok()?;
-        serde_json::from_slice::<Json>(&answer).ok()
-    };
-    ask().await.is_some_and(|health| health["instance"] == file.instance.as_str())
 }
 
 async fn all(response: Response<Body>) -> Result<Vec<u8>, CommandError> {

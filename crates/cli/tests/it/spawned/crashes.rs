@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use super::{END_TURN, Follows, GATE, Stage, all_gone, prompts, report, run, sandbox};
 use crate::execute::wait_until;
 use crate::sandbox::Sandbox;
+use crate::served::Server;
 
 /// An agent that waits in its first turn and is done in its second.
 fn in_two_turns() -> String {
@@ -77,6 +78,22 @@ fn another_worker_goes_on_with_what_a_killed_one_had() {
     all_gone(&stage.sandbox, "begun");
     let _second = Worker::start(&stage.sandbox);
     completed(&stage, &session, 1);
+}
+
+#[test]
+fn an_agent_finds_its_server_where_it_came_back() {
+    let mut stage = Stage::of(sandbox(Follows::Script), &["--agents", "0"]);
+    stage.script(&[run(GATE), report(&["complete", "the server was away"])].concat());
+    let _worker = Worker::start(&stage.sandbox);
+    let session = stage.spawn(&stage.task("Do it"), "");
+    wait_until("it works", || stage.lines("begun").len() == 1);
+    let before = stage.server.file["url"].clone();
+    stage.server.kill();
+    stage.server = Server::start(&stage.sandbox, &["--agents", "0"]);
+    assert_ne!(stage.server.file["url"], before);
+    stage.sandbox.write("go", "");
+    stage.wait_for(&session, "completed");
+    assert_eq!(stage.settled(&session)["outcome"]["kind"], "done");
 }
 
 #[test]
