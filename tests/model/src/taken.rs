@@ -40,16 +40,13 @@ impl Taken {
         let mut rest = text;
         while let Some((before, named)) = rest.split_once("{{") {
             filled.push_str(before);
-            rest = match self.named(named) {
-                Some((value, after)) => {
-                    filled.push_str(value);
-                    after
-                }
-                None => {
-                    filled.push_str("{{");
-                    named
-                }
-            };
+            if let Some((value, after)) = self.named(named) {
+                filled.push_str(value);
+                rest = after;
+            } else {
+                filled.push_str("{{");
+                rest = named;
+            }
         }
         filled + rest
     }
