@@ -59,6 +59,9 @@ impl Job<'_> {
         if !open.trim().is_empty() {
             return Err(Undone::Failed("a merge has conflicts that nobody resolved yet".to_owned()));
         }
+        let site = self.executor.site();
+        // What agents leave behind on their own account is no work, in place as well.
+        self.exclude(&(site.abilities.furnishing)(&site.workspace)?)?;
         self.git(&["add", "--all"]).await?;
         if self.git(&["diff", "--cached", "--name-only"]).await?.trim().is_empty() {
             return Ok(said(self.head().await?, false));
