@@ -1,0 +1,94 @@
+//! How did a run end, why, and what is the way on?
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use maestro_engine::branches::Branch;
+use maestro_engine::worktrees;
+use serde_json::{Value as Json, json};
+
+use super::Audience;
+use crate::error::{CommandError, Exit};
+use crate::reply::Reply;
+use crate::screen::{clean, clean_path};
+use crate::world::World;
+
+/// Tells how a run ended: programs get its whole state, people the reason and the way on.
+pub(super) fn told(state: &Json, audience: Audience, world: &World) -> Result<Reply, CommandError> {
+    let outcome = state["now"]["finished"]["outcome"].as_str().or(state["status"].as_str()).unwrap_or_default();
+    let exit = if outcome == "success" { Exit::Ok } else { Exit::Failed };
+    let id = state["id"].as_str().unwrap_or_default();
+    // A run in place has left none, and what was merged meanwhile needs no words.
+    let left = Branch::of_run(Path::new(state["workspace"].as_str().unwrap_or_default()), id).ok();
+    if world.json {
+        let mut state = state.clone();
+        state["left"] = json!(left);
+        state["next"] = json!(left.as_ref().map(|_| commands(id)));
+        return Ok(Reply::json(&state)?.ending(exit));
+    }
+    let mut text = format!("\n{}: {}\n", clean(outcome), reason(state).replace('\n', "\n  "));
+    text.push_str(&match (&left, exit) {
+        _ if audience == Audience::Spectator => String::new(),
+        (Some(left), Exit::Ok) => taken_over(left, id),
+        (Some(left), _) => stopped(left, id, world),
+        (None, Exit::Ok) => String::new(),
+        (None, _) => "What was not committed is still in your files; `git status` shows it.\n".to_owned(),
+    });
+    Ok(Reply::text(text).ending(exit))
+}
+
+/// What is said about a run's end, a line each.
+pub(super) fn reason(run: &Json) -> String {
+    let message = run["message"].as_str().unwrap_or_default();
+    let lines: Vec<String> = message.lines().map(|line| clean(line).into_owned()).collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+/// Where the work of a run lies that did not end well, as far as it is still there.
+pub(super) fn worktree(run: &Json) -> Option<PathBuf> {
+    let is_over_badly = matches!(run["status"].as_str(), Some("failed" | "cancelled"));
+    let workspace = Path::new(run["workspace"].as_str().filter(|_| is_over_badly)?);
+    let path = worktrees::path(workspace, &format!("loop-{}", run["id"].as_str()?));
+    path.is_dir().then_some(path)
+}
+
+/// What can be done with what a run left.
+fn commands(id: &str) -> [String; 3] {
+    ["diff", "merge", "discard"].map(|word| format!("maestro {word} {id}"))
+}
+
+fn taken_over(left: &Branch, id: &str) -> String {
+    if left.head == left.base {
+        return String::new();
+    }
+    let [diff, merge, _] = commands(&clean(id));
+    format!("It is on {}: `{diff}` shows it, `{merge}` takes it over.\n", clean(&left.branch))
+}
+
+fn stopped(left: &Branch, id: &str, world: &World) -> String {
+    let [diff, merge, discard] = commands(&clean(id));
+    let mut text = if left.head == left.base {
+        "Nothing was committed.\n".to_owned()
+    } else {
+        format!("What was committed is on {}: `{diff}` shows it.\n", clean(&left.branch))
+    };
+    if let Some(tree) = &left.worktree {
+        let tree = clean_path(&world.short(tree)).into_owned();
+        let state = if left.uncommitted.is_empty() { "Its worktree is" } else { "What is not committed is in" };
+        let _ = writeln!(text, "{state} {tree}.");
+    }
+    let first = if left.uncommitted.is_empty() { "" } else { "Commit that or put it away; then " };
+    let _ = writeln!(
+        text,
+        "{first}`{merge}` takes it over, and the same command goes on with the rest. `{discard}` drops it all."
+    );
+    text
+}
+
+/// Tells what becomes of a run that nobody waits for any longer.
+pub(super) fn left_alone(id: &str, then: &str, world: &World) -> Result<Reply, CommandError> {
+    if world.json {
+        return Ok(Reply::json(&json!({ "id": id, "interrupted": true }))?.ending(Exit::Failed));
+    }
+    Ok(Reply::text(format!("\ninterrupted: {then}\n")).ending(Exit::Failed))
+}
