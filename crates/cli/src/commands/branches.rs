@@ -87,7 +87,11 @@ fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
 /// Why it was not done, and the way on.
 fn refused(error: &BranchError, then: &str) -> CommandError {
     let hint = match error {
-        BranchError::None => "a run in place has none, and neither has one that was merged or discarded".to_owned(),
+        BranchError::None => {
+            "a run in place has none, and neither has one that was merged or discarded; what somebody \
+                              deleted by hand is among what `git fsck --lost-found` finds"
+                .to_owned()
+        }
         BranchError::NotOurs(branch) => format!("if it may go, `git branch -D {branch}` removes it"),
         BranchError::Elsewhere { path, branch } => {
             format!("`git -C {} switch {branch}` brings it back; then {then}", path.display())

@@ -204,7 +204,7 @@ mod tests {
             }
         }
         assert_eq!(long.line(TOOK, 60), "[#---------] 3/20 tasks · reviewing \"Add a file tha…\" · 1:32");
-        assert_eq!(wide.line(TOOK, 60), "[#---------] 3/20 tasks · reviewing \"日本語のとて…\" · 1:32");
+        assert_eq!(wide.line(TOOK, 60), "[#---------] 3/20 tasks · reviewing \"日本語のとても…\" · 1:32");
         assert_eq!(long.line(TOOK, 50), "[#---------] 3/20 tasks · reviewing · 1:32");
         assert_eq!(long.line(TOOK, 30), "3/20 tasks · 1:32");
         assert_eq!(long.line(TOOK, 12), "3/20 tasks…");

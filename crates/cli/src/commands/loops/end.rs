@@ -67,21 +67,20 @@ fn taken_over(left: &Branch, id: &str) -> String {
 
 fn stopped(left: &Branch, id: &str, world: &World) -> String {
     let [diff, merge, discard] = commands(&clean(id));
-    let mut text = if left.head == left.base {
-        "Nothing was committed.\n".to_owned()
-    } else {
+    let committed = left.head != left.base;
+    let mut text = if committed {
         format!("What was committed is on {}: `{diff}` shows it.\n", clean(&left.branch))
+    } else {
+        "Nothing was committed.\n".to_owned()
     };
-    if let Some(tree) = &left.worktree {
+    if let Some(tree) = left.worktree.as_ref().filter(|_| !left.uncommitted.is_empty()) {
         let tree = clean_path(&world.short(tree)).into_owned();
-        let state = if left.uncommitted.is_empty() { "Its worktree is" } else { "What is not committed is in" };
-        let _ = writeln!(text, "{state} {tree}.");
+        let _ = writeln!(text, "What is not committed is in {tree}: commit it there, or put it away.");
     }
-    let first = if left.uncommitted.is_empty() { "" } else { "Commit that or put it away; then " };
-    let _ = writeln!(
-        text,
-        "{first}`{merge}` takes it over, and the same command goes on with the rest. `{discard}` drops it all."
-    );
+    if committed || !left.uncommitted.is_empty() {
+        let _ = writeln!(text, "Then `{merge}` takes it over, and the same command goes on with the rest.");
+    }
+    let _ = writeln!(text, "`{discard}` removes its branch and its worktree.");
     text
 }
 

@@ -30,9 +30,10 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     assert_snapshot!(end(&stopped), @"
     blocked: It stopped at: Add a file a.txt that says one
       It went in circles; somebody must look at it.
-    What was committed is on maestro/loop-[RUN-1]: `maestro diff [RUN-1]` shows it.
-    What is not committed is in .maestro/worktrees/loop-[RUN-1].
-    Commit that or put it away; then `maestro merge [RUN-1]` takes it over, and the same command goes on with the rest. `maestro discard [RUN-1]` drops it all.
+    Nothing was committed.
+    What is not committed is in .maestro/worktrees/loop-[RUN-1]: commit it there, or put it away.
+    Then `maestro merge [RUN-1]` takes it over, and the same command goes on with the rest.
+    `maestro discard [RUN-1]` removes its branch and its worktree.
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("loop status"), @"
