@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use maestro_engine::branches::Branch;
+use maestro_engine::branches::{Branch, uncommitted};
 use maestro_engine::worktrees;
 use serde_json::{Value as Json, json};
 
@@ -18,21 +18,28 @@ pub(super) fn told(state: &Json, audience: Audience, world: &World) -> Result<Re
     let outcome = state["now"]["finished"]["outcome"].as_str().or(state["status"].as_str()).unwrap_or_default();
     let exit = if outcome == "success" { Exit::Ok } else { Exit::Failed };
     let id = state["id"].as_str().unwrap_or_default();
+    let workspace = Path::new(state["workspace"].as_str().unwrap_or_default());
     // A run in place has left none, and what was merged meanwhile needs no words.
-    let left = Branch::of_run(Path::new(state["workspace"].as_str().unwrap_or_default()), id).ok();
+    let left = Branch::of_run(workspace, id).ok();
     if world.json {
         let mut state = state.clone();
         state["left"] = json!(left);
         state["next"] = json!(left.as_ref().map(|_| commands(id)));
         return Ok(Reply::json(&state)?.ending(exit));
     }
-    let mut text = format!("\n{}: {}\n", clean(outcome), reason(state).replace('\n', "\n  "));
+    let mut text = match reason(state) {
+        // A workflow need not say anything about its end, and who cancels a run gives no reason.
+        reason if reason.is_empty() => format!("\n{}\n", clean(outcome)),
+        reason => format!("\n{}: {}\n", clean(outcome), reason.replace('\n', "\n  ")),
+    };
     text.push_str(&match (&left, exit) {
         _ if audience == Audience::Spectator => String::new(),
         (Some(left), Exit::Ok) => taken_over(left, id),
         (Some(left), _) => stopped(left, id, world),
-        (None, Exit::Ok) => String::new(),
-        (None, _) => "What was not committed is still in your files; `git status` shows it.\n".to_owned(),
+        (None, Exit::Failed) if uncommitted(workspace).is_ok_and(|files| !files.is_empty()) => {
+            "What was not committed is still in your files; `git status` shows it.\n".to_owned()
+        }
+        (None, _) => String::new(),
     });
     Ok(Reply::text(text).ending(exit))
 }
@@ -78,7 +85,8 @@ fn stopped(left: &Branch, id: &str, world: &World) -> String {
         let _ = writeln!(text, "What is not committed is in {tree}: commit it there, or put it away.");
     }
     if committed || !left.uncommitted.is_empty() {
-        let _ = writeln!(text, "Then `{merge}` takes it over, and the same command goes on with the rest.");
+        let then = if left.uncommitted.is_empty() { "" } else { "Then " };
+        let _ = writeln!(text, "{then}`{merge}` takes it over, and the same command goes on with the rest.");
     }
     let _ = writeln!(text, "`{discard}` removes its branch and its worktree.");
     text

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use insta::assert_snapshot;
 use serde_json::{Value as Json, json};
@@ -89,9 +89,8 @@ fn what_could_not_be_committed_in_place_is_said_to_be_there_still() {
     assert!(sandbox.path("a.txt").exists());
 }
 
-#[test]
-fn who_interrupts_learns_what_becomes_of_the_run() {
-    let sandbox = repository(&[("PLAN.md", "- [ ] Run sleep 600\n"), (".maestro/config.toml", ON)]);
+/// A loop whose agent has begun something that takes long, and what it prints from then on.
+fn at_work(sandbox: &Sandbox) -> (Child, BufReader<ChildStdout>) {
     let mut command = sandbox.command();
     command.args(["loop", "PLAN.md", "--agent", "demo", "--permission", "all"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -101,18 +100,51 @@ fn who_interrupts_learns_what_becomes_of_the_run() {
         line.clear();
         assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended by itself");
     }
+    (child, out)
+}
+
+/// What is printed until the end, which is no good one.
+fn rest(mut child: Child, mut out: BufReader<ChildStdout>) -> String {
+    let mut text = String::new();
+    out.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{text}");
+    text
+}
+
+fn only_run(sandbox: &Sandbox) -> String {
+    sandbox.maestro("loop status --json").json()[0]["id"].as_str().unwrap().to_owned()
+}
+
+const LONG: [(&str, &str); 2] = [("PLAN.md", "- [ ] Run sleep 600\n"), (".maestro/config.toml", ON)];
+
+#[test]
+fn who_interrupts_learns_what_becomes_of_the_run() {
+    let sandbox = repository(&LONG);
+    let (child, out) = at_work(&sandbox);
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(1));
-    let id = sandbox.maestro("loop status --json").json()[0]["id"].as_str().unwrap().to_owned();
+    let text = rest(child, out);
+    let id = only_run(&sandbox);
     let said = format!("\ninterrupted: run {id} goes on when a server runs; `maestro up` starts one\n");
-    assert!(rest.ends_with(&said), "{rest}");
+    assert!(text.ends_with(&said), "{text}");
     // It tells the truth: the run goes on with the next server, and can be ended.
     let server = sandbox.serve();
     assert_eq!(server.get(&format!("/api/runs/{id}"))["status"], "running");
     assert_eq!(sandbox.maestro(&format!("loop cancel {id}")).code, 0);
+}
+
+#[test]
+fn who_waits_learns_that_somebody_cancelled_the_run() {
+    let sandbox = repository(&LONG);
+    let _server = sandbox.serve();
+    let (child, out) = at_work(&sandbox);
+    let id = only_run(&sandbox);
+    assert_eq!(sandbox.maestro("loop cancel").code, 0);
+    let text = rest(child, out);
+    let said =
+        format!("\ncancelled\nNothing was committed.\n`maestro discard {id}` removes its branch and its worktree.\n");
+    assert!(text.ends_with(&said), "{text}");
+    assert_eq!(sandbox.maestro(&format!("discard {id} --yes")).code, 0);
 }
 
 #[test]
