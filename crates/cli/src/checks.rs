@@ -1,7 +1,7 @@
 //! Which check does a project have whose settings name none? What lies in it tells; nothing is written without consent.
 
 use std::fs;
-use std::io::{self, BufRead as _, Write as _};
+use std::io;
 use std::path::Path;
 
 use maestro_core::Settings;
@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::commands::trust;
 use crate::error::CommandError;
+use crate::question::{Silence, agreed};
 use crate::screen::clean_path;
 use crate::world::World;
 use crate::{config, files};
@@ -47,7 +48,9 @@ pub(crate) fn proposed(settings: &Settings, world: &World) -> Result<Option<Stri
     let path = config::project_file(world);
     let shown = clean_path(&world.short(&path)).into_owned();
     let asks = world.terminals.stdin && world.terminals.stderr && !world.json;
-    if asks && path.is_file() && files::stays_inside(&path, &world.places.project) && agreed(check, &shown)? {
+    let question = format!("Run `{check}` after each task, and note that in {shown}?");
+    let writable = path.is_file() && files::stays_inside(&path, &world.places.project);
+    if asks && writable && agreed(&question, Silence::Refuses)? {
         write(&path, &line).map_err(|error| CommandError::io(format!("{shown} cannot be written"), &error))?;
         trust::allow_checks(&[check.to_owned()], world)?;
         return Ok(Some(format!("Wrote `{line}` to {shown}, and allowed it.\n")));
@@ -61,19 +64,6 @@ pub(crate) fn proposed(settings: &Settings, world: &World) -> Result<Option<Stri
 fn write(path: &Path, line: &str) -> io::Result<()> {
     let text = fs::read_to_string(path)?;
     files::replace(path, &format!("{line}\n{text}"))
-}
-
-fn agreed(check: &str, shown: &str) -> Result<bool, CommandError> {
-    let ask = || -> io::Result<String> {
-        let mut terminal = io::stderr().lock();
-        write!(terminal, "Run `{check}` after each task, and note that in {shown}? [y/N] ")?;
-        terminal.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 #[cfg(test)]

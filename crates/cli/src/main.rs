@@ -21,6 +21,7 @@ mod packs;
 mod permissions;
 mod plans;
 mod progress;
+mod question;
 mod reply;
 mod runs;
 mod screen;

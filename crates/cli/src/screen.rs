@@ -56,6 +56,11 @@ impl Paint {
         Self { on }
     }
 
+    /// Whether what is shown may be more than plain text.
+    pub(crate) fn is_on(self) -> bool {
+        self.on
+    }
+
     fn styled(self, style: Style, text: &str) -> String {
         if self.on { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }

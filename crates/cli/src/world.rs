@@ -130,6 +130,11 @@ impl World {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// How wide the terminal is by now; nothing when there is none.
+    pub(crate) fn width_now(&self) -> Option<usize> {
+        self.width.map(|_| terminal_width())
+    }
+
     /// A path as a person would write it: relative to the working directory, or with `~`.
     pub(crate) fn short(&self, path: &Path) -> String {
         let up_to_project = self.places.working_dir.ancestors().take_while(|dir| dir.starts_with(&self.places.project));

@@ -101,7 +101,7 @@ impl Branch {
             if on.trim() != branch {
                 return Err(BranchError::Elsewhere { path: path.clone(), branch });
             }
-            uncommitted = changed(path, "--untracked-files=all")?;
+            uncommitted = self::uncommitted(path)?;
         }
         let (base, head) = (base.trim().to_owned(), head.trim().to_owned());
         Ok(Self { workspace, branch, base, head, worktree, uncommitted, name })
@@ -195,7 +195,11 @@ impl Branch {
     }
 }
 
-/// The files of a tree that are not committed.
+/// The files of a tree that are not committed, also those that git does not know yet.
+pub fn uncommitted(tree: &Path) -> Result<Vec<String>, BranchError> {
+    changed(tree, "--untracked-files=all")
+}
+
 fn changed(tree: &Path, unknown: &str) -> Result<Vec<String>, BranchError> {
     let status = git(tree, &["status", "--porcelain", "--no-renames", unknown])?;
     Ok(status.lines().filter_map(|line| line.get(3..)).map(str::to_owned).collect())

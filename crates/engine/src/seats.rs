@@ -151,20 +151,21 @@ impl Seats {
         let outcome = spawn.as_ref().and_then(|spawn| spawn.outcome.clone()).unwrap_or_default();
         let view = self.runs.get(seat.run, (self.clock)()).await?;
         let directive = match &view.told.now {
-            Now::Directive { directive } => directive,
+            Now::Directive { directive } if directive.ticket.as_str() == seat.ticket => directive,
             // It hears of it when it goes on.
             Now::Paused => return Ok(()),
-            _ => return self.settled(seat).await,
+            // The run went on or ended without it; what it did is kept all the same.
+            _ => {
+                self.keep(seat, spawn.as_ref(), None).await;
+                return self.settled(seat).await;
+            }
         };
-        if directive.ticket.as_str() != seat.ticket {
-            return self.settled(seat).await;
-        }
         let workspace = spawn.as_ref().and_then(|spawn| spawn.spec["workspace"].as_str().map(PathBuf::from));
         let tree = match outcome["tree"].as_str() {
             Some(tree) => Some(tree.to_owned()),
             None => workspace.as_deref().and_then(changes::tree),
         };
-        self.keep(seat.run, &seat.session, directive.step.id.as_str(), spawn.as_ref(), tree.as_deref()).await;
+        self.keep(seat, spawn.as_ref(), tree.as_deref()).await;
         let seen = Seen { tree, ..Seen::default() };
         let own =
             seat.report.as_ref().filter(|_| outcome["kind"] == "done").map(|report| self.said(seat, report, &seen));
@@ -183,13 +184,13 @@ impl Seats {
                 }
             }
         }
-        self.settled(seat).await?;
-        self.sum_up(seat.run).await;
-        Ok(())
+        self.settled(seat).await
     }
 
     async fn settled(&self, seat: &Seat) -> Result<(), RunError> {
-        Ok(self.store.write(SettleSeat(seat.session.clone())).await?)
+        self.store.write(SettleSeat(seat.session.clone())).await?;
+        self.sum_up(seat.run).await;
+        Ok(())
     }
 
     /// What the session itself reported.

@@ -150,6 +150,9 @@ pub(crate) struct LoopArgs {
     /// Your own workflow instead of `plan-loop`
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
+    /// Say what each thing means that is seen for the first time, as in the demo
+    #[arg(long, hide = true)]
+    pub(crate) explain: bool,
 }
 
 /// Options of `maestro do`.

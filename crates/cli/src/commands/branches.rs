@@ -2,7 +2,6 @@
 
 mod pull;
 
-use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use maestro_engine::branches::{Branch, BranchError};
@@ -11,6 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::args::{BranchArgs, DiscardArgs};
 use crate::client::Client;
 use crate::error::CommandError;
+use crate::question::{Silence, agreed};
 use crate::reply::Reply;
 use crate::screen::{clean, clean_lines, count};
 use crate::world::World;
@@ -87,7 +87,11 @@ fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
 /// Why it was not done, and the way on.
 fn refused(error: &BranchError, then: &str) -> CommandError {
     let hint = match error {
-        BranchError::None => "a run in place has none, and neither has one that was merged or discarded".to_owned(),
+        BranchError::None => {
+            "a run in place has none, and neither has one that was merged or discarded; what somebody \
+                              deleted by hand is among what `git fsck --lost-found` finds"
+                .to_owned()
+        }
         BranchError::NotOurs(branch) => format!("if it may go, `git branch -D {branch}` removes it"),
         BranchError::Elsewhere { path, branch } => {
             format!("`git -C {} switch {branch}` brings it back; then {then}", path.display())
@@ -156,7 +160,8 @@ pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, Comman
             ))
             .hint("`--yes` removes it without asking"));
         }
-        if !agreed(&format!("Remove {branch} with {commits} and {files} that are not committed? [y/N] "))? {
+        let question = format!("Remove {branch} with {commits} and {files} that are not committed?");
+        if !agreed(&question, Silence::Refuses)? {
             return Ok(Reply::text("Nothing was removed.\n"));
         }
     }
@@ -165,17 +170,4 @@ pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, Comman
         return left.json(&json!({ "discarded": true }));
     }
     Ok(Reply::text(format!("Removed {branch} with {commits}; it was at {}.\n", clean(&left.branch.head))))
-}
-
-fn agreed(question: &str) -> Result<bool, CommandError> {
-    let ask = || -> io::Result<String> {
-        let mut terminal = io::stderr().lock();
-        write!(terminal, "{question}")?;
-        terminal.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -1,13 +1,15 @@
 //! `maestro demo`: agents that need no model work through a small plan, in a repository of its own, and it is said what one sees.
 
 use std::fs;
-use std::io::{self, BufRead as _, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::DemoArgs;
+use crate::commands::loops::{Meaning, Telling};
 use crate::error::{CommandError, Exit};
 use crate::reply::{self, Reply};
 use crate::screen::clean_path;
@@ -21,6 +23,10 @@ const PLAN: &str = "\
 - [ ] Add a file goodbye.txt that says Come again
 ";
 
+/// What is said before all.
+const FIRST: &str =
+    "The plan is a Markdown checklist. Its tasks are done one after the other, in a worktree beside your files.";
+
 const CONFIG: &str = "skills_enabled = true\n";
 
 const SKILL: &str = "\
@@ -32,20 +38,19 @@ description: How this shop writes price lists. Use when a file with prices is ad
 One line; each good is followed by its price in whole coins.
 ";
 
-/// What is said when a line of the loop is seen for the first time: how the line begins, and what it means.
-const MEANINGS: [(&str, &str); 6] = [
+/// What is said when something of the loop is seen for the first time.
+pub(crate) const MEANINGS: [Meaning; 5] = [
+    (Telling::Working, "A session of its own was started for the task; here with `demo`, an agent without a model."),
     (
-        "Run ",
-        "The plan is a Markdown checklist. Its tasks are done one after the other, in a worktree beside your files.",
+        Telling::Skills,
+        "The task names a skill; most get those that fit, if any, and each choice has a reason on record.",
     ),
+    (Telling::Reviewing, "Another session, with fresh eyes, looks at what changed, and changes nothing."),
+    (Telling::Committing, "It passed: the box is ticked and committed together with the work."),
     (
-        "  an agent does it",
-        "A session of its own was started for the task; here with `demo`, an agent without a model.",
+        Telling::ReviewFailed,
+        "The review found something. The finding goes back to an agent; nobody talks a task past it.",
     ),
-    ("  skills: ", "The task names a skill; most get those that fit, if any, and each choice has a reason on record."),
-    ("  somebody else looks", "Another session, with fresh eyes, looks at what changed, and changes nothing."),
-    ("  it is committed", "It passed: the box is ticked and committed together with the work."),
-    ("  review: fail", "The review found something. The finding goes back to an agent; nobody talks a task past it."),
 ];
 
 pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError> {
@@ -118,25 +123,23 @@ impl Stage {
     fn play(&self, world: &World) -> Result<Exit, CommandError> {
         let unable = |error: io::Error| CommandError::io("the demo cannot be started", &error);
         let mut maestro = self.command(&std::env::current_exe().map_err(unable)?);
-        maestro.args(["loop", "PLAN.md", "--agent", "demo", "--permission", "all"]);
+        maestro.args(["loop", "PLAN.md", "--agent", "demo", "--permission", "all", "--explain"]);
+        if !world.paint.is_on() {
+            maestro.args(["--color", "never"]);
+        }
         if !world.json {
             let shown = clean_path(&self.repository.to_string_lossy()).into_owned();
             reply::show(&format!("In {shown} stands a plan:\n\n{PLAN}\n$ maestro loop PLAN.md --agent demo\n"))?;
+            reply::show(&format!("{}\n", world.paint.help(&format!("      # {FIRST}"))))?;
         }
-        let mut child = maestro.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(unable)?;
-        let mut open: Vec<(&str, &str)> = MEANINGS.to_vec();
-        for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufReader::lines) {
-            let line = line.map_err(unable)?;
-            if world.json {
-                continue;
-            }
-            reply::show(&format!("{line}\n"))?;
-            if let Some(at) = open.iter().position(|(begins, _)| line.starts_with(begins)) {
-                let (_, means) = open.remove(at);
-                reply::show(&format!("{}\n", world.paint.help(&format!("      # {means}"))))?;
-            }
-        }
-        Ok(if child.wait().map_err(unable)?.success() { Exit::Ok } else { Exit::Failed })
+        maestro.stdin(Stdio::null()).stdout(if world.json { Stdio::null() } else { Stdio::inherit() });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unable)?;
+        let ended = runtime.block_on(async {
+            // Whoever interrupts means the loop, which tidies up after itself; then so do we.
+            let _ignored = signal(SignalKind::interrupt());
+            tokio::process::Command::from(maestro).status().await
+        });
+        Ok(if ended.map_err(unable)?.success() { Exit::Ok } else { Exit::Failed })
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {

@@ -1,7 +1,6 @@
 //! `maestro init`: sets a project up. Writes its config file once, and never over another.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use maestro_core::Problem;
@@ -12,6 +11,7 @@ use crate::args::InitArgs;
 use crate::client::Client;
 use crate::error::CommandError;
 use crate::packs::SyncState;
+use crate::question::{self, Silence};
 use crate::reply::Reply;
 use crate::screen::{self, clean, clean_path};
 use crate::wire::{self, Project};
@@ -160,14 +160,5 @@ fn agreed(world: &World, shown: &str) -> Result<bool, CommandError> {
         return Err(CommandError::invalid(format!("nobody is there to agree to writing {shown}"))
             .hint("`maestro init --yes` writes it without asking"));
     }
-    let ask = || -> io::Result<String> {
-        let mut terminal = io::stderr().lock();
-        write!(terminal, "Write {shown}, with skills on for this project? [Y/n] ")?;
-        terminal.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+    question::agreed(&format!("Write {shown}, with skills on for this project?"), Silence::Agrees)
 }

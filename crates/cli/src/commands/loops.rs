@@ -1,25 +1,30 @@
 //! `maestro loop` and `maestro do`: a plan that is worked through until it is done, or a single task in the same way.
 
+mod bar;
 mod dry;
+mod end;
 mod follow;
 mod lanes;
+mod ready;
 mod steer;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use maestro_core::Settings;
-use maestro_engine::trust::Trust;
 use serde_json::{Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
 use crate::client::Target;
-use crate::commands::init;
+use crate::commands::{demo, init};
 use crate::error::CommandError;
 use crate::reply::{self, Reply};
 use crate::screen::{clean, clean_path};
 use crate::world::World;
 use crate::{checks, config, own_server};
+
+use self::follow::Followed;
+pub(crate) use self::follow::{Meaning, Telling};
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
@@ -44,6 +49,7 @@ fn begin(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
         workflow: args.workflow.as_deref().unwrap_or(WORKFLOW),
         what: What::Plan { most: args.max_tasks.unwrap_or(u32::from(args.once)), path: plan },
         jobs: args.jobs.unwrap_or(1),
+        audience: if args.explain { Audience::Spectator } else { Audience::Owner },
     };
     order.carried_out(&args.work, world)
 }
@@ -54,7 +60,8 @@ pub(crate) fn one(args: &DoArgs, world: &World) -> Result<Reply, CommandError> {
     if task.is_empty() {
         return Err(CommandError::invalid("the task is empty").hint("write what is to be done"));
     }
-    Order { workflow: WORKFLOW, what: What::Task(task), jobs: 1 }.carried_out(&args.work, world)
+    Order { workflow: WORKFLOW, what: What::Task(task), jobs: 1, audience: Audience::Owner }
+        .carried_out(&args.work, world)
 }
 
 /// Something that is to be worked on.
@@ -63,6 +70,25 @@ struct Order<'a> {
     what: What,
     /// How many tasks are worked on at once.
     jobs: u32,
+    audience: Audience,
+}
+
+/// For whom it is worked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    /// Somebody who goes on with what comes of it.
+    Owner,
+    /// Somebody who watches the demo, and is told what it all means.
+    Spectator,
+}
+
+impl Audience {
+    fn meanings(self) -> &'static [Meaning] {
+        match self {
+            Self::Owner => &[],
+            Self::Spectator => &demo::MEANINGS,
+        }
+    }
 }
 
 enum What {
@@ -77,19 +103,18 @@ enum What {
 impl Order<'_> {
     fn carried_out(&self, work: &WorkArgs, world: &World) -> Result<Reply, CommandError> {
         let settings = config::settings(world)?;
-        let checks = !settings.verify.value.is_empty();
-        if checks && !Trust::load(&world.maestro_home).is_ok_and(|trust| trust.allows_checks(&settings.verify)) {
-            return Err(CommandError::invalid("the checks of this project were allowed by nobody")
-                .hint("`maestro trust --config` shows them, and asks"));
-        }
+        ready::allowed(work, &settings, world)?;
         if work.dry_run {
             return dry::run(&self.request(work, &settings, world), world);
         }
-        if !work.in_place && !git(&world.places.project, &["rev-parse", "--git-dir"]) {
+        if !git(&world.places.project, &["rev-parse", "--git-dir"]) {
             return Err(CommandError::invalid("this is no git repository, and what is done is committed")
                 .hint("`git init` makes one"));
         }
         let notes = before(work, world)?;
+        if work.in_place {
+            ready::nothing_uncommitted(world)?;
+        }
         // A config file may have been written meanwhile.
         let settings = config::settings(world)?;
         let (client, server) = own_server::client(world)?;
@@ -115,10 +140,18 @@ impl Order<'_> {
             }
             reply::show(&notes.concat())?;
         }
-        let ended = follow::to_the_end(&client, &runs, &project.id, world);
+        let followed = follow::to_the_end(&client, &runs, &project.id, self.audience.meanings(), world);
         drop(client);
+        let shown = clean(&run);
+        let then = match &server {
+            Some(_) => format!("run {shown} goes on when a server runs; `maestro up` starts one"),
+            None => format!("run {shown} goes on; `maestro loop cancel {shown}` ends it"),
+        };
         drop(server);
-        ended
+        match followed? {
+            Followed::Over(state) => end::told(&state, self.audience, world),
+            Followed::Interrupted => end::left_alone(&run, &then, world),
+        }
     }
 
     fn said(&self) -> String {
@@ -167,7 +200,10 @@ impl Order<'_> {
 /// What a person should know before it begins.
 fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
     let mut notes = Vec::new();
-    notes.extend(init::first(world)?);
+    if !work.in_place {
+        // In place, what we write would get into the first task's commit.
+        notes.extend(init::first(world)?);
+    }
     let proposal = checks::proposed(&config::settings(world)?, world)?;
     let settings = config::settings(world)?;
     if settings.verify.value.is_empty() && proposal.is_some() {
@@ -180,9 +216,12 @@ fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
     }
     notes.extend(proposal);
     if !settings.skills_enabled.value && work.skills.is_empty() && !work.no_skills {
-        notes.push(
-            "Agents get no skills here: `skills_enabled = true` in .maestro/config.toml turns them on.\n".to_owned(),
-        );
+        let way = if config::project_file(world).is_file() {
+            "`skills_enabled = true` in .maestro/config.toml turns them on"
+        } else {
+            "`maestro init` turns them on"
+        };
+        notes.push(format!("Agents get no skills here: {way}.\n"));
     }
     Ok(notes)
 }

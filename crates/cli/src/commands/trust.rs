@@ -3,7 +3,6 @@
 mod shown;
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,6 +15,7 @@ use serde_json::json;
 
 use crate::args::TrustArgs;
 use crate::error::{CommandError, Exit};
+use crate::question::{Silence, agreed};
 use crate::reply::Reply;
 use crate::screen::{clean, clean_path};
 use crate::world::World;
@@ -136,7 +136,7 @@ fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) 
     }
     if !open.is_empty() {
         is_a_person(world)?;
-        if !args.yes && !agreed(&text)? {
+        if !args.yes && !agreed(&format!("{text}Allow this?"), Silence::Refuses)? {
             return Ok(Reply::text("Nothing was allowed.\n"));
         }
     }
@@ -165,20 +165,6 @@ fn is_a_person(world: &World) -> Result<(), CommandError> {
         Ok(tool) if tool.is_known() && !world.terminals.stdin => refused(format!("this is a shell of {}", tool.name)),
         _ => Ok(()),
     }
-}
-
-/// Asks, with everything that would be executed in sight.
-fn agreed(shown: &str) -> Result<bool, CommandError> {
-    let ask = || -> io::Result<String> {
-        let mut terminal = io::stderr().lock();
-        write!(terminal, "{shown}Allow this? [y/N] ")?;
-        terminal.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// What is allowed, and what is here that is not.

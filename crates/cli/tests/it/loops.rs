@@ -9,6 +9,7 @@ mod lanes;
 mod paths;
 mod plans;
 mod questions;
+mod seen;
 mod steering;
 mod twenty;
 

@@ -8,6 +8,7 @@ use super::definition::{
 use super::finding::FindingCode;
 use super::load::{Callee, Reader, Surroundings};
 use super::name::{Name, StepId};
+use super::run::ERROR;
 use super::template::Reference;
 use super::{names, scope, types};
 use crate::suggest;
@@ -197,7 +198,8 @@ fn handed_back(workflow: &Workflow, known: &BTreeMap<&str, Option<Callee>>, read
         let Reference::Result(step, field) = used.reference else { continue };
         let Some(name) = called.get(step) else { continue };
         let Some(Some(Callee { outputs: Some(outputs), .. })) = known.get(name) else { continue };
-        if outputs.contains(field) || !told.insert(used.reference) {
+        // Why it did not go well is handed back by every workflow.
+        if outputs.contains(field) || field.as_str() == ERROR || !told.insert(used.reference) {
             continue;
         }
         let help = match suggest::closest(field.as_str(), outputs.iter().map(Name::as_str)) {

@@ -20,12 +20,11 @@ use tokio::sync::{mpsc, watch};
 
 use super::lines::LineReader;
 use super::pace::Pace;
-use super::process::{self, Because, Ended, How, Input, Process, WeakHandle};
+use super::process::{Because, Ended, How, Input, WeakHandle};
 use super::pulse::Pulse;
 use super::teller::{self, Teller};
-use super::wishes::{MOST_PROMPTS, Next, Wishes};
-use super::{ENDING, Handle, Launch, LaunchError, McpServer, Session, Talk, WAITING};
-use crate::child::Stdin;
+use super::wishes::{Next, Wishes};
+use super::{ENDING, Launch, LaunchError, McpServer, Session, Talk, opened};
 use questions::Questions;
 use told::Known;
 use wire::{Message, Refusal};
@@ -37,25 +36,17 @@ const LAST_WORDS: usize = 1024;
 
 /// Starts one.
 pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchError> {
-    let spec = launch.spec(&way, "", Stdin::Relay);
     let mode = way.modes.get(&launch.permission).cloned();
-    let process = process::start(&launch.maestro, &spec, launch.limits).await?;
-    let (events, told) = mpsc::channel(WAITING);
-    let (agent_session, known) = watch::channel(launch.resume.clone());
-    let (talk, heard) = mpsc::channel(MOST_PROMPTS);
-    let handle = Handle { process: process.handle.clone(), talk: Some(talk), agent_session: known };
-    let (sandbox, ended, weak) = (process.sandbox, process.handle.end(), process.handle.weak());
-    // From here on only the one who started it holds on to it.
-    let Process { stdout, stderr, input, pulse, pace, .. } = process;
+    let opened = opened::open(&launch, &way, launch.resume.clone()).await?;
     let conversation = Conversation {
-        stdout,
-        stderr: Some(stderr),
-        input,
-        talk: Some(heard),
-        teller: Teller::new(events, agent_session, pulse.clone()),
-        questions: Questions::new(pulse.clone()),
-        pulse,
-        pace,
+        stdout: opened.stdout,
+        stderr: Some(opened.stderr),
+        input: opened.input,
+        talk: Some(opened.talk),
+        teller: opened.teller,
+        questions: Questions::new(opened.pulse.clone()),
+        pulse: opened.pulse,
+        pace: opened.pace,
         known: Known::default(),
         session: String::new(),
         paid: launch.resume.is_none().then_some(0.0),
@@ -65,8 +56,8 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
         last_words: String::new(),
         last_error: String::new(),
     };
-    tokio::spawn(conversation.hold(launch, mode, ended, weak));
-    Ok(Session { events: told, handle, sandbox })
+    tokio::spawn(conversation.hold(launch, mode, opened.ended, opened.weak));
+    Ok(opened.session)
 }
 
 /// What the agent is at.

@@ -12,41 +12,32 @@ use tokio::sync::{mpsc, watch};
 use super::book::{self, Book};
 use super::lines::{LineReader, next_of};
 use super::pace::Pace;
-use super::process::{self, Because, Ended, How, Input, Limits, Process, WeakHandle};
+use super::process::{Because, Ended, How, Input, Limits, WeakHandle};
 use super::pulse::Pulse;
 use super::teller::{self, Teller};
-use super::wishes::{MOST_PROMPTS, Next, Wishes, next_talk};
-use super::{ENDING, Handle, Launch, LaunchError, Session, Talk, WAITING};
-use crate::child::Stdin;
+use super::wishes::{Next, Wishes, next_talk};
+use super::{ENDING, Launch, LaunchError, Session, Talk, opened};
 use wire::{Control, Request};
 
 /// Starts one.
 pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchError> {
-    let spec = launch.spec(&way, "", Stdin::Relay);
-    let process = process::start(&launch.maestro, &spec, launch.limits).await?;
-    let (events, told) = mpsc::channel(WAITING);
-    let (agent_session, known) = watch::channel(launch.known_session(&way));
-    let (talk, heard) = mpsc::channel(MOST_PROMPTS);
-    let handle = Handle { process: process.handle.clone(), talk: Some(talk), agent_session: known };
-    let (sandbox, ended, weak) = (process.sandbox, process.handle.end(), process.handle.weak());
-    // From here on only the one who started it holds on to it.
-    let Process { stdout, stderr, input, pulse, pace, .. } = process;
+    let opened = opened::open(&launch, &way, launch.known_session(&way)).await?;
     let conversation = Conversation {
-        stdout,
-        stderr: Some(stderr),
-        input,
-        talk: Some(heard),
-        teller: Teller::new(events, agent_session, pulse.clone()),
-        questions: Book::new(pulse.clone()),
-        pulse,
-        pace,
+        stdout: opened.stdout,
+        stderr: Some(opened.stderr),
+        input: opened.input,
+        talk: Some(opened.talk),
+        teller: opened.teller,
+        questions: Book::new(opened.pulse.clone()),
+        pulse: opened.pulse,
+        pace: opened.pace,
         parser: Parser::new(way.format),
         phase: Phase::Between,
         wishes: Wishes::new(launch.prompt),
         interrupts: 0,
     };
-    tokio::spawn(conversation.hold(launch.limits, ended, weak));
-    Ok(Session { events: told, handle, sandbox })
+    tokio::spawn(conversation.hold(launch.limits, opened.ended, opened.weak));
+    Ok(opened.session)
 }
 
 /// What the agent is at.

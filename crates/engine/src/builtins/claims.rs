@@ -28,7 +28,8 @@ const MAX_NAME: u64 = 256;
 
 /// What there is to do for a run.
 enum Found {
-    Task(TaskSelection),
+    /// This one, of so many that are open.
+    Task(TaskSelection, usize),
     /// No more were asked for.
     Enough,
     /// Every task is done.
@@ -50,9 +51,9 @@ impl Job<'_> {
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }
-                Found::Task(task) => json!({
+                Found::Task(task, open) => json!({
                     "done": false, "later": false, "enough": false, "label": task.label, "line_number": task.line_number,
-                    "section": task.section.unwrap_or_default(), "skill_hints": task.skill_hints,
+                    "section": task.section.unwrap_or_default(), "skill_hints": task.skill_hints, "open": open,
                 }),
                 Found::Stuck(tasks) => {
                     return Err(Undone::Failed(format!("what is left was stopped at: {}", tasks.join("; "))));
@@ -60,7 +61,7 @@ impl Job<'_> {
                 found => json!({
                     "done": matches!(found, Found::Done), "later": matches!(found, Found::Later),
                     "enough": matches!(found, Found::Enough), "label": "", "line_number": 0, "section": "",
-                    "skill_hints": [],
+                    "skill_hints": [], "open": 0,
                 }),
             };
             return Ok(said);
@@ -73,10 +74,11 @@ impl Job<'_> {
         let plan = plan::parse(&text);
         let claims = self.claims()?;
         let free = plan::free_tasks(&plan);
+        let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
         // What this run took before it was interrupted is its own still.
         for task in &free {
             if claims.of(&plan, task).holder().as_deref() == Some(&site.run) {
-                return Ok(Found::Task(task.clone()));
+                return Ok(Found::Task(task.clone(), open));
             }
         }
         if claims.are_enough(self.most()?) {
@@ -85,7 +87,7 @@ impl Job<'_> {
         for task in &free {
             let cannot = |error| Undone::Failed(format!("a task cannot be taken: {error}"));
             if claims.of(&plan, task).take(&site.run).map_err(cannot)? {
-                return Ok(Found::Task(task.clone()));
+                return Ok(Found::Task(task.clone(), open));
             }
         }
         if free.is_empty() {

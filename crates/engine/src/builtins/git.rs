@@ -55,6 +55,9 @@ impl Job<'_> {
         if let Some(made) = self.made_for(&ticket).await? {
             return Ok(said(Some(made), false));
         }
+        let site = self.executor.site();
+        // What agents leave behind on their own account is no work, in place as well.
+        self.exclude(&(site.abilities.furnishing)(&site.workspace)?)?;
         // Each call of git costs, and this one tells two things.
         let status = self.git(&["status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z"]).await?;
         let mut letters = status.split('\0').filter_map(|entry| entry.get(..2));

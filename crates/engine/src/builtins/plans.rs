@@ -91,13 +91,23 @@ pub(super) fn text(workspace: &Path, path: &str) -> Result<(PathBuf, String), St
 }
 
 /// Writes a file in place of the one that is there, in one step; it keeps its permissions.
-pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+///
+/// What it is written to first always has the same name: if we die before it takes its place, whoever does it again makes
+/// use of that name, and nothing is left beside the plan that would get into a commit.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
     let permissions = fs::metadata(path)?.permissions();
-    let mut temporary = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
-    temporary.write_all(text.as_bytes())?;
-    temporary.as_file().set_permissions(permissions)?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map(drop).map_err(|error| error.error)
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.ticked"));
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // A new file, and never one that a link leads to.
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.set_permissions(permissions)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)
 }
 
 #[cfg(test)]
@@ -124,6 +134,19 @@ mod tests {
         assert_eq!(tick(1, "first").unwrap()["changed"], json!(true));
         assert!(read().starts_with("\u{feff}- [x] first\n"));
         assert_eq!(next("done"), json!(true));
+    }
+
+    #[test]
+    fn what_was_left_of_a_tick_that_was_cut_short_is_gone_after_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plan, elsewhere) = (dir.path().join("PLAN.md"), dir.path().join("elsewhere"));
+        fs::write(&plan, "- [ ] one\n").unwrap();
+        fs::write(&elsewhere, "mine").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, dir.path().join(".PLAN.md.ticked")).unwrap();
+        tick(dir.path(), "PLAN.md", 1, "one").unwrap();
+        assert_eq!(fs::read_to_string(&plan).unwrap(), "- [x] one\n");
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 
     #[test]

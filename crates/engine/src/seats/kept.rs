@@ -4,12 +4,13 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use maestro_core::agent::AgentEvent;
 use maestro_core::event::RunId;
 use maestro_core::id::SessionId;
-use maestro_store::{Page, SeatsOf, Spawn, SpawnOf, Store, Transcript};
+use maestro_store::{Page, Seat, SeatsOf, Spawn, SpawnOf, Store, Transcript};
 use serde_json::{Value as Json, json};
 
 use super::Seats;
@@ -23,17 +24,10 @@ const MAX_CHARS: usize = 8 * 1024 * 1024;
 
 impl Seats {
     /// Writes down what a session was told, did and changed.
-    pub(super) async fn keep(
-        &self,
-        run: RunId,
-        session: &SessionId,
-        step: &str,
-        spawn: Option<&Spawn>,
-        tree: Option<&str>,
-    ) {
-        let seats = self.store.read(SeatsOf(run)).await.unwrap_or_default();
-        let number = seats.iter().position(|seat| seat.session == *session).map_or(0, |at| at + 1);
-        let folder = self.folder(run);
+    pub(super) async fn keep(&self, seat: &Seat, spawn: Option<&Spawn>, tree: Option<&str>) {
+        let seats = self.store.read(SeatsOf(seat.run)).await.unwrap_or_default();
+        let number = seats.iter().position(|other| other.session == seat.session).map_or(0, |at| at + 1);
+        let (folder, step) = (self.folder(seat.run), step(seat));
         if fs::create_dir_all(&folder).is_err() {
             return;
         }
@@ -44,7 +38,7 @@ impl Seats {
         };
         let of = |key: &str| spawn.and_then(|spawn| spawn.spec[key].as_str()).unwrap_or_default().to_owned();
         write("prompt", &of("whole"));
-        write("output", &output(&self.store, session).await);
+        write("output", &output(&self.store, &seat.session).await);
         // What the task has changed so far; the last of a task is what it came to. Whoever changed nothing adds nothing.
         let changed = spawn.and_then(|spawn| spawn.outcome.as_ref()?["changedFiles"].as_array().map(Vec::len));
         if let Some(tree) = tree.filter(|_| changed != Some(0)) {
@@ -53,13 +47,19 @@ impl Seats {
     }
 
     /// Writes down how a run stands and who worked for it, where somebody did.
+    ///
+    /// Several may do so at once. Whoever wrote looks again whether the run went on meanwhile, so that the last one to write
+    /// has written how it stands.
     pub async fn sum_up(&self, run: RunId) {
         let folder = self.folder(run);
-        let Ok(view) = self.runs.get(run, (self.clock)()).await else { return };
-        if folder.is_dir() {
-            let summary = self.summary(&view).await;
-            let text = serde_json::to_string_pretty(&summary).unwrap_or_default();
-            let _ = fs::write(folder.join("summary.json"), text + "\n");
+        let mut written = None;
+        while let Ok(view) = self.runs.get(run, (self.clock)()).await {
+            if !folder.is_dir() || written == Some(view.record.revision) {
+                return;
+            }
+            let text = serde_json::to_string_pretty(&self.summary(&view).await).unwrap_or_default();
+            let _ = replace(&folder.join("summary.json"), &(text + "\n"));
+            written = Some(view.record.revision);
         }
     }
 
@@ -69,7 +69,7 @@ impl Seats {
             let spawn = self.store.read(SpawnOf(seat.session.clone())).await.ok().flatten();
             sessions.push(json!({
                 "number": at + 1,
-                "step": seat.ticket.split('#').next(),
+                "step": step(&seat),
                 "session": seat.session,
                 "agent": spawn.as_ref().map(|spawn| &spawn.spec["agent"]),
                 "outcome": spawn.as_ref().and_then(|spawn| spawn.outcome.as_ref()),
@@ -88,6 +88,18 @@ impl Seats {
     fn folder(&self, run: RunId) -> PathBuf {
         Path::new(&self.around.home).join("runs").join(run.to_string())
     }
+}
+
+/// The step that a session works at.
+fn step(seat: &Seat) -> &str {
+    seat.ticket.split('#').next().unwrap_or_default()
+}
+
+/// Puts a file in the place of another in one step: nobody reads half of one.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let mut temporary = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// What an agent did, as text.

@@ -17,7 +17,7 @@ use super::view::{SessionView, View};
 use super::{assets, clock};
 
 /// The templates. What one is given is escaped, because its name says that it is HTML.
-const TEMPLATES: [(&str, &str); 20] = [
+const TEMPLATES: [(&str, &str); 21] = [
     ("now.html", include_str!("../../templates/now.html")),
     ("session.html", include_str!("../../templates/session.html")),
     ("about.html", include_str!("../../templates/about.html")),
@@ -38,6 +38,7 @@ const TEMPLATES: [(&str, &str); 20] = [
     ("ended.html", include_str!("../../templates/ended.html")),
     ("side.html", include_str!("../../templates/side.html")),
     ("steps.html", include_str!("../../templates/steps.html")),
+    ("keys.html", include_str!("../../templates/keys.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(|| {
@@ -77,13 +78,20 @@ pub(super) fn sign_in(message: Option<&str>) -> Result<String, Error> {
 
 /// The whole first page.
 pub(super) fn page(view: &View, shot: &Shot) -> Result<String, Error> {
-    render("now.html", context! { project => &view.project, ..shot.context() })
+    let keys = keys("next, previous", Some("open"))?;
+    render("now.html", context! { project => &view.project, keys, ..shot.context() })
 }
 
 /// The whole page of a session.
 pub(super) fn session_page(view: &SessionView, shot: &Shot) -> Result<String, Error> {
     let (session, title, past) = (&view.session, &view.about.title, view.past);
-    render("session.html", context! { session, title, past, ..shot.context() })
+    let keys = keys("next, previous question", None)?;
+    render("session.html", context! { session, title, past, keys, ..shot.context() })
+}
+
+/// The list of keys: what it is that one moves along, and what is done with it.
+fn keys(moves: &str, opens: Option<&str>) -> Result<Value, Error> {
+    render("keys.html", context! { moves, opens }).map(Value::from_safe_string)
 }
 
 /// A screen at one moment.

@@ -1,122 +1,197 @@
 //! What happens in a loop, shown as it happens?
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use super::bar::{Bar, Progress};
 use crate::client::{Client, escaped, with_query};
-use crate::error::{CommandError, Exit};
-use crate::reply::{self, Reply};
+use crate::commands::up::told_to_end;
+use crate::error::CommandError;
 use crate::screen::clean;
 use crate::world::World;
 
 /// How often it is looked whether something happened.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How it came that nothing more is shown.
+pub(super) enum Followed {
+    /// All runs are over, and this is how they stand.
+    Over(Vec<Json>),
+    /// Somebody does not want to wait any longer.
+    Interrupted,
+}
+
+/// What is told of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Telling {
+    Task,
+    Working,
+    Checking,
+    Reviewing,
+    Committing,
+    Skills,
+    Failed,
+    Judged,
+    ReviewPassed,
+    ReviewFailed,
+    Asked,
+    Word,
+}
+
+/// What something means, for those who see it for the first time.
+pub(crate) type Meaning = (Telling, &'static str);
+
 /// Shows what happens until all of the runs are over.
 pub(super) fn to_the_end(
     client: &Client,
     runs: &[String],
     project: &str,
+    meanings: &[Meaning],
     world: &World,
-) -> Result<Reply, CommandError> {
-    let mut story = Story::of(client, runs, project, world)?;
-    loop {
-        let mut states = Vec::new();
-        for run in runs {
-            states.push(client.get::<Json>(&format!("/api/runs/{}", escaped(run)))?);
+) -> Result<Followed, CommandError> {
+    client.wait(async {
+        let end = told_to_end().map_err(|error| CommandError::io("signals cannot be waited for", &error))?;
+        let mut story = Story::of(client, runs, project, world).await?;
+        story.meanings = meanings.to_vec();
+        tokio::select! {
+            () = end => Ok(Followed::Interrupted),
+            over = story.told() => over.map(Followed::Over),
         }
-        story.show()?;
-        if states.iter().all(|state| matches!(state["status"].as_str(), Some("completed" | "failed" | "cancelled"))) {
-            story.show()?;
-            return ended(told_of(&states), world);
-        }
-        std::thread::sleep(LOOK);
-    }
+    })
 }
 
-/// Of several that are over, the first that did not get to the end of the plan, if there is one.
-fn told_of(states: &[Json]) -> &Json {
-    let failed = states.iter().find(|state| state["now"]["finished"]["outcome"] != "success");
-    failed.or(states.first()).unwrap_or(&Json::Null)
-}
-
-/// What happened in a run so far, a line each.
+/// What happened in runs so far, a line each.
 pub(super) fn so_far(
     client: &Client,
     runs: &[String],
     project: &str,
     world: &World,
 ) -> Result<Vec<String>, CommandError> {
-    let mut story = Story::of(client, runs, project, world)?;
-    let mut lines = Vec::new();
-    while let Some(events) = story.more()? {
-        lines.extend(events.iter().filter_map(|event| story.line(event)));
-    }
-    Ok(lines)
+    client.wait(async {
+        let mut story = Story::of(client, runs, project, world).await?;
+        let mut lines = Vec::new();
+        while let Some(events) = story.more().await? {
+            for event in &events {
+                lines.extend(story.line(event).await.map(|(_, line)| line));
+            }
+        }
+        Ok(lines)
+    })
 }
 
-/// What happens in a run and in its sessions.
+/// What happens in runs of one plan and in their sessions.
 struct Story<'a> {
     client: &'a Client,
     runs: &'a [String],
     project: &'a str,
     world: &'a World,
     since: i64,
-    /// Which sessions are known to be the run's, or not.
-    sessions: RefCell<HashMap<String, bool>>,
+    /// Which sessions are known to be the runs', or not.
+    sessions: HashMap<String, bool>,
+    /// What was not explained yet.
+    meanings: Vec<Meaning>,
+    progress: Progress,
+    bar: Bar<'a>,
 }
 
 impl<'a> Story<'a> {
-    fn of(client: &'a Client, runs: &'a [String], project: &'a str, world: &'a World) -> Result<Self, CommandError> {
-        let first = runs.first().map_or("", String::as_str);
-        let first: Vec<Json> =
-            client.get(&with_query("/api/events", &[("runId", Some(first)), ("limit", Some("1"))]))?;
+    async fn of(
+        client: &'a Client,
+        runs: &'a [String],
+        project: &'a str,
+        world: &'a World,
+    ) -> Result<Self, CommandError> {
+        let run = runs.first().map_or("", String::as_str);
+        let path = with_query("/api/events", &[("runId", Some(run)), ("limit", Some("1"))]);
+        let first: Vec<Json> = client.ask_for(&path).await?;
         let since = first.first().and_then(|event| event["seq"].as_i64()).map_or(0, |seq| seq - 1);
-        Ok(Self { client, runs, project, world, since, sessions: RefCell::default() })
+        Ok(Self {
+            client,
+            runs,
+            project,
+            world,
+            since,
+            sessions: HashMap::new(),
+            meanings: Vec::new(),
+            progress: Progress::default(),
+            bar: Bar::new(world),
+        })
+    }
+
+    /// Tells everything until all runs are over, and returns how they stand then.
+    async fn told(&mut self) -> Result<Vec<Json>, CommandError> {
+        loop {
+            let mut states = Vec::new();
+            for run in self.runs {
+                states.push(self.client.ask_for::<Json>(&format!("/api/runs/{}", escaped(run))).await?);
+            }
+            self.show().await?;
+            if states.iter().all(|state| matches!(state["status"].as_str(), Some("completed" | "failed" | "cancelled")))
+            {
+                return Ok(states);
+            }
+            self.bar.draw(&self.progress)?;
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// What happened since it was last asked for, or nothing.
-    fn more(&mut self) -> Result<Option<Vec<Json>>, CommandError> {
+    async fn more(&mut self) -> Result<Option<Vec<Json>>, CommandError> {
         let since = self.since.to_string();
         let path = with_query("/api/events", &[("since", Some(&since)), ("projectId", Some(self.project))]);
-        let events: Vec<Json> = self.client.get(&path)?;
+        let events: Vec<Json> = self.client.ask_for(&path).await?;
         self.since = events.last().and_then(|event| event["seq"].as_i64()).unwrap_or(self.since);
         Ok(Some(events).filter(|events| !events.is_empty()))
     }
 
-    fn show(&mut self) -> Result<(), CommandError> {
-        while let Some(events) = self.more()? {
+    async fn show(&mut self) -> Result<(), CommandError> {
+        while let Some(events) = self.more().await? {
             for event in events {
+                let ours = is_one_of(self.runs, &event["run"]);
+                if ours {
+                    self.progress.heard(&event);
+                }
                 if self.world.json {
-                    if is_one_of(self.runs, &event["run"]) {
-                        reply::show(&format!("{event}\n"))?;
+                    if ours {
+                        self.bar.tell(&format!("{event}\n"))?;
                     }
-                } else if let Some(line) = self.line(&event) {
-                    reply::show(&format!("{line}\n"))?;
+                } else if let Some((what, line)) = self.line(&event).await {
+                    let meaning = self.meaning(what);
+                    self.bar.tell(&format!("{line}\n{meaning}"))?;
                 }
             }
         }
         Ok(())
     }
 
+    /// What something means that is seen for the first time.
+    fn meaning(&mut self, what: Telling) -> String {
+        match self.meanings.iter().position(|(told, _)| *told == what) {
+            Some(at) => {
+                let (_, means) = self.meanings.remove(at);
+                format!("{}\n", self.world.paint.help(&format!("      # {means}")))
+            }
+            None => String::new(),
+        }
+    }
+
     /// Whether an event is of a session that works for the run.
-    fn is_ours(&self, event: &Json) -> bool {
+    async fn is_ours(&mut self, event: &Json) -> bool {
         let Some(session) = event["session"].as_str() else { return false };
-        if let Some(known) = self.sessions.borrow().get(session) {
+        if let Some(known) = self.sessions.get(session) {
             return *known;
         }
-        let found = self.client.get::<Json>(&format!("/api/sessions/{}", escaped(session)));
+        let found = self.client.ask_for::<Json>(&format!("/api/sessions/{}", escaped(session))).await;
         let ours = found.is_ok_and(|found| is_one_of(self.runs, &found["metadata"]["run"]));
-        self.sessions.borrow_mut().insert(session.to_owned(), ours);
+        self.sessions.insert(session.to_owned(), ours);
         ours
     }
 
-    fn line(&self, event: &Json) -> Option<String> {
-        if matches!(event["type"].as_str(), Some("timeline:added" | "permission:asked")) && !self.is_ours(event) {
+    async fn line(&mut self, event: &Json) -> Option<(Telling, String)> {
+        if matches!(event["type"].as_str(), Some("timeline:added" | "permission:asked")) && !self.is_ours(event).await {
             return None;
         }
         line(event, self.runs, self.world)
@@ -128,27 +203,29 @@ fn is_one_of(runs: &[String], run: &Json) -> bool {
 }
 
 /// What is worth a line.
-fn line(event: &Json, runs: &[String], world: &World) -> Option<String> {
+fn line(event: &Json, runs: &[String], world: &World) -> Option<(Telling, String)> {
     let payload = &event["payload"];
     let told = |key: &str| clean(payload[key].as_str().unwrap_or_default()).into_owned();
     let ours = is_one_of(runs, &event["run"]);
     Some(match event["type"].as_str()? {
         "run:called" if ours => {
             let task = clean(payload["params"]["task"].as_str().unwrap_or_default()).into_owned();
-            format!("\n{}", world.paint.strong(&task))
+            (Telling::Task, format!("\n{}", world.paint.strong(&task)))
         }
-        "run:entered" if ours => match payload["step"].as_str()? {
-            step @ ("implement" | "look" | "verify" | "commit") => world.paint.dim(&format!("  {}", named(step))),
-            _ => return None,
-        },
+        "run:entered" if ours => {
+            let (what, words) = begun(payload["step"].as_str()?)?;
+            (what, world.paint.dim(&format!("  {words}")))
+        }
         "run:executed" if ours && payload["outcome"] != "ok" => {
             let reason = payload["reason"].as_str().unwrap_or_default();
             let reason: Vec<String> = reason.lines().take(6).map(|line| clean(line).into_owned()).collect();
-            world.paint.error(&format!("  {} failed: {}", told("step"), reason.join("\n    ")))
+            let text = format!("  {} failed: {}", told("step"), reason.join("\n    "));
+            (Telling::Failed, world.paint.error(&text))
         }
-        "run:judged" if ours => format!("  gate: {}", told("outcome")),
+        "run:judged" if ours => (Telling::Judged, format!("  gate: {}", told("outcome"))),
         "run:left" if ours && payload["step"] == "look" && payload["outcome"] != "skip" => {
-            format!("  review: {}", told("outcome"))
+            let what = if payload["outcome"] == "pass" { Telling::ReviewPassed } else { Telling::ReviewFailed };
+            (what, format!("  review: {}", told("outcome")))
         }
         "timeline:added"
             if matches!(
@@ -156,44 +233,38 @@ fn line(event: &Json, runs: &[String], world: &World) -> Option<String> {
                 Some("progress" | "task_completed" | "task_blocked" | "error" | "needs_input")
             ) =>
         {
-            format!("    {}", told("message"))
+            (Telling::Word, format!("    {}", told("message")))
         }
         "permission:asked" => {
-            let how = format!("maestro session answer {}", event["session"].as_str().unwrap_or_default());
-            world.paint.strong(&format!("    it asks: {}; answer with `{how}`", told("title")))
+            let how = format!("maestro session answer {}", clean(event["session"].as_str().unwrap_or_default()));
+            let asked = format!("    it asks: {}; answer with `{how}`", told("title"));
+            (Telling::Asked, world.paint.strong(&asked))
         }
         "SKILLS_SELECTED" if is_one_of(runs, &payload["run_id"]) => {
-            let skills = payload["skills"].as_array()?;
-            let mut text = String::new();
-            for skill in skills {
-                let of = |key: &str| clean(skill[key].as_str().unwrap_or_default()).into_owned();
-                let _ = write!(text, "{}{} ({})", if text.is_empty() { "" } else { ", " }, of("name"), of("reason"));
-            }
-            if text.is_empty() {
-                return None;
-            }
-            world.paint.dim(&format!("  skills: {text}"))
+            (Telling::Skills, world.paint.dim(&format!("  skills: {}", skills(payload)?)))
         }
         _ => return None,
     })
 }
 
-fn named(step: &str) -> &'static str {
-    match step {
-        "implement" => "an agent does it",
-        "look" => "somebody else looks at it",
-        "verify" => "the checks run",
-        _ => "it is committed",
+/// The chosen skills with the reasons, where there are any.
+fn skills(payload: &Json) -> Option<String> {
+    let mut text = String::new();
+    for skill in payload["skills"].as_array()? {
+        let of = |key: &str| clean(skill[key].as_str().unwrap_or_default()).into_owned();
+        let _ = write!(text, "{}{} ({})", if text.is_empty() { "" } else { ", " }, of("name"), of("reason"));
     }
+    (!text.is_empty()).then_some(text)
 }
 
-fn ended(state: &Json, world: &World) -> Result<Reply, CommandError> {
-    if world.json {
-        return Reply::json(state);
-    }
-    let now = &state["now"];
-    let outcome = now["finished"]["outcome"].as_str().or(state["status"].as_str()).unwrap_or_default();
-    let message = now["message"].as_str().unwrap_or_default();
-    let exit = if outcome == "success" { Exit::Ok } else { Exit::Failed };
-    Ok(Reply::text(format!("\n{}: {}\n", clean(outcome), clean(message))).ending(exit))
+/// What begins with a step.
+fn begun(step: &str) -> Option<(Telling, &'static str)> {
+    Some(match step {
+        "implement" => (Telling::Working, "an agent does it"),
+        "look" => (Telling::Reviewing, "somebody else looks at it"),
+        "verify" => (Telling::Checking, "the checks run"),
+        "commit" | "land" | "land-with-tick" => (Telling::Committing, "it is committed"),
+        "verify-together" => (Telling::Checking, "the checks run on it and what others did"),
+        _ => return None,
+    })
 }

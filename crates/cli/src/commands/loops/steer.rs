@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::{WORKFLOW, follow, lanes};
+use super::{WORKFLOW, end, follow, lanes};
 use crate::client::{Client, escaped, with_query};
 use crate::error::CommandError;
 use crate::reply::Reply;
-use crate::screen::{clean, pad};
+use crate::screen::{clean, clean_path, pad};
 use crate::world::World;
 
 pub(super) fn loops(client: &Client) -> Result<Vec<Json>, CommandError> {
@@ -25,7 +25,17 @@ pub(super) fn status(world: &World) -> Result<Reply, CommandError> {
     let mut text = String::new();
     for run in &found {
         let of = |key: &str| clean(run[key].as_str().unwrap_or_default()).into_owned();
-        let _ = writeln!(text, "{}  {}  {}", of("id"), pad(&of("status"), 9), of("step"));
+        let line = format!("{}  {}  {}", of("id"), pad(&of("status"), 9), of("step"));
+        let _ = writeln!(text, "{}", line.trim_end());
+        for line in end::reason(run).lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        if let Some(tree) = end::worktree(run) {
+            let tree = clean_path(&world.short(&tree)).into_owned();
+            let id = of("id");
+            let _ =
+                writeln!(text, "  Its work is in {tree}; `maestro merge {id}` takes it over once all is committed.");
+        }
     }
     if found.is_empty() {
         text.push_str("No loop was begun; `maestro loop PLAN.md` begins one.\n");

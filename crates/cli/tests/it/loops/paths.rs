@@ -53,3 +53,33 @@ fn work_in_place_is_committed_where_one_is() {
     assert_done(&repository, &run_of(&worked), "main", &tasks);
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn in_place_only_the_tasks_work_and_the_tick_are_committed() {
+    let repository = Repository::with(&[]);
+    repository.git(&["rm", "--quiet", "-r", ".maestro"]);
+    // An agent that leaves its own files behind.
+    let task = repository.script("leaves", "echo 1 > f1.txt; echo mine > .aider.chat.history.md\n");
+    repository.write_plan("PLAN.md", std::slice::from_ref(&task));
+    repository.commit_all();
+    let worked = repository.work("--in-place --no-review");
+    assert_eq!(worked.code, 0, "{worked}");
+    assert!(worked.stdout().contains("Agents get no skills here: `maestro init` turns them on."), "{worked}");
+    let made = repository.commits("main").pop().unwrap();
+    assert_eq!((made.subject, made.files), (task, vec!["PLAN.md".to_owned(), "f1.txt".to_owned()]));
+    assert!(repository.sandbox.path(".aider.chat.history.md").exists());
+    assert_eq!(repository.git(&["status", "--porcelain"]), "", "nothing else was written");
+}
+
+#[test]
+fn in_place_what_somebody_else_did_not_commit_is_in_the_way() {
+    let repository = Repository::with(&simple_ones(1));
+    repository.sandbox.write("PLAN.md", "- [ ] Add a file f1.txt that says 1\n");
+    repository.sandbox.write("notes/todo.txt", "mine");
+    let refused = repository.work("--in-place --no-review");
+    assert_eq!(refused.code, 1, "{refused}");
+    let said = refused.stderr();
+    assert!(said.contains("not committed: PLAN.md, notes/todo.txt\n") && said.contains("`git stash -u`"), "{refused}");
+    assert_eq!(repository.commits("main").len(), 0);
+    assert_eq!(repository.work("--no-review").code, 0, "a worktree is not disturbed by it");
+}

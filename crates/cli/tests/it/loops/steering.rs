@@ -39,6 +39,12 @@ fn another(repository: &Repository) {
     assert_eq!(other.code, 0, "{other}");
 }
 
+/// What is kept of a run for people to read.
+fn kept(repository: &Repository, run: &str) -> serde_json::Value {
+    let text = std::fs::read_to_string(repository.sandbox.path(&format!("~/.maestro/runs/{run}/summary.json")));
+    text.map(|text| serde_json::from_str(&text).unwrap()).unwrap_or_default()
+}
+
 fn agent_ended(server: &Server, run: &str) {
     let session = sessions(server, run)[0]["id"].as_str().unwrap().to_owned();
     let path = format!("/api/sessions/{session}/spawn");
@@ -58,6 +64,8 @@ fn a_cancelled_run_leaves_no_agent_and_no_commit() {
     another(&repository);
     assert_eq!(sessions(&server, &run).len(), 1, "nobody else was started");
     assert_eq!(repository.commits(&Repository::branch(&run)).len(), 1, "only the plan");
+    wait_until("what is kept says so", || kept(&repository, &run)["status"] == "cancelled");
+    assert_eq!(kept(&repository, &run)["sessions"][0]["outcome"]["kind"], "cancelled");
     repository.nothing_left(Some(&server));
 }
 

@@ -101,6 +101,13 @@ fn a_worker_does_not_start_agents_by_a_run_either() {
     let command = "maestro loop PLAN.md --agent demo --in-place --detach > run 2> why; echo $? >> codes";
     let stage = Stage::scripted(&format!("{}{}", run(command), report(&["complete", "done"])));
     stage.sandbox.write("PLAN.md", "- [ ] Add a file no.txt that says no\n");
+    let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+    for words in [&["init", "--quiet"][..], &["add", "PLAN.md"], &["commit", "--quiet", "--message=begin"]] {
+        let mut git = std::process::Command::new("git");
+        assert!(git.args(who).args(words).current_dir(stage.sandbox.project()).status().unwrap().success());
+    }
+    // What the script leaves is nobody's work.
+    stage.sandbox.write(".git/info/exclude", "*\n");
     let worker = stage.spawn(&stage.task("Do it"), "");
     stage.settled(&worker);
     assert_eq!(stage.lines("codes"), ["0"], "{:?}", stage.lines("why"));

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::review::{self, ItemStatus};
-use super::{AcceptedRisk, Frame, Position, Progress, Rounds, Run, RunEvent, Status, Wait};
+use super::{AcceptedRisk, ERROR, Frame, Position, Progress, Rounds, Run, RunEvent, Status, Wait};
+use crate::workflow::definition::EndStatus;
 use crate::workflow::name::Outcome;
 
 /// How many tickets are remembered, so that words that come twice are known again.
@@ -40,12 +41,12 @@ pub(super) fn apply(run: &mut Run, event: &RunEvent) {
             run.accepted_risks.push(risk);
         }
         RunEvent::Called { workflow, params, variables } => run.frames.push(frame(workflow, params, variables)),
-        RunEvent::Returned { outputs, .. } => {
+        RunEvent::Returned { status, message, outputs } => {
             run.frames.pop();
             if let Some(frame) = run.frames.last_mut()
                 && let Some(position) = &frame.position
             {
-                frame.results.insert(position.step.clone(), outputs.clone());
+                frame.results.insert(position.step.clone(), handed_back(*status, message.as_deref(), outputs));
             }
         }
         RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
@@ -65,6 +66,15 @@ pub(super) fn apply(run: &mut Run, event: &RunEvent) {
             }
         }
     }
+}
+
+/// What a call resulted in: the outputs, and why it did not go well where the callee has no output that says so.
+fn handed_back(status: EndStatus, message: Option<&str>, outputs: &Map<String, Json>) -> Map<String, Json> {
+    let mut result = outputs.clone();
+    if let Some(message) = message.filter(|_| status != EndStatus::Success) {
+        result.entry(ERROR).or_insert_with(|| Json::String(message.to_owned()));
+    }
+    result
 }
 
 fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Json>) -> Frame {

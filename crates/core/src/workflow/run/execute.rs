@@ -62,7 +62,7 @@ impl<'d> Walk<'d> {
         let id = step.id.clone();
         // Whoever mends what failed, and whoever is told of it, must know why.
         let error = reason.clone().filter(|_| outcome != Outcome::OK).unwrap_or_default();
-        if matches!(step.work, Work::Command { .. }) {
+        if matches!(step.work, Work::Command { .. } | Work::Call(_)) {
             let result = Map::from_iter([(ERROR.to_owned(), Json::String(error))]);
             self.emit(RunEvent::Resulted { step: id.clone(), result });
         }

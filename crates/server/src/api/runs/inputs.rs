@@ -53,6 +53,9 @@ async fn give(
 ) -> Result<Response, ApiError> {
     let view = app.runs.submit_at(id, expected, input, hand).await.map_err(refused)?;
     let view = app.driven(view).await.map_err(refused)?;
+    if let Some(seats) = app.seats().filter(|_| view.record.run.is_over()) {
+        seats.sum_up(id).await;
+    }
     Ok(tagged(view.record.revision, RunJson::from(view)))
 }
 

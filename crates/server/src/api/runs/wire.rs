@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maestro_core::workflow::pinned::PinnedText;
-use maestro_core::workflow::run::{Run, Waiting, waiting};
+use maestro_core::workflow::run::{Run, Status, Waiting, waiting};
 use maestro_core::workflow::told::{News, Now};
 use maestro_engine::runs::View;
 use maestro_store::{Executing, RunRecord, RunState};
@@ -35,6 +35,8 @@ pub(super) struct RunSummary {
     waiting: Option<&'static str>,
     /// The step it is at.
     step: Option<String>,
+    /// What is said about its end.
+    message: Option<String>,
     /// The directory it works in.
     workspace: String,
     /// Who executes what it orders.
@@ -60,6 +62,10 @@ impl From<RunRecord> for RunSummary {
             status: RunState::of(&record.run.status).as_str(),
             waiting: waiting(&record.run).map(Waiting::as_str),
             step: record.run.position().map(|position| position.step.to_string()),
+            message: match record.run.status {
+                Status::Ended(ending) => ending.message,
+                _ => None,
+            },
             workspace: {
                 let workspace = record.run.context.get("workspace").and_then(serde_json::Value::as_str);
                 workspace.unwrap_or_default().to_owned()

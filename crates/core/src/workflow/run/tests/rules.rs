@@ -269,6 +269,20 @@ fn a_call_has_a_frame_of_its_own_and_its_end_is_the_outcome() {
     assert_eq!(driver.ended(), "success");
 }
 
+#[test]
+fn why_a_call_did_not_go_well_is_told_to_whoever_called() {
+    let main = "name: w\nsteps:\n- {id: a, type: call, workflow: helper, max_visits: 2, next: {ok: a, fail: stop, blocked: stop, exhausted: end}}\n- {id: stop, type: end, status: failure, message: 'It stopped: {steps.a.result.error}'}\n";
+    let helper = "name: helper\nsteps:\n- {id: a, type: agent, next: {ok: well, fail: stop}}\n- {id: well, type: end, message: All is well}\n- {id: stop, type: end, status: blocked, message: Nobody knew how}\n";
+    let mut driver = Driver::new(main);
+    driver.definition.callees.insert("helper".into(), workflow(helper));
+    driver.start(json!({})).unwrap();
+    driver.report("ok", json!({})).unwrap();
+    assert_eq!(driver.run.frames[0].results[&id("a")], object(json!({})), "what went well has no error");
+    driver.report("fail", json!({})).unwrap();
+    let Status::Ended(ending) = &driver.run.status else { panic!("{:?}", driver.run.status) };
+    assert_eq!(ending.message.as_deref(), Some("It stopped: Nobody knew how"));
+}
+
 const REVIEWED: &str = "name: w\nreviews: {code: {}}\nsteps:\n- {id: work, type: agent, review: {name: code, part: fix}, next: {ok: plan, fail: end}}\n- {id: plan, type: agent, review: {name: code, part: decompose}, next: {ok: look, fail: end}}\n- {id: look, type: dispatch, for_each: reviews.code.open, group: 2, prompt: 'Look at {item}', review: {name: code, part: verify}, max_visits: 20, next: {ok: test, fail: test, partial: test, exhausted: end}}\n- {id: test, type: command, command: cargo test, effect: read, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, review: code, checks: [test], max_rounds: 5, next: {pass: end, fail: work, exhausted: stop}}\n- {id: stop, type: end, status: failure}\n";
 
 /// Judges every open item, `bad` ones as failed.

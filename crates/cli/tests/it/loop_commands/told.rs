@@ -1,0 +1,145 @@
+//! What is an agent told, word for word?
+
+use insta::assert_snapshot;
+
+use super::{PLAN, git, repository};
+
+#[test]
+fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
+    let config = "skills_enabled = true\nskills_budget_tokens = 400\n";
+    let plan = "# Plan\n\n## Letters\n\n- [ ] Write a letter to the customers\n";
+    let sandbox = repository(&[("PLAN.md", plan), (".maestro/config.toml", config)]);
+    sandbox.skill(".claude/skills", "letters", "Writes letters. Use when a letter to customers is to be written.");
+    assert_snapshot!(sandbox.maestro("loop PLAN.md --agent demo --dry-run"), @r#"
+    $ maestro loop PLAN.md --agent demo --dry-run
+    # Do the task
+
+    You do one task of a plan, from beginning to end, in the current directory.
+    - Do this task and no other. What else you notice, report instead of changing it.
+    - Read what is there before you change it, keep to the ways of this project, and check what you did.
+    - Do not touch the checklist and do not commit; both happen when your work has passed its gates.
+    - If `findings`, `failed_check` or `failed_together` are given, mend exactly those first.
+    - Finish by saying what you changed, how you checked it and what the check printed. If it is not done, say so.
+
+    ## Selected Task
+
+    Work on this specific task:
+    > Write a letter to the customers
+    (Section: Letters)
+
+
+    <skills_system priority="1">
+
+    ## Available Skills
+
+    <!-- SKILLS_TABLE_START -->
+    <usage>
+    When users ask you to perform tasks, check if any of the available skills below can help complete the task more effectively. Skills provide specialized capabilities and domain knowledge.
+
+    How to use skills:
+    - Invoke: `maestro skills read <skill-name>` (run in your shell)
+      - For multiple: `maestro skills read skill-one,skill-two`
+    - The skill content will load with detailed instructions on how to complete the task
+    - Base directory provided in output for resolving bundled resources (references/, scripts/, assets/)
+
+    Usage notes:
+    - Only use skills listed in <available_skills> below
+    - Do not invoke a skill that is already loaded in your context
+    - Each skill invocation is stateless
+    </usage>
+
+    <available_skills>
+
+    <skill>
+    <name>letters</name>
+    <description>Writes letters. Use when a letter to customers is to be written.</description>
+    <location>project</location>
+    </skill>
+
+    <skill>
+    <name>writing-style</name>
+    <description>Writes or revises a text in the user&apos;s own style…</description>
+    <location>global</location>
+    </skill>
+
+    <skill>
+    <name>handoff-workflow</name>
+    <description>Passes work from one role to another as a hand-off that can be…</description>
+    <location>global</location>
+    </skill>
+
+    <skill>
+    <name>prompt-engineer</name>
+    <description>Improves prompts, or writes new ones, by techniques that are…</description>
+    <location>global</location>
+    </skill>
+
+    18 more skills are not listed here; `maestro skills list` lists every skill.
+
+    </available_skills>
+    <!-- SKILLS_TABLE_END -->
+
+    </skills_system>
+
+    Reading: letters
+    Base directory: [PROJECT]/.claude/skills/letters
+
+    ---
+    name: letters
+    description: Writes letters. Use when a letter to customers is to be written.
+    ---
+
+    # How to
+
+    Step by step.
+
+
+    Skill read: letters
+
+    ## How you report
+
+    Nobody reads what you print; people and other agents see only what you report. Run these commands in your shell. They know your session and your task from the environment (`MAESTRO_SESSION_ID`, `MAESTRO_TASK_ID`, `MAESTRO_TASK_IDS`, `MAESTRO_PROJECT_ID`, `MAESTRO_ROLE`), so leave those variables as they are.
+
+    - `maestro update "…"` before and after each step: what you do, what you found.
+    - `maestro complete "…"` once everything is done and you have seen that it is. Without it your work does not count as done.
+    - `maestro blocked "…"` if you cannot go on at all: say what stands in the way.
+    - `maestro report needs-input "…"` if a person must decide something.
+    - `maestro info` shows your task as it is now.
+
+    A line of a reply that begins with `!` is a message to you: a change of the task, words of a person, `paused` or `cancelled`. Follow it before anything else.
+    --- stderr
+    about 850 tokens
+    skill letters (keyword: letter, customers, write)
+    "#);
+    assert_eq!(git(&sandbox, &["branch", "--format=%(refname:short)"]), "main\n");
+    assert!(!sandbox.path("~/.maestro/maestro.db").exists(), "nothing is stored");
+}
+
+#[test]
+fn a_dry_run_without_skills_names_the_task_only() {
+    let sandbox = repository(&[("PLAN.md", PLAN)]);
+    let told = sandbox.maestro("loop PLAN.md --agent demo --dry-run --no-skills");
+    let text = told.stdout();
+    assert!(text.contains("> Add a file a.txt that says one\n(Section: Plan)\n\n\n## How you report\n"), "{told}");
+    assert!(!text.contains("skill"), "{told}");
+    assert!(told.stderr().ends_with("\nno skills: they are off here, or `--no-skills` was said\n"), "{told}");
+    assert!(!sandbox.path(".maestro").exists(), "nothing is written");
+}
+
+#[test]
+fn the_words_of_the_project_stand_first() {
+    let words = "Work as PLAN_PATH says, and read SPEC_PATH.\n";
+    let sandbox = repository(&[("PLAN.md", PLAN), (".loop/prompt.txt", words)]);
+    let told = sandbox.maestro("loop PLAN.md --agent demo --dry-run --no-skills");
+    let begin = "Work as PLAN.md says, and read PLAN.md.\n\n## Selected Task\n\nWork on this specific task:\n";
+    assert!(told.stdout().starts_with(begin), "{told}");
+}
+
+#[test]
+fn nothing_is_left_to_try_in_a_plan_that_is_done() {
+    let sandbox = repository(&[("PLAN.md", "- [x] done\n")]);
+    assert_snapshot!(sandbox.maestro("loop PLAN.md --agent demo --dry-run"), @"
+    $ maestro loop PLAN.md --agent demo --dry-run
+    Every task of PLAN.md is done.
+    ");
+}

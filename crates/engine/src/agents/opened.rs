@@ -1,0 +1,47 @@
+//! How does a conversation with an agent begin, whatever is spoken in it? Its program is started, and the ways to it and from
+//! it are laid.
+
+use maestro_core::agent::Launch as Way;
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::sync::{mpsc, watch};
+
+use super::lines::LineReader;
+use super::pace::Pace;
+use super::process::{self, Ended, Input, Process, WeakHandle};
+use super::pulse::Pulse;
+use super::teller::Teller;
+use super::wishes::MOST_PROMPTS;
+use super::{Handle, Launch, LaunchError, Session, Talk, WAITING};
+use crate::child::Stdin;
+
+/// A program that was started and waits for what it is told.
+pub(super) struct Opened {
+    /// What whoever started it holds on to; nobody else does.
+    pub(super) session: Session,
+    pub(super) stdout: LineReader<ChildStdout>,
+    pub(super) stderr: LineReader<ChildStderr>,
+    pub(super) input: Input,
+    /// What is said to it.
+    pub(super) talk: mpsc::Receiver<Talk>,
+    pub(super) teller: Teller,
+    pub(super) pulse: Pulse,
+    pub(super) pace: Pace,
+    pub(super) ended: watch::Receiver<Option<Ended>>,
+    pub(super) weak: WeakHandle,
+}
+
+/// Starts a program that reads what it is told from us; `known` is the agent's own name for its session, if it has one.
+pub(super) async fn open(launch: &Launch, way: &Way, known: Option<String>) -> Result<Opened, LaunchError> {
+    let spec = launch.spec(way, "", Stdin::Relay);
+    let process = process::start(&launch.maestro, &spec, launch.limits).await?;
+    let (events, told) = mpsc::channel(WAITING);
+    let (agent_session, known) = watch::channel(known);
+    let (talk, heard) = mpsc::channel(MOST_PROMPTS);
+    let handle = Handle { process: process.handle.clone(), talk: Some(talk), agent_session: known };
+    let session = Session { events: told, handle, sandbox: process.sandbox };
+    let (ended, weak) = (process.handle.end(), process.handle.weak());
+    // From here on only the one who started it holds on to it.
+    let Process { stdout, stderr, input, pulse, pace, .. } = process;
+    let teller = Teller::new(events, agent_session, pulse.clone());
+    Ok(Opened { session, stdout, stderr, input, talk: heard, teller, pulse, pace, ended, weak })
+}
