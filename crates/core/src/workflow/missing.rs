@@ -197,7 +197,7 @@ fn handed_back(workflow: &Workflow, known: &BTreeMap<&str, Option<Callee>>, read
         let Reference::Result(step, field) = used.reference else { continue };
         let Some(name) = called.get(step) else { continue };
         let Some(Some(Callee { outputs: Some(outputs), .. })) = known.get(name) else { continue };
-        if outputs.contains(field) || !told.insert(used.reference) {
+        if outputs.contains(field) || field.as_str() == super::run::ERROR || !told.insert(used.reference) {
             continue;
         }
         let help = match suggest::closest(field.as_str(), outputs.iter().map(Name::as_str)) {

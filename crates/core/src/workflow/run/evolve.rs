@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::review::{self, ItemStatus};
-use super::{AcceptedRisk, Frame, Position, Progress, Rounds, Run, RunEvent, Status, Wait};
+use super::{AcceptedRisk, ERROR, Frame, Position, Progress, Rounds, Run, RunEvent, Status, Wait};
+use crate::workflow::definition::EndStatus;
 use crate::workflow::name::Outcome;
 
 /// How many tickets are remembered, so that words that come twice are known again.
@@ -40,12 +41,17 @@ pub(super) fn apply(run: &mut Run, event: &RunEvent) {
             run.accepted_risks.push(risk);
         }
         RunEvent::Called { workflow, params, variables } => run.frames.push(frame(workflow, params, variables)),
-        RunEvent::Returned { outputs, .. } => {
+        RunEvent::Returned { status, message, outputs } => {
             run.frames.pop();
             if let Some(frame) = run.frames.last_mut()
                 && let Some(position) = &frame.position
             {
-                frame.results.insert(position.step.clone(), outputs.clone());
+                let mut result = outputs.clone();
+                // Whoever called it must be able to say why it did not succeed.
+                if *status != EndStatus::Success && !result.contains_key(ERROR) {
+                    result.insert(ERROR.to_owned(), message.clone().unwrap_or_default().into());
+                }
+                frame.results.insert(position.step.clone(), result);
             }
         }
         RunEvent::Dropped { frames } => run.frames.truncate(run.frames.len() - frames),
