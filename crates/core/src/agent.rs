@@ -8,6 +8,7 @@ mod outcome;
 mod parse;
 pub mod policy;
 mod progress;
+mod promise;
 mod prompt;
 pub mod spawn;
 mod table;
@@ -23,6 +24,7 @@ pub use lines::{Line, Lines, MOST_LINE};
 pub use outcome::{CheckResult, Checked, Ending, Evidence, Expected, Outcome, Reported, outcome};
 pub use parse::{Exit, Format, Parser, call_title, goose_said};
 pub use progress::Progress;
+pub use promise::{PROMISE, promised};
 pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt, protocol};
 pub use table::{
     Agent, Agents, Conversation, Driver, Fill, Launch, Mistake, NoSuchAgent, Permission, PromptBy, Reporting,

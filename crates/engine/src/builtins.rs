@@ -110,11 +110,11 @@ impl From<String> for Undone {
     }
 }
 
-/// Whether a plan's tasks were picked as often as was asked for.
+/// Which time a task is picked, and how many were asked for; 0 means all there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Enough {
-    Yes,
-    No,
+struct Turn {
+    visit: u32,
+    most: u32,
 }
 
 /// One thing to be done, with all it needs.
@@ -162,7 +162,7 @@ impl Job<'_> {
             Builtin::Now => moment::written((site.abilities.now)(), self.given("format").unwrap_or("iso"))?,
             Builtin::ReadFile => files::read(&site.workspace, self.needed("path")?)?,
             Builtin::Exists => files::exists(&site.workspace, self.needed("path")?)?.to_string(),
-            Builtin::PlanNext => plans::next(&site.workspace, self.needed("plan")?, self.is_enough()?)?.to_string(),
+            Builtin::PlanNext => plans::next(&site.workspace, self.needed("plan")?, self.turn()?)?.to_string(),
             Builtin::PlanTick => {
                 let line = self.needed("line")?;
                 let line = line.parse().map_err(|_| format!("`{line}` is no number of a line"))?;
@@ -190,11 +190,11 @@ impl Job<'_> {
         self.given(name).ok_or_else(|| format!("`{}` needs `{name}`", self.builtin.word()))
     }
 
-    /// Whether the tasks that were asked for were all picked before: each visit of the step picks one.
-    fn is_enough(&self) -> Result<Enough, String> {
-        let Some(most) = self.given("most") else { return Ok(Enough::No) };
-        let most: u32 = most.trim().parse().map_err(|_| format!("`{most}` is no number of tasks"))?;
-        Ok(if most > 0 && self.ticket.visit() > most { Enough::Yes } else { Enough::No })
+    /// Each visit of the step picks a task.
+    fn turn(&self) -> Result<Turn, String> {
+        let most = self.given("most").unwrap_or("0").trim();
+        let most = most.parse().map_err(|_| format!("`{most}` is no number of tasks"))?;
+        Ok(Turn { visit: self.ticket.visit(), most })
     }
 
     fn skills(&self, task: &str) -> Result<String, String> {

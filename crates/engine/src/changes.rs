@@ -17,6 +17,11 @@ pub fn tree(workspace: &Path) -> Option<String> {
     git(workspace, &["write-tree"], Some(copy.path())).map(|tree| tree.trim().to_owned())
 }
 
+/// What all files of a workspace together were in the last commit; nothing where there is none.
+pub fn committed(workspace: &Path) -> Option<String> {
+    git(workspace, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"], None).map(|tree| tree.trim().to_owned())
+}
+
 /// The files that differ between two such moments; nothing when git no longer knows.
 pub fn between(workspace: &Path, before: &str, after: &str) -> Option<Vec<String>> {
     let safe = |tree: &str| !tree.is_empty() && tree.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -3,6 +3,7 @@
 //!
 //! Nothing is kept here: which session has which seat stands in the store, so that whoever looks next goes on.
 
+mod heard;
 mod kept;
 mod told;
 
@@ -12,20 +13,18 @@ use maestro_core::agent::spawn::{Around, Budget, SpawnSpec};
 use maestro_core::agent::{PROMPT_MAX_CHARS, Permission};
 use maestro_core::event::RunId;
 use maestro_core::session::{Approach, SessionStatus};
-use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{self, Effect, Input, Refusal, Seen, Ticket, pending};
+use maestro_core::workflow::run::{self, Effect, Input, pending};
 use maestro_core::workflow::told::Now;
 use maestro_core::{Role, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
-    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, Seat, SessionById,
-    SettleSeat, SpawnOf, Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
+    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, SessionById, Starter,
+    Steer, Store, StoreError, StraySeats, TakeSeat,
 };
 use serde_json::{Map, Value as Json, json};
 
 use crate::builtins::Abilities;
-use crate::changes;
 use crate::runs::{Hand, RunError, Runs, View};
 
 pub use told::Composed;
@@ -143,78 +142,6 @@ impl Seats {
         let spec = serde_json::to_value(spec).map_err(|error| StoreError::Invalid(error.to_string()))?;
         let (around, starter) = (self.around.clone(), Starter::Worker);
         Ok(Some(RequestSpawn { session, spec, around, starter, limits: Vec::new() }))
-    }
-
-    /// Tells a run what came of a session at one of its steps.
-    async fn settle(&self, seat: &Seat) -> Result<(), RunError> {
-        let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
-        let outcome = spawn.as_ref().and_then(|spawn| spawn.outcome.clone()).unwrap_or_default();
-        let view = self.runs.get(seat.run, (self.clock)()).await?;
-        let directive = match &view.told.now {
-            Now::Directive { directive } => directive,
-            // It hears of it when it goes on.
-            Now::Paused => return Ok(()),
-            _ => return self.settled(seat).await,
-        };
-        if directive.ticket.as_str() != seat.ticket {
-            return self.settled(seat).await;
-        }
-        self.keep(seat.run, &seat.session, directive.step.id.as_str(), spawn.as_ref()).await;
-        let workspace = spawn.as_ref().and_then(|spawn| spawn.spec["workspace"].as_str().map(PathBuf::from));
-        let seen = Seen { tree: workspace.as_deref().and_then(changes::tree), ..Seen::default() };
-        let own =
-            seat.report.as_ref().filter(|_| outcome["kind"] == "done").map(|report| self.said(seat, report, &seen));
-        let ours = self.found(seat, &outcome, directive, seen.clone());
-        // A step that takes no word of anybody cannot be got over.
-        for input in own.into_iter().chain([ours, Input::Cancel]) {
-            match self.runs.submit(seat.run, input, Hand::Nobody).await {
-                // Somebody was faster; the next look finds how the run stands now.
-                Err(RunError::Refused { refusal: Refusal::Paused | Refusal::Over | Refusal::Ticket(_), .. }) => {
-                    return Ok(());
-                }
-                Err(RunError::Refused { .. }) => {}
-                told => {
-                    told?;
-                    break;
-                }
-            }
-        }
-        self.settled(seat).await?;
-        self.sum_up(seat.run).await;
-        Ok(())
-    }
-
-    async fn settled(&self, seat: &Seat) -> Result<(), RunError> {
-        Ok(self.store.write(SettleSeat(seat.session.clone())).await?)
-    }
-
-    /// What the session itself reported.
-    fn said(&self, seat: &Seat, report: &Json, seen: &Seen) -> Input {
-        let map = |key: &str| report[key].as_object().cloned().unwrap_or_default();
-        Input::Report {
-            ticket: Ticket::quoted(seat.ticket.clone()),
-            outcome: report["outcome"].as_str().map(|word| Outcome::new(word.to_owned())),
-            set: map("set"),
-            result: map("result"),
-            seen: seen.clone(),
-            now: (self.clock)(),
-        }
-    }
-
-    /// What follows from how it ended, where it reported nothing itself.
-    fn found(&self, seat: &Seat, outcome: &Json, directive: &Directive, seen: Seen) -> Input {
-        let done = outcome["kind"] == "done" && directive.outcomes.contains(&Outcome::OK);
-        // Whoever reads it next learns at least how it ended.
-        let texts = directive.result.iter().filter(|(_, field)| field["type"] == "string");
-        let result = texts.map(|(name, _)| (name.clone(), json!(told::summary(outcome, directive)))).collect();
-        Input::Report {
-            ticket: Ticket::quoted(seat.ticket.clone()),
-            outcome: Some(if done { Outcome::OK } else { Outcome::FAIL }),
-            set: Map::new(),
-            result,
-            seen,
-            now: (self.clock)(),
-        }
     }
 }
 

@@ -7,6 +7,7 @@ mod defects;
 mod kills;
 mod paths;
 mod plans;
+mod promises;
 mod steering;
 
 use std::collections::BTreeSet;

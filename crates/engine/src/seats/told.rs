@@ -19,6 +19,8 @@ use crate::builtins::Skills;
 
 /// How long a session's name is.
 const NAME: usize = 60;
+/// How long the title of something done is.
+const TITLE: usize = 200;
 
 /// What an agent is told, and what is told of it.
 #[derive(Debug)]
@@ -187,6 +189,15 @@ pub(super) fn name(seat: &Seat, directive: &Directive) -> String {
     match name.char_indices().nth(NAME) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name,
+    }
+}
+
+/// The first line of something said, short enough for a title.
+pub(super) fn line(said: &str) -> String {
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
     }
 }
 

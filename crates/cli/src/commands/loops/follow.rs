@@ -113,7 +113,9 @@ fn line(event: &Json, run: &str, world: &World) -> Option<String> {
             format!("\n{}", world.paint.strong(&task))
         }
         "run:entered" if ours => match payload["step"].as_str()? {
-            step @ ("implement" | "look" | "verify" | "commit") => world.paint.dim(&format!("  {}", named(step))),
+            step @ ("implement" | "choose" | "look" | "verify" | "commit") => {
+                world.paint.dim(&format!("  {}", named(step)))
+            }
             _ => return None,
         },
         "run:executed" if ours && payload["outcome"] != "ok" => {
@@ -152,6 +154,7 @@ fn line(event: &Json, run: &str, world: &World) -> Option<String> {
 fn named(step: &str) -> &'static str {
     match step {
         "implement" => "an agent does it",
+        "choose" => "an agent chooses a task and does it",
         "look" => "somebody else looks at it",
         "verify" => "the checks run",
         _ => "it is committed",

@@ -1,0 +1,167 @@
+//! What is a run told of a session that has ended?
+
+use std::path::PathBuf;
+
+use maestro_core::agent::promised;
+use maestro_core::id::SessionId;
+use maestro_core::report::ReportKind;
+use maestro_core::workflow::Outcome;
+use maestro_core::workflow::directive::Directive;
+use maestro_core::workflow::run::{Input, Refusal, Seen, Ticket};
+use maestro_core::workflow::told::Now;
+use maestro_store::{Part, Seat, SettleSeat, SpawnOf, Timeline, TranscriptTail};
+use serde_json::{Map, Value as Json, json};
+
+use super::{Seats, told};
+use crate::changes;
+use crate::runs::{Hand, RunError};
+
+/// How much of what an agent did last is looked through for its promise.
+const LAST_EVENTS: i64 = 2_000;
+/// The same in characters.
+const LAST_CHARACTERS: i64 = 1_000_000;
+/// Among how many of a session's last lines its report is looked for.
+const LAST_LINES: i64 = 20;
+
+/// What of a step's result is known without anybody's report; a step that declares such a field gets it.
+mod field {
+    /// Whether the agent said that nothing is left to do.
+    pub(super) const PROMISE: &str = "promise";
+    /// Whether anything is not committed.
+    pub(super) const CHANGED: &str = "changed";
+}
+
+impl Seats {
+    /// Tells a run what came of a session at one of its steps.
+    pub(super) async fn settle(&self, seat: &Seat) -> Result<(), RunError> {
+        let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
+        let outcome = spawn.as_ref().and_then(|spawn| spawn.outcome.clone()).unwrap_or_default();
+        let view = self.runs.get(seat.run, (self.clock)()).await?;
+        let directive = match &view.told.now {
+            Now::Directive { directive } => directive,
+            // It hears of it when it goes on.
+            Now::Paused => return Ok(()),
+            _ => return self.settled(seat).await,
+        };
+        if directive.ticket.as_str() != seat.ticket {
+            return self.settled(seat).await;
+        }
+        self.keep(seat.run, &seat.session, directive.step.id.as_str(), spawn.as_ref()).await;
+        let workspace = spawn.as_ref().and_then(|spawn| spawn.spec["workspace"].as_str().map(PathBuf::from));
+        let seen = Seen { tree: workspace.as_deref().and_then(changes::tree), ..Seen::default() };
+        let known = Known {
+            outcome,
+            reported: self.reported(&seat.session).await,
+            facts: self.facts(seat, directive, &seen, workspace).await,
+            seen,
+            now: (self.clock)(),
+        };
+        let own = seat.report.as_ref().filter(|_| known.is_done()).map(|report| known.said(seat, report));
+        // A step that takes no word of anybody cannot be got over.
+        for input in own.into_iter().chain([known.found(seat, directive), Input::Cancel]) {
+            match self.runs.submit(seat.run, input, Hand::Nobody).await {
+                // Somebody was faster; the next look finds how the run stands now.
+                Err(RunError::Refused { refusal: Refusal::Paused | Refusal::Over | Refusal::Ticket(_), .. }) => {
+                    return Ok(());
+                }
+                Err(RunError::Refused { .. }) => {}
+                told => {
+                    told?;
+                    break;
+                }
+            }
+        }
+        self.settled(seat).await?;
+        self.sum_up(seat.run).await;
+        Ok(())
+    }
+
+    async fn settled(&self, seat: &Seat) -> Result<(), RunError> {
+        Ok(self.store.write(SettleSeat(seat.session.clone())).await?)
+    }
+
+    /// What the session said when it reported that it is done.
+    async fn reported(&self, session: &SessionId) -> Option<String> {
+        let wanted = Timeline { session: session.clone(), part: Part::Last(LAST_LINES) };
+        let lines = self.store.read(wanted).await.ok()?.items;
+        let done = lines.into_iter().rev().find(|line| line.kind == ReportKind::Complete.entry_kind())?;
+        Some(told::line(&done.message)).filter(|line| !line.is_empty())
+    }
+
+    /// What of the step's result we know ourselves.
+    async fn facts(
+        &self,
+        seat: &Seat,
+        directive: &Directive,
+        seen: &Seen,
+        workspace: Option<PathBuf>,
+    ) -> Map<String, Json> {
+        let mut facts = Map::new();
+        if directive.result.contains_key(field::PROMISE) {
+            facts.insert(field::PROMISE.to_owned(), json!(self.promised(&seat.session).await));
+        }
+        if directive.result.contains_key(field::CHANGED) {
+            let committed = workspace.as_deref().and_then(changes::committed);
+            facts.insert(field::CHANGED.to_owned(), json!(seen.tree.is_none() || seen.tree != committed));
+        }
+        facts
+    }
+
+    /// Whether the session's agent said that nothing is left to do.
+    async fn promised(&self, session: &SessionId) -> bool {
+        let (limit, characters) = (LAST_EVENTS, LAST_CHARACTERS);
+        let tail = TranscriptTail { session: session.clone(), before: None, limit, characters };
+        let tail = self.store.read(tail).await;
+        tail.is_ok_and(|tail| promised(tail.entries.iter().map(|entry| &entry.event)))
+    }
+}
+
+/// What is known of a session that has ended.
+struct Known {
+    /// What its worker found.
+    outcome: Json,
+    /// What it said when it reported that it is done.
+    reported: Option<String>,
+    /// What of the step's result nobody needs to report.
+    facts: Map<String, Json>,
+    seen: Seen,
+    now: i64,
+}
+
+impl Known {
+    fn is_done(&self) -> bool {
+        self.outcome["kind"] == "done"
+    }
+
+    /// What the session itself reported.
+    fn said(&self, seat: &Seat, report: &Json) -> Input {
+        let map = |key: &str| report[key].as_object().cloned().unwrap_or_default();
+        let outcome = report["outcome"].as_str().map(|word| Outcome::new(word.to_owned()));
+        self.report(seat, outcome, map("set"), map("result"))
+    }
+
+    /// What follows from how it ended, where it reported nothing itself.
+    fn found(&self, seat: &Seat, directive: &Directive) -> Input {
+        let done = self.is_done() && directive.outcomes.contains(&Outcome::OK);
+        // Whoever reads it next learns at least how it ended.
+        let summary = match &self.reported {
+            Some(reported) if done => reported.clone(),
+            _ => told::summary(&self.outcome, directive),
+        };
+        let texts = directive.result.iter().filter(|(_, field)| field["type"] == "string");
+        let result = texts.map(|(name, _)| (name.clone(), json!(summary))).collect();
+        self.report(seat, Some(if done { Outcome::OK } else { Outcome::FAIL }), Map::new(), result)
+    }
+
+    fn report(
+        &self,
+        seat: &Seat,
+        outcome: Option<Outcome>,
+        set: Map<String, Json>,
+        mut result: Map<String, Json>,
+    ) -> Input {
+        result.extend(self.facts.clone());
+        let (seen, now) = (self.seen.clone(), self.now);
+        Input::Report { ticket: Ticket::quoted(seat.ticket.clone()), outcome, set, result, seen, now }
+    }
+}
