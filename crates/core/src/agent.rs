@@ -1,5 +1,6 @@
 //! What is a coding agent to us: what does it tell, what does it need, and what came of its work?
 
+mod allowance;
 mod bound;
 mod chosen;
 mod event;
@@ -14,7 +15,9 @@ pub mod spawn;
 mod table;
 mod trouble;
 mod usage;
+mod worked;
 
+pub use allowance::{Allowance, Gone, NoAllowance, UsedUp};
 pub use bound::{MOST_TEXT, bounded};
 pub use chosen::Chosen;
 pub use event::{
@@ -31,3 +34,4 @@ pub use table::{
 };
 pub use trouble::{Verdict, classify, trouble, verdict};
 pub use usage::{Ledger, Spent};
+pub use worked::Worked;

@@ -5,7 +5,9 @@
 
 mod heard;
 mod kept;
+mod purse;
 mod told;
+mod turned;
 
 use std::path::{Path, PathBuf};
 
@@ -27,8 +29,10 @@ use serde_json::{Map, Value as Json, json};
 use crate::builtins::Abilities;
 use crate::runs::{Hand, RunError, Runs, View};
 
+use purse::{Purse, WALK, walk};
 pub use told::Composed;
 use told::Telling;
+use turned::{Started, Stop};
 
 /// The role of whoever looks at other people's work.
 const REVIEWER: &str = "reviewer";
@@ -58,14 +62,16 @@ impl Seats {
     /// Starts sessions where runs wait for one, ends those whose runs are over, and tells runs what came of those that
     /// ended. Returns the runs that go on.
     pub async fn look(&self) -> Vec<RunId> {
+        let mut gone_on = Vec::new();
         for seat in self.store.read(StraySeats).await.unwrap_or_default() {
             let _ = self.store.write(Steer { id: seat.session, order: Order::Cancel, actor: Actor::Person }).await;
         }
         for id in self.store.read(AwaitingAgents).await.unwrap_or_default() {
             // What cannot be started now is tried again with the next look.
-            let _ = self.start(id).await;
+            if let Ok(Started::TurnedAway) = self.start(id).await {
+                gone_on.push(id);
+            }
         }
-        let mut gone_on = Vec::new();
         for seat in self.store.read(EndedSeats).await.unwrap_or_default() {
             if self.settle(&seat).await.is_ok() {
                 gone_on.push(seat.run);
@@ -74,24 +80,31 @@ impl Seats {
         gone_on
     }
 
-    async fn start(&self, id: RunId) -> Result<(), RunError> {
+    async fn start(&self, id: RunId) -> Result<Started, RunError> {
         let view = self.runs.get(id, (self.clock)()).await?;
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
         let (Some(Effect::Instruct { ticket, session: Some(seat), .. }), Now::Directive { directive }) =
             (effect, &view.told.now)
         else {
-            return Ok(());
+            return Ok(Started::Nothing);
         };
         if let Some(starter) = &view.record.about.session
             && self.store.read(SessionById(starter.clone())).await?.role == Role::Worker
         {
             // Who may not start agents does not do so by a run either.
             self.runs.submit(id, Input::Cancel, Hand::Nobody).await?;
-            return Ok(());
+            return Ok(Started::Nothing);
         }
-        let Some(request) = self.request(&view, &seat, directive).await? else { return Ok(()) };
+        let purse = match self.purse(&view, &seat).await? {
+            Ok(purse) => purse,
+            Err(wrong) => return self.turn_away(id, ticket, directive, Stop::spent(wrong.to_string())).await,
+        };
+        if let Some(gone) = purse.gone() {
+            return self.turn_away(id, ticket, directive, Stop::spent(gone)).await;
+        }
+        let Some(request) = self.request(&view, &seat, directive, &purse).await? else { return Ok(Started::Nothing) };
         self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
-        Ok(())
+        Ok(Started::Session)
     }
 
     /// The session for a step, with all that it is told.
@@ -100,6 +113,7 @@ impl Seats {
         view: &View,
         seat: &run::Seat,
         directive: &Directive,
+        purse: &Purse,
     ) -> Result<Option<RequestSpawn>, StoreError> {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
@@ -117,12 +131,12 @@ impl Seats {
             whole: Some(composed.text),
             prompt_max_chars: PROMPT_MAX_CHARS,
             permission: seat.permission.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Permission::Edits),
-            budget: Budget::default(),
+            budget: purse.cut(Budget::default()),
         };
         let loaded: Vec<&str> = composed.skills.iter().map(|skill| skill.id.as_str()).collect();
         let metadata = json!({
             "run": view.record.id, "step": directive.step.id, "task": seat.task, "loadedSkills": loaded,
-            "spawnSource": "run", "role": Role::Worker,
+            "spawnSource": "run", "role": Role::Worker, WALK: walk(&view.record.run, &view.record.id.to_string()),
         });
         let session = CreateSession {
             id: None,

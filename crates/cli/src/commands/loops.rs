@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use maestro_core::Settings;
+use maestro_core::agent::Allowance;
 use maestro_engine::trust::Trust;
 use serde_json::{Value as Json, json};
 
@@ -41,7 +42,11 @@ fn begin(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
     let plan = inside(plan, world)?;
     let order = Order {
         workflow: args.workflow.as_deref().unwrap_or(WORKFLOW),
-        what: What::Plan { most: args.max_tasks.unwrap_or(u32::from(args.once)), path: plan },
+        what: What::Plan {
+            most: args.max_tasks.unwrap_or(u32::from(args.once)),
+            path: plan,
+            said: Allowance { minutes: args.plan_minutes, tokens: args.plan_tokens, cost_usd: args.plan_cost },
+        },
     };
     order.carried_out(&args.work, world)
 }
@@ -62,10 +67,11 @@ struct Order<'a> {
 }
 
 enum What {
-    /// A plan, below the project; 0 means all of its tasks.
+    /// A plan, below the project; 0 means all of its tasks. What it may use up is as the command says it.
     Plan {
         path: String,
         most: u32,
+        said: Allowance,
     },
     Task(String),
 }
@@ -141,10 +147,27 @@ impl Order<'_> {
             "review": !work.no_review,
             "skills": skills,
         });
+        let task_budget = Allowance {
+            minutes: work.task_minutes.or(settings.task_minutes.value),
+            tokens: work.task_tokens.or(settings.task_tokens.value),
+            cost_usd: work.task_cost.or(settings.task_cost.value),
+        };
+        if !task_budget.is_unlimited() {
+            params["task_budget"] = json!(task_budget.to_string());
+        }
         match &self.what {
-            What::Plan { path, most } => {
+            What::Plan { path, most, said } => {
                 params["plan"] = json!(path);
                 params["most"] = json!(most);
+                let plan_budget = Allowance {
+                    minutes: said.minutes.or(settings.plan_minutes.value),
+                    tokens: said.tokens.or(settings.plan_tokens.value),
+                    cost_usd: said.cost_usd.or(settings.plan_cost.value),
+                };
+                // Not every workflow of a user's own knows of it.
+                if !plan_budget.is_unlimited() {
+                    params["plan_budget"] = json!(plan_budget.to_string());
+                }
                 params["tracked"] = json!(git(workspace, &["ls-files", "--error-unmatch", "--", path]));
             }
             What::Task(task) => params["only"] = json!(task),

@@ -7,14 +7,15 @@ use maestro_core::id::SessionId;
 use maestro_core::report::ReportKind;
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{Input, Refusal, Seen, Ticket};
+use maestro_core::workflow::run::{Effect, Input, Refusal, Seen, Ticket, pending};
 use maestro_core::workflow::told::Now;
 use maestro_store::{Part, Seat, SettleSeat, SpawnOf, Timeline, TranscriptTail};
 use serde_json::{Map, Value as Json, json};
 
+use super::turned::{Stop, saying};
 use super::{Seats, told};
 use crate::changes;
-use crate::runs::{Hand, RunError};
+use crate::runs::{Hand, RunError, View};
 
 /// How much of what an agent did last is looked through for its promise.
 const LAST_EVENTS: i64 = 2_000;
@@ -53,10 +54,13 @@ impl Seats {
             outcome,
             reported: self.reported(&seat.session).await,
             facts: self.facts(seat, directive, &seen, workspace).await,
+            stop: None,
             seen,
             now: (self.clock)(),
         };
-        let own = seat.report.as_ref().filter(|_| known.is_done()).map(|report| known.said(seat, report));
+        let known = Known { stop: self.stop(&view, &known).await?, ..known };
+        let trusted = known.is_done() && known.stop.is_none();
+        let own = seat.report.as_ref().filter(|_| trusted).map(|report| known.said(seat, report));
         // A step that takes no word of anybody cannot be got over.
         for input in own.into_iter().chain([known.found(seat, directive), Input::Cancel]) {
             match self.runs.submit(seat.run, input, Hand::Nobody).await {
@@ -86,6 +90,17 @@ impl Seats {
         let lines = self.store.read(wanted).await.ok()?.items;
         let done = lines.into_iter().rev().find(|line| line.kind == ReportKind::Complete.entry_kind())?;
         Some(told::line(&done.message)).filter(|line| !line.is_empty())
+    }
+
+    /// Why nobody is to go on after this session, if so.
+    async fn stop(&self, view: &View, known: &Known) -> Result<Option<Stop>, RunError> {
+        let effect = pending(&view.definition, &view.record.run).into_iter().next();
+        let Some(Effect::Instruct { session: Some(seat), .. }) = effect else { return Ok(None) };
+        if known.is_done() {
+            return Ok(None);
+        }
+        let purse = self.purse(view, &seat).await?;
+        Ok(purse.ok().and_then(|purse| purse.gone()).map(Stop::spent))
     }
 
     /// What of the step's result we know ourselves.
@@ -124,6 +139,8 @@ struct Known {
     reported: Option<String>,
     /// What of the step's result nobody needs to report.
     facts: Map<String, Json>,
+    /// Why nobody is to go on, if so.
+    stop: Option<Stop>,
     seen: Seen,
     now: i64,
 }
@@ -142,15 +159,17 @@ impl Known {
 
     /// What follows from how it ended, where it reported nothing itself.
     fn found(&self, seat: &Seat, directive: &Directive) -> Input {
+        if let Some(stop) = &self.stop {
+            return self.report(seat, Some(stop.outcome(directive)), Map::new(), saying(directive, &stop.reason));
+        }
         let done = self.is_done() && directive.outcomes.contains(&Outcome::OK);
         // Whoever reads it next learns at least how it ended.
         let summary = match &self.reported {
             Some(reported) if done => reported.clone(),
             _ => told::summary(&self.outcome, directive),
         };
-        let texts = directive.result.iter().filter(|(_, field)| field["type"] == "string");
-        let result = texts.map(|(name, _)| (name.clone(), json!(summary))).collect();
-        self.report(seat, Some(if done { Outcome::OK } else { Outcome::FAIL }), Map::new(), result)
+        let outcome = if done { Outcome::OK } else { Outcome::FAIL };
+        self.report(seat, Some(outcome), Map::new(), saying(directive, &summary))
     }
 
     fn report(

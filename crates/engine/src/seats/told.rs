@@ -15,6 +15,7 @@ use maestro_skills::{Selector, TaskNeeds, task_section, task_with_skills};
 use maestro_store::hash;
 use serde_json::Value as Json;
 
+use super::turned::is_verdict;
 use crate::builtins::Skills;
 
 /// How long a session's name is.
@@ -162,7 +163,7 @@ fn verdict(directive: &Directive) -> String {
             directive.report.iter().map(|word| if word == "OUTCOME" { outcome.as_str() } else { word }).collect();
         format!("- `{}`", words.join(" "))
     };
-    let commands: Vec<String> = directive.outcomes.iter().map(command).collect();
+    let commands: Vec<String> = directive.outcomes.iter().filter(|outcome| is_verdict(outcome)).map(command).collect();
     let fields: Vec<String> = directive
         .result
         .iter()

@@ -35,8 +35,9 @@ pub(super) async fn follow(
     spawn: &Spawn,
     standing: watch::Receiver<Option<Standing>>,
 ) -> Settled {
-    let Begun { agent, spec, workspace, checks, course, resumed, tree, kind, temporary, token } = begun;
+    let Begun { agent, spec, workspace, checks, mut course, resumed, tree, kind, temporary, token } = begun;
     let since = (worker.clock)();
+    course.worked.begin(since);
     let Session { mut events, handle, .. } = agent;
     let mut follower = Follower {
         worker,
@@ -134,7 +135,9 @@ impl Follower<'_> {
         if matches!(event, AgentEvent::Said { .. } | AgentEvent::Thought { .. } | AgentEvent::ToolBegan { .. }) {
             self.silent = false;
         }
-        self.kept.add((self.worker.clock)(), event);
+        let now = (self.worker.clock)();
+        self.course.worked.goes_on(now);
+        self.kept.add(now, event);
         if began {
             // What it calls its session must outlive us from the first moment on.
             self.renew().await;
@@ -327,6 +330,7 @@ impl Follower<'_> {
 
     async fn settled(mut self, spawn: &Spawn, since: i64) -> Settled {
         let end = self.end().await;
+        self.course.worked.goes_on((self.worker.clock)());
         self.course.evidence.changed = self.changed().await;
         self.course.note_reports(&self.worker.store, self.session, since).await;
         let session = self.worker.store.read(SessionById(self.session.clone())).await.ok();
@@ -334,6 +338,7 @@ impl Follower<'_> {
         settle::settled(&settle::Standing {
             evidence: &self.course.evidence,
             spent: self.course.ledger.spent(),
+            worked: self.course.worked,
             turns: self.course.progress.turns(),
             budget: &self.spec.budget,
             attempt: spawn.attempt,

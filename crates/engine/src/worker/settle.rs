@@ -1,7 +1,7 @@
 //! What follows from how an agent ended? Decided from what is known, without asking anybody.
 
 use maestro_core::agent::spawn::Budget;
-use maestro_core::agent::{Ending, Evidence, Outcome, Spent, Verdict, outcome};
+use maestro_core::agent::{Ending, Evidence, Outcome, Spent, Verdict, Worked, outcome};
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_store::{After, Wish};
 use serde_json::{Value as Json, json};
@@ -24,6 +24,7 @@ pub(super) struct Settled {
 pub(super) struct Standing<'a> {
     pub(super) evidence: &'a Evidence,
     pub(super) spent: Spent,
+    pub(super) worked: Worked,
     pub(super) turns: u64,
     pub(super) budget: &'a Budget,
     /// How often it was started, this time included.
@@ -74,6 +75,7 @@ pub(super) fn settled(standing: &Standing<'_>) -> Settled {
     told["attempt"] = json!(standing.attempt);
     told["turns"] = json!(standing.turns);
     told["spent"] = json!(standing.spent);
+    told["workedMs"] = json!(standing.worked.ms());
     told["changedFiles"] = json!(standing.evidence.changed);
     if !standing.evidence.denials.is_empty() {
         told["denied"] = json!(standing.evidence.denials);
@@ -169,6 +171,7 @@ mod tests {
         Standing {
             evidence,
             spent: Spent::default(),
+            worked: Worked::default(),
             turns: 1,
             budget,
             attempt: 1,

@@ -26,6 +26,9 @@ pub(super) fn status(world: &World) -> Result<Reply, CommandError> {
     for run in &found {
         let of = |key: &str| clean(run[key].as_str().unwrap_or_default()).into_owned();
         let _ = writeln!(text, "{}  {}  {}", of("id"), pad(&of("status"), 9), of("step"));
+        if run["status"] == "failed" && run["message"].is_string() {
+            let _ = writeln!(text, "  {}", of("message"));
+        }
     }
     if found.is_empty() {
         text.push_str("No loop was begun; `maestro loop PLAN.md` begins one.\n");

@@ -60,11 +60,7 @@ fn what_a_tool_prints_is_no_promise_and_words_in_pieces_are() {
         "{{\"do\":\"run\",\"command\":\"echo x >> f1.txt; if [ $(wc -l < f1.txt) -lt 3 ]; then echo '{PROMISE}'; fi\"}}\n\
          {{\"do\":\"say\",\"text\":\"Here is a part: {first}\"}}\n{{\"do\":\"report\",\"words\":[\"complete\",\"One more line\"]}}\n"
     );
-    let script = repository.sandbox.path("~/acts");
-    repository.sandbox.write("~/acts", &acts);
-    let Repository { sandbox } = repository;
-    let repository =
-        Repository { sandbox: sandbox.with_variable("MAESTRO_DEMO_SCRIPT", &script.display().to_string()) };
+    let repository = repository.acting(&acts);
     let worked = repository.work("--no-review --max-tasks 2");
     assert_eq!(worked.code, 0, "{worked}");
     assert!(worked.stdout().contains("As many tasks were done as were asked for"), "{worked}");
@@ -86,11 +82,13 @@ fn where_there_are_boxes_they_decide_and_not_what_is_said() {
     let repository = Repository::with(&[]);
     let tasks = simple_ones(3);
     repository.write_plan("PLAN.md", &tasks);
-    repository.sandbox.write("~/acts", format!("{{\"do\":\"say\",\"text\":\"{PROMISE}\"}}\n{{\"do\":\"prompt\"}}\n{{\"do\":\"report\",\"words\":[\"complete\",\"{PROMISE}\"]}}\n{{\"do\":\"say\",\"text\":\"{PROMISE}\"}}\n"));
-    let script = repository.sandbox.path("~/acts");
-    let Repository { sandbox } = repository;
-    let repository =
-        Repository { sandbox: sandbox.with_variable("MAESTRO_DEMO_SCRIPT", &script.display().to_string()) };
+    let acts = [
+        format!("{{\"do\":\"say\",\"text\":\"{PROMISE}\"}}"),
+        "{\"do\":\"prompt\"}".to_owned(),
+        format!("{{\"do\":\"report\",\"words\":[\"complete\",\"{PROMISE}\"]}}"),
+        format!("{{\"do\":\"say\",\"text\":\"{PROMISE}\"}}"),
+    ];
+    let repository = repository.acting(&acts.join("\n"));
     let worked = repository.work("--no-review --in-place");
     assert_eq!(worked.code, 0, "{worked}");
     assert_done(&repository, &run_of(&worked), "main", &tasks);

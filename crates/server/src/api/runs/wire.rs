@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maestro_core::workflow::pinned::PinnedText;
-use maestro_core::workflow::run::{Run, Waiting, waiting};
+use maestro_core::workflow::run::{Run, Status, Waiting, waiting};
 use maestro_core::workflow::told::{News, Now};
 use maestro_engine::runs::View;
 use maestro_store::{Executing, RunRecord, RunState};
@@ -46,12 +46,19 @@ pub(super) struct RunSummary {
     created_at: i64,
     updated_at: i64,
     ended_at: Option<i64>,
+    /// What is said about its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 impl From<RunRecord> for RunSummary {
     fn from(record: RunRecord) -> Self {
         Self {
             id: record.id.to_string(),
+            message: match &record.run.status {
+                Status::Ended(ending) => ending.message.clone(),
+                Status::New | Status::Active | Status::Paused | Status::Cancelled => None,
+            },
             workflow: record.about.workflow,
             project_id: record.about.project.map(Into::into),
             task_id: record.about.task.map(Into::into),
