@@ -6,6 +6,7 @@
 mod heard;
 mod kept;
 mod purse;
+mod rounds;
 mod told;
 mod turned;
 
@@ -21,8 +22,8 @@ use maestro_core::workflow::told::Now;
 use maestro_core::{Role, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
-    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, SessionById, Starter,
-    Steer, Store, StoreError, StraySeats, TakeSeat,
+    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, SeatEnd, SeatEnds,
+    SessionById, Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -30,6 +31,7 @@ use crate::builtins::Abilities;
 use crate::runs::{Hand, RunError, Runs, View};
 
 use purse::{Purse, WALK, walk};
+use rounds::{MENDS, STEP, known_by};
 pub use told::Composed;
 use told::Telling;
 use turned::{Started, Stop};
@@ -95,16 +97,34 @@ impl Seats {
             self.runs.submit(id, Input::Cancel, Hand::Nobody).await?;
             return Ok(Started::Nothing);
         }
-        let purse = match self.purse(&view, &seat).await? {
-            Ok(purse) => purse,
-            Err(wrong) => return self.turn_away(id, ticket, directive, Stop::spent(wrong.to_string())).await,
+        let walk = walk(&view);
+        let ends = self.ends(&view, &seat).await?;
+        let purse = Purse::of(&seat, &walk, &ends);
+        let spent = || match &purse {
+            Ok(purse) => purse.gone(),
+            Err(wrong) => Some(wrong.to_string()),
         };
-        if let Some(gone) = purse.gone() {
-            return self.turn_away(id, ticket, directive, Stop::spent(gone)).await;
+        let stuck = || {
+            let rounds = rounds::rounds(&ends, &walk, directive.step.id.as_str());
+            let stuck = rounds::stuck_before(&rounds, &rounds::known_by(&seat)?)?;
+            Some(rounds::reason(stuck, seat.mends.as_deref().unwrap_or_default()))
+        };
+        if let Some(stop) = stuck().map(Stop::stuck).or_else(|| spent().map(Stop::spent)) {
+            return self.turn_away(id, ticket, directive, stop).await;
         }
+        let purse = purse.unwrap_or_default();
         let Some(request) = self.request(&view, &seat, directive, &purse).await? else { return Ok(Started::Nothing) };
         self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
         Ok(Started::Session)
+    }
+
+    /// What came of the sessions before one at this seat, where that matters.
+    async fn ends(&self, view: &View, seat: &run::Seat) -> Result<Vec<SeatEnd>, StoreError> {
+        if [&seat.budget, &seat.run_budget, &seat.mends].into_iter().all(Option::is_none) {
+            return Ok(Vec::new());
+        }
+        let whole = view.record.about.parent.as_ref().map_or(view.record.id, |(parent, _)| *parent);
+        self.store.read(SeatEnds(whole)).await
     }
 
     /// The session for a step, with all that it is told.
@@ -135,8 +155,9 @@ impl Seats {
         };
         let loaded: Vec<&str> = composed.skills.iter().map(|skill| skill.id.as_str()).collect();
         let metadata = json!({
-            "run": view.record.id, "step": directive.step.id, "task": seat.task, "loadedSkills": loaded,
-            "spawnSource": "run", "role": Role::Worker, WALK: walk(&view.record.run, &view.record.id.to_string()),
+            "run": view.record.id, STEP: directive.step.id, "task": seat.task, "loadedSkills": loaded,
+            "spawnSource": "run", "role": Role::Worker, WALK: walk(view),
+            MENDS: known_by(seat),
         });
         let session = CreateSession {
             id: None,

@@ -181,6 +181,8 @@ impl Read for SeatsOf {
 pub struct SeatEnd {
     /// What was noted of the session when it was asked for.
     pub metadata: Json,
+    /// What all files together were before it began, as git names it.
+    pub tree: Option<String>,
     /// What came of it, if it was started and ended.
     pub outcome: Option<Json>,
 }
@@ -196,12 +198,13 @@ impl Read for SeatEnds {
     type Output = Vec<SeatEnd>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<SeatEnd>, StoreError> {
-        let sql = "SELECT sessions.metadata, spawns.outcome FROM seats \
+        let sql = "SELECT sessions.metadata, spawns.tree, spawns.outcome FROM seats \
                    JOIN sessions ON sessions.id = seats.session_id JOIN spawns ON spawns.session_id = seats.session_id \
                    WHERE seats.run_id = $1 OR seats.run_id IN (SELECT id FROM runs WHERE parent_run = $2) \
                    ORDER BY seats.ord";
         let run = self.0.to_string();
-        let end = |row: &mut Row| Ok(SeatEnd { metadata: row.json()?, outcome: row.maybe_json()? });
+        let end =
+            |row: &mut Row| Ok(SeatEnd { metadata: row.json()?, tree: row.maybe_text()?, outcome: row.maybe_json()? });
         db.rows(sql, &[(&run).into(), (&run).into()])?.iter_mut().map(end).collect()
     }
 }

@@ -4,6 +4,7 @@
 
 mod budgets;
 mod checks;
+mod circles;
 mod defects;
 mod kills;
 mod paths;

@@ -12,8 +12,9 @@ use maestro_core::workflow::told::Now;
 use maestro_store::{Part, Seat, SettleSeat, SpawnOf, Timeline, TranscriptTail};
 use serde_json::{Map, Value as Json, json};
 
+use super::purse::{Purse, walk};
 use super::turned::{Stop, saying};
-use super::{Seats, told};
+use super::{Seats, rounds, told};
 use crate::changes;
 use crate::runs::{Hand, RunError, View};
 
@@ -96,11 +97,14 @@ impl Seats {
     async fn stop(&self, view: &View, known: &Known) -> Result<Option<Stop>, RunError> {
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
         let Some(Effect::Instruct { session: Some(seat), .. }) = effect else { return Ok(None) };
-        if known.is_done() {
-            return Ok(None);
+        let (walk, ends) = (walk(view), self.ends(view, &seat).await?);
+        if !known.is_done() {
+            let gone = Purse::of(&seat, &walk, &ends).ok().and_then(|purse| purse.gone());
+            return Ok(gone.map(Stop::spent));
         }
-        let purse = self.purse(view, &seat).await?;
-        Ok(purse.ok().and_then(|purse| purse.gone()).map(Stop::spent))
+        let Some(position) = view.record.run.position() else { return Ok(None) };
+        let stuck = rounds::stuck_after(&rounds::rounds(&ends, &walk, position.step.as_str()));
+        Ok(stuck.map(|stuck| Stop::stuck(rounds::reason(stuck, seat.mends.as_deref().unwrap_or_default()))))
     }
 
     /// What of the step's result we know ourselves.

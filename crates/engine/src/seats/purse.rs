@@ -6,12 +6,11 @@ use std::fmt;
 
 use maestro_core::agent::spawn::Budget;
 use maestro_core::agent::{Allowance, NoAllowance, Spent, UsedUp};
-use maestro_core::workflow::run::{self, Run};
-use maestro_store::{SeatEnd, SeatEnds, StoreError};
+use maestro_core::workflow::run;
+use maestro_store::SeatEnd;
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 
-use super::Seats;
 use crate::runs::View;
 
 /// What is noted of a session, so that it is known for which walk through a workflow it worked.
@@ -38,7 +37,8 @@ impl fmt::Display for Whose {
 pub(super) struct Purse(Vec<(Whose, Allowance, UsedUp)>);
 
 impl Purse {
-    fn of(seat: &run::Seat, walk: &str, ends: &[SeatEnd]) -> Result<Self, NoAllowance> {
+    /// What is allowed at a seat, in this walk through its workflow, after these sessions.
+    pub(super) fn of(seat: &run::Seat, walk: &str, ends: &[SeatEnd]) -> Result<Self, NoAllowance> {
         let read = |text: &Option<String>| text.as_deref().unwrap_or_default().parse::<Allowance>();
         let used = |counts: &dyn Fn(&SeatEnd) -> bool| {
             let ends = ends.iter().filter(|end| counts(end)).filter_map(|end| end.outcome.as_ref());
@@ -74,21 +74,11 @@ fn used_up(outcome: &Json) -> UsedUp {
 }
 
 /// The walk through a workflow that a run is at, by the steps from which one called the next.
-pub(super) fn walk(run: &Run, id: &str) -> String {
-    let callers = run.frames.iter().rev().skip(1).rev().filter_map(|frame| frame.position.as_ref());
-    callers.fold(id.to_owned(), |walk, position| format!("{walk}/{}#{}", position.step, position.visit))
-}
-
-impl Seats {
-    /// What a session at this step may use up.
-    pub(super) async fn purse(&self, view: &View, seat: &run::Seat) -> Result<Result<Purse, NoAllowance>, StoreError> {
-        if seat.budget.is_none() && seat.run_budget.is_none() {
-            return Ok(Ok(Purse::default()));
-        }
-        let whole = view.record.about.parent.as_ref().map_or(view.record.id, |(parent, _)| *parent);
-        let ends = self.store.read(SeatEnds(whole)).await?;
-        Ok(Purse::of(seat, &walk(&view.record.run, &view.record.id.to_string()), &ends))
-    }
+pub(super) fn walk(view: &View) -> String {
+    let frames = &view.record.run.frames;
+    let callers = frames.iter().take(frames.len().saturating_sub(1)).filter_map(|frame| frame.position.as_ref());
+    let begin = view.record.id.to_string();
+    callers.fold(begin, |walk, position| format!("{walk}/{}#{}", position.step, position.visit))
 }
 
 #[cfg(test)]
@@ -100,13 +90,13 @@ mod tests {
     fn end(walk: &str, cost: f64) -> SeatEnd {
         let spent = json!({ "input": 10, "output": 5, "cached": 0, "reasoning": 0, "costUsd": cost });
         let outcome = json!({ "kind": "done", "spent": spent, "workedMs": 60_000 });
-        SeatEnd { metadata: json!({ "walk": walk }), outcome: Some(outcome) }
+        SeatEnd { metadata: json!({ "walk": walk }), tree: None, outcome: Some(outcome) }
     }
 
     fn purse(task: &str, plan: &str) -> Result<Purse, NoAllowance> {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let seat = run::Seat { budget: text(task), run_budget: text(plan), ..run::Seat::default() };
-        let waits = SeatEnd { metadata: json!({ "walk": "r/work#2" }), outcome: None };
+        let waits = SeatEnd { metadata: json!({ "walk": "r/work#2" }), tree: None, outcome: None };
         Purse::of(&seat, "r/work#2", &[end("r/work#1", 1.0), end("r/work#2", 0.25), end("r/work#2", 0.25), waits])
     }
 

@@ -20,6 +20,10 @@ use crate::builtins::Skills;
 
 /// How long a session's name is.
 const NAME: usize = 60;
+/// How much is told of how something long begins, in characters.
+const BEGINNING: usize = 100;
+/// How much of how it ends.
+const END: usize = 200;
 /// How long the title of something done is.
 const TITLE: usize = 200;
 
@@ -200,6 +204,17 @@ pub(super) fn line(said: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
+}
+
+/// What was said, in one line; of much, how it begins and how it ends.
+pub(super) fn shortened(said: &str) -> String {
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let characters: Vec<char> = words.chars().collect();
+    if characters.len() <= BEGINNING + END {
+        return words;
+    }
+    let (beginning, end) = (&characters[..BEGINNING], &characters[characters.len() - END..]);
+    format!("{} … {}", beginning.iter().collect::<String>(), end.iter().collect::<String>())
 }
 
 /// What came of a session, in a line.

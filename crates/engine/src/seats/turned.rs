@@ -11,6 +11,8 @@ use crate::runs::{Hand, RunError};
 
 /// What a step ends with when nothing is left of a budget.
 const SPENT: &str = "spent";
+/// What a step ends with when the work gets nowhere.
+const STUCK: &str = "stuck";
 
 /// What came of the wish to start a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,11 @@ impl Stop {
         Self { outcome: SPENT, reason }
     }
 
+    /// The work gets nowhere.
+    pub(super) fn stuck(reason: String) -> Self {
+        Self { outcome: STUCK, reason }
+    }
+
     /// What the step ends with: the word for it where the workflow knows it, else that it failed.
     pub(super) fn outcome(&self, directive: &Directive) -> Outcome {
         directive.outcomes.iter().find(|outcome| outcome.as_str() == self.outcome).cloned().unwrap_or(Outcome::FAIL)
@@ -45,7 +52,7 @@ impl Stop {
 
 /// Whether an outcome is one that an agent may give as its verdict; others only follow from what we know.
 pub(super) fn is_verdict(outcome: &Outcome) -> bool {
-    outcome.as_str() != SPENT
+    ![SPENT, STUCK].contains(&outcome.as_str())
 }
 
 /// A result with every field that the step declares: texts say what there is to say, all else is empty.

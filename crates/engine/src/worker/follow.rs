@@ -331,7 +331,8 @@ impl Follower<'_> {
     async fn settled(mut self, spawn: &Spawn, since: i64) -> Settled {
         let end = self.end().await;
         self.course.worked.goes_on((self.worker.clock)());
-        self.course.evidence.changed = self.changed().await;
+        let after = self.tree_now().await;
+        self.course.evidence.changed = self.changed(after.clone()).await;
         self.course.note_reports(&self.worker.store, self.session, since).await;
         let session = self.worker.store.read(SessionById(self.session.clone())).await.ok();
         let unheard = self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default().len();
@@ -339,6 +340,7 @@ impl Follower<'_> {
             evidence: &self.course.evidence,
             spent: self.course.ledger.spent(),
             worked: self.course.worked,
+            tree: after,
             turns: self.course.progress.turns(),
             budget: &self.spec.budget,
             attempt: spawn.attempt,
@@ -351,11 +353,17 @@ impl Follower<'_> {
         })
     }
 
-    /// The files that really changed since the session first began.
-    async fn changed(&self) -> Vec<String> {
-        let Some(before) = self.tree.clone() else { return Vec::new() };
+    /// What all files together are now.
+    async fn tree_now(&self) -> Option<String> {
         let workspace = self.workspace.clone();
-        let look = move || changes::between(&workspace, &before, &changes::tree(&workspace)?);
+        tokio::task::spawn_blocking(move || changes::tree(&workspace)).await.ok().flatten()
+    }
+
+    /// The files that really changed since the session first began.
+    async fn changed(&self, after: Option<String>) -> Vec<String> {
+        let Some((before, after)) = self.tree.clone().zip(after) else { return Vec::new() };
+        let workspace = self.workspace.clone();
+        let look = move || changes::between(&workspace, &before, &after);
         let changed = tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or_default();
         changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect()
     }

@@ -25,6 +25,8 @@ pub(super) struct Standing<'a> {
     pub(super) evidence: &'a Evidence,
     pub(super) spent: Spent,
     pub(super) worked: Worked,
+    /// What all files together are now, as git names it.
+    pub(super) tree: Option<String>,
     pub(super) turns: u64,
     pub(super) budget: &'a Budget,
     /// How often it was started, this time included.
@@ -75,6 +77,7 @@ pub(super) fn settled(standing: &Standing<'_>) -> Settled {
     told["attempt"] = json!(standing.attempt);
     told["turns"] = json!(standing.turns);
     told["spent"] = json!(standing.spent);
+    told["tree"] = json!(standing.tree);
     told["workedMs"] = json!(standing.worked.ms());
     told["changedFiles"] = json!(standing.evidence.changed);
     if !standing.evidence.denials.is_empty() {
@@ -172,6 +175,7 @@ mod tests {
             evidence,
             spent: Spent::default(),
             worked: Worked::default(),
+            tree: None,
             turns: 1,
             budget,
             attempt: 1,
