@@ -158,13 +158,18 @@ impl Known {
     fn said(&self, seat: &Seat, report: &Json) -> Input {
         let map = |key: &str| report[key].as_object().cloned().unwrap_or_default();
         let outcome = report["outcome"].as_str().map(|word| Outcome::new(word.to_owned()));
-        self.report(seat, outcome, map("set"), map("result"))
+        self.report(&seat.ticket, outcome, map("set"), map("result"))
     }
 
     /// What follows from how it ended, where it reported nothing itself.
     fn found(&self, seat: &Seat, directive: &Directive) -> Input {
         if let Some(stop) = &self.stop {
-            return self.report(seat, Some(stop.outcome(directive)), Map::new(), saying(directive, &stop.reason));
+            return self.report(
+                &seat.ticket,
+                Some(stop.outcome(directive)),
+                Map::new(),
+                saying(directive, &stop.reason),
+            );
         }
         let done = self.is_done() && directive.outcomes.contains(&Outcome::OK);
         // Whoever reads it next learns at least how it ended.
@@ -173,18 +178,18 @@ impl Known {
             _ => told::summary(&self.outcome, directive),
         };
         let outcome = if done { Outcome::OK } else { Outcome::FAIL };
-        self.report(seat, Some(outcome), Map::new(), saying(directive, &summary))
+        self.report(&seat.ticket, Some(outcome), Map::new(), saying(directive, &summary))
     }
 
     fn report(
         &self,
-        seat: &Seat,
+        ticket: &str,
         outcome: Option<Outcome>,
         set: Map<String, Json>,
         mut result: Map<String, Json>,
     ) -> Input {
         result.extend(self.facts.clone());
         let (seen, now) = (self.seen.clone(), self.now);
-        Input::Report { ticket: Ticket::quoted(seat.ticket.clone()), outcome, set, result, seen, now }
+        Input::Report { ticket: Ticket::quoted(ticket.to_owned()), outcome, set, result, seen, now }
     }
 }

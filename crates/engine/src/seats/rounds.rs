@@ -15,8 +15,8 @@ use super::told;
 pub(super) const MENDS: &str = "mends";
 /// What is noted of a session: its step.
 pub(super) const STEP: &str = "step";
-/// When the same that is wrong has come back often enough.
-const TOO_OFTEN: usize = 3;
+/// How often the same may be wrong, word for word, until it is enough.
+const MOST_TIMES: usize = 2;
 
 /// A round of work that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,11 +39,8 @@ pub(super) enum Stuck {
         /// Which, from 1.
         round: usize,
     },
-    /// The same is wrong, word for word, as so often before.
-    SameAgain {
-        /// How often by now.
-        times: usize,
-    },
+    /// The same is wrong, word for word, for the third time.
+    SameAgain,
 }
 
 impl Round {
@@ -79,8 +76,8 @@ pub(super) fn stuck_after(rounds: &[Round]) -> Option<Stuck> {
 
 /// Whether the work is stuck by what another round would have to mend.
 pub(super) fn stuck_before(rounds: &[Round], mends: &str) -> Option<Stuck> {
-    let times = 1 + rounds.iter().filter(|round| round.mends.as_deref() == Some(mends)).count();
-    (times >= TOO_OFTEN).then_some(Stuck::SameAgain { times })
+    let times = rounds.iter().filter(|round| round.mends.as_deref() == Some(mends)).count();
+    (times >= MOST_TIMES).then_some(Stuck::SameAgain)
 }
 
 impl fmt::Display for Stuck {
@@ -88,7 +85,7 @@ impl fmt::Display for Stuck {
         match self {
             Self::Unchanged => f.write_str("something was to be mended, and the agent changed nothing"),
             Self::AsBefore { round } => write!(f, "it goes in circles, all files are again as after round {round}"),
-            Self::SameAgain { times } => write!(f, "the same is wrong, word for word, for the {times}. time"),
+            Self::SameAgain => f.write_str("the same is wrong, word for word, for the third time"),
         }
     }
 }
@@ -140,9 +137,9 @@ mod tests {
     #[test]
     fn what_comes_back_word_for_word_a_third_time_is_enough() {
         let rounds = [round("0", "1", ""), round("1", "2", "a"), round("2", "3", "b"), round("3", "4", "a")];
-        assert_eq!(stuck_before(&rounds, "a"), Some(Stuck::SameAgain { times: 3 }));
-        let told = reason(Stuck::SameAgain { times: 3 }, "line 3 is wrong\nand line 4");
-        assert!(told.contains("for the 3. time") && told.ends_with("line 3 is wrong and line 4"), "{told}");
+        assert_eq!(stuck_before(&rounds, "a"), Some(Stuck::SameAgain));
+        let told = reason(Stuck::SameAgain, "line 3 is wrong\nand line 4");
+        assert!(told.contains("for the third time") && told.ends_with("line 3 is wrong and line 4"), "{told}");
     }
 
     #[test]

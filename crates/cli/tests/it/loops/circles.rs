@@ -53,7 +53,7 @@ fn work_that_comes_back_to_where_it_was_goes_in_circles() {
 fn what_is_wrong_word_for_word_for_the_third_time_costs_no_fourth_try() {
     let repository = checked("echo the answer is wrong; exit 1", "echo $n >> f1.txt");
     let stopped = repository.work("");
-    assert_stuck(&repository, &stopped, 3, "the same is wrong, word for word, for the 3. time.");
+    assert_stuck(&repository, &stopped, 3, "the same is wrong, word for word, for the third time.");
 }
 
 #[test]

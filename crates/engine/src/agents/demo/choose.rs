@@ -19,8 +19,8 @@ pub(super) struct Chosen {
 /// The first line that says something to do and is not marked.
 pub(super) fn next(plan: &str) -> Option<Chosen> {
     let lines: Vec<&str> = plan.lines().collect();
-    let open = lines.iter().enumerate().filter(|(_, line)| !line.trim_end().ends_with(DONE));
-    let (at, act) = open.filter_map(|(at, line)| Some((at, sentence(line)?))).next()?;
+    let mut open = lines.iter().enumerate().filter(|(_, line)| !line.trim_end().ends_with(DONE));
+    let (at, act) = open.find_map(|(at, line)| Some((at, sentence(line)?)))?;
     let task = lines[at].trim().trim_start_matches(['-', '*', ' ']).to_owned();
     let mark = |(number, line): (usize, &&str)| match number {
         number if number == at => format!("{}{DONE}", line.trim_end()),
