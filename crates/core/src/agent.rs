@@ -1,5 +1,6 @@
 //! What is a coding agent to us: what does it tell, what does it need, and what came of its work?
 
+mod allowance;
 mod bound;
 mod chosen;
 mod event;
@@ -8,12 +9,15 @@ mod outcome;
 mod parse;
 pub mod policy;
 mod progress;
+mod promise;
 mod prompt;
 pub mod spawn;
 mod table;
 mod trouble;
 mod usage;
+mod worked;
 
+pub use allowance::{Allowance, Gone, NoAllowance, UsedUp};
 pub use bound::{MOST_TEXT, bounded};
 pub use chosen::Chosen;
 pub use event::{
@@ -23,9 +27,11 @@ pub use lines::{Line, Lines, MOST_LINE};
 pub use outcome::{CheckResult, Checked, Ending, Evidence, Expected, Outcome, Reported, outcome};
 pub use parse::{Exit, Format, Parser, call_title, goose_said};
 pub use progress::Progress;
+pub use promise::{PROMISE, promised};
 pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt, protocol};
 pub use table::{
     Agent, Agents, Conversation, Driver, Fill, Launch, Mistake, NoSuchAgent, Permission, PromptBy, Reporting,
 };
 pub use trouble::{Verdict, classify, trouble, verdict};
 pub use usage::{Ledger, Spent};
+pub use worked::Worked;

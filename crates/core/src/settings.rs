@@ -177,6 +177,18 @@ pub struct Settings {
     pub worktree_copy: Setting<Vec<String>>,
     /// See [`Key::WorktreeSetup`].
     pub worktree_setup: Setting<Vec<String>>,
+    /// See [`Key::TaskMinutes`].
+    pub task_minutes: Setting<Option<f64>>,
+    /// See [`Key::TaskTokens`].
+    pub task_tokens: Setting<Option<u64>>,
+    /// See [`Key::TaskCost`].
+    pub task_cost: Setting<Option<f64>>,
+    /// See [`Key::PlanMinutes`].
+    pub plan_minutes: Setting<Option<f64>>,
+    /// See [`Key::PlanTokens`].
+    pub plan_tokens: Setting<Option<u64>>,
+    /// See [`Key::PlanCost`].
+    pub plan_cost: Setting<Option<f64>>,
     /// See [`Key::Auth`].
     pub auth: Setting<Auth>,
 }
@@ -228,6 +240,12 @@ impl Settings {
             verify: default(Vec::new()),
             worktree_copy: default(Vec::new()),
             worktree_setup: default(Vec::new()),
+            task_minutes: default(None),
+            task_tokens: default(None),
+            task_cost: default(None),
+            plan_minutes: default(None),
+            plan_tokens: default(None),
+            plan_cost: default(None),
             auth: default(Auth::Local),
         }
     }
@@ -283,6 +301,23 @@ impl Settings {
                 self.$field = Setting { value: $value.map_err(misfit)?, origin: entry.origin.clone() }
             };
         }
+        let tokens = || raw.count::<u64>(i64::MAX).map(|tokens| Some(tokens).filter(|tokens| *tokens > 0));
+        // Whoever checks out a project must not pay more for its work by that.
+        macro_rules! bound {
+            ($field:ident, $value:expr) => {{
+                let value = $value.map_err(misfit)?;
+                if layer.comes_with_project() && self.$field.value.is_some_and(|own| value.is_none_or(|new| new > own))
+                {
+                    return Err(entry.place.problem(
+                        Code::ConfigInvalid,
+                        Severity::Error,
+                        format!("a project may not set `{}` to more than you allow", entry.key.as_str()),
+                        "set it in your own config.toml, or say it with the command",
+                    ));
+                }
+                self.$field = Setting { value, origin: entry.origin.clone() };
+            }};
+        }
         match entry.key {
             Key::SkillsEnabled => set!(skills_enabled, raw.flag()),
             Key::SkillsDirs => set!(skills_dirs, raw.list()),
@@ -326,6 +361,12 @@ impl Settings {
             Key::Verify => set!(verify, raw.commands()),
             Key::WorktreeCopy => set!(worktree_copy, raw.list()),
             Key::WorktreeSetup => set!(worktree_setup, raw.commands()),
+            Key::TaskMinutes => bound!(task_minutes, raw.amount()),
+            Key::TaskTokens => bound!(task_tokens, tokens()),
+            Key::TaskCost => bound!(task_cost, raw.amount()),
+            Key::PlanMinutes => bound!(plan_minutes, raw.amount()),
+            Key::PlanTokens => bound!(plan_tokens, tokens()),
+            Key::PlanCost => bound!(plan_cost, raw.amount()),
             Key::Auth => set!(auth, raw.choice(&[("local", Auth::Local), ("required", Auth::Required)])),
         }
         Ok(())
@@ -343,6 +384,9 @@ impl Settings {
         }
         fn plain<T: Serialize>(setting: &Setting<T>) -> (Json, &Origin) {
             (json!(setting.value), &setting.origin)
+        }
+        fn limit<T: Serialize + Default + Copy>(setting: &Setting<Option<T>>) -> (Json, &Origin) {
+            (json!(setting.value.unwrap_or_default()), &setting.origin)
         }
         match key {
             Key::SkillsEnabled => plain(&self.skills_enabled),
@@ -367,6 +411,12 @@ impl Settings {
             Key::Verify => plain(&self.verify),
             Key::WorktreeCopy => plain(&self.worktree_copy),
             Key::WorktreeSetup => plain(&self.worktree_setup),
+            Key::TaskMinutes => limit(&self.task_minutes),
+            Key::TaskTokens => limit(&self.task_tokens),
+            Key::TaskCost => limit(&self.task_cost),
+            Key::PlanMinutes => limit(&self.plan_minutes),
+            Key::PlanTokens => limit(&self.plan_tokens),
+            Key::PlanCost => limit(&self.plan_cost),
             Key::Auth => plain(&self.auth),
         }
     }

@@ -120,11 +120,11 @@ impl From<String> for Undone {
     }
 }
 
-/// Whether a plan's tasks were picked as often as was asked for.
+/// Which time a task is picked, and how many were asked for; 0 means all there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Enough {
-    Yes,
-    No,
+struct Turn {
+    visit: u32,
+    most: u32,
 }
 
 /// One thing to be done, with all it needs.
@@ -173,7 +173,7 @@ impl Job<'_> {
             Builtin::Now => moment::written((site.abilities.now)(), self.given("format").unwrap_or("iso"))?,
             Builtin::ReadFile => files::read(&site.workspace, self.needed("path")?)?,
             Builtin::Exists => files::exists(&site.workspace, self.needed("path")?)?.to_string(),
-            Builtin::PlanNext => plans::next(&site.workspace, self.needed("plan")?, self.is_enough()?)?.to_string(),
+            Builtin::PlanNext => plans::next(&site.workspace, self.needed("plan")?, self.turn()?)?.to_string(),
             Builtin::PlanTick => {
                 let _alone = self.alone().await?;
                 plans::tick(&site.workspace, self.needed("plan")?, self.line()?, self.needed("text")?)?.to_string()
@@ -216,10 +216,9 @@ impl Job<'_> {
         Ok(Some(most).filter(|most| *most > 0))
     }
 
-    /// Whether the tasks that were asked for were all picked before: each visit of the step picks one.
-    fn is_enough(&self) -> Result<Enough, String> {
-        let picked = self.ticket.visit().saturating_sub(1);
-        Ok(if self.most()?.is_some_and(|most| picked >= most) { Enough::Yes } else { Enough::No })
+    /// Each visit of the step picks a task.
+    fn turn(&self) -> Result<Turn, String> {
+        Ok(Turn { visit: self.ticket.visit(), most: self.most()?.unwrap_or_default() })
     }
 
     fn skills(&self, task: &str) -> Result<String, String> {

@@ -27,6 +27,11 @@ fn index_of(workspace: &Path) -> Option<PathBuf> {
     Some(workspace.join(path.trim()))
 }
 
+/// What all files of a workspace together were in the last commit; nothing where there is none.
+pub fn committed(workspace: &Path) -> Option<String> {
+    git(workspace, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"], None).map(|tree| tree.trim().to_owned())
+}
+
 /// The files that differ between two such moments; nothing when git no longer knows.
 pub fn between(workspace: &Path, before: &str, after: &str) -> Option<Vec<String>> {
     if !is_name(before) || !is_name(after) {

@@ -3,8 +3,12 @@
 //!
 //! Nothing is kept here: which session has which seat stands in the store, so that whoever looks next goes on.
 
+mod heard;
 mod kept;
+mod purse;
+mod rounds;
 mod told;
+mod turned;
 
 use std::path::{Path, PathBuf};
 
@@ -12,24 +16,25 @@ use maestro_core::agent::spawn::{Around, Budget, SpawnSpec};
 use maestro_core::agent::{PROMPT_MAX_CHARS, Permission};
 use maestro_core::event::RunId;
 use maestro_core::session::{Approach, SessionStatus};
-use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{self, Effect, Input, Refusal, Seen, Ticket, pending};
+use maestro_core::workflow::run::{self, Effect, Input, pending};
 use maestro_core::workflow::told::Now;
 use maestro_core::{Role, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
-    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, Seat, SessionById,
-    SettleSeat, SpawnOf, Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
+    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, SeatEnd, SeatEnds,
+    SessionById, Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
 };
 use serde_json::{Map, Value as Json, json};
 
 use crate::builtins::Abilities;
-use crate::changes;
 use crate::runs::{Hand, RunError, Runs, View};
 
+use purse::{Purse, WALK, walk};
+use rounds::{MENDS, STEP, known_by};
 pub use told::Composed;
 use told::Telling;
+use turned::{Started, Stop};
 
 /// The role of whoever looks at other people's work.
 const REVIEWER: &str = "reviewer";
@@ -59,14 +64,16 @@ impl Seats {
     /// Starts sessions where runs wait for one, ends those whose runs are over, and tells runs what came of those that
     /// ended. Returns the runs that go on.
     pub async fn look(&self) -> Vec<RunId> {
+        let mut gone_on = Vec::new();
         for seat in self.store.read(StraySeats).await.unwrap_or_default() {
             let _ = self.store.write(Steer { id: seat.session, order: Order::Cancel, actor: Actor::Person }).await;
         }
         for id in self.store.read(AwaitingAgents).await.unwrap_or_default() {
             // What cannot be started now is tried again with the next look.
-            let _ = self.start(id).await;
+            if let Ok(Started::TurnedAway) = self.start(id).await {
+                gone_on.push(id);
+            }
         }
-        let mut gone_on = Vec::new();
         for seat in self.store.read(EndedSeats).await.unwrap_or_default() {
             if self.settle(&seat).await.is_ok() {
                 gone_on.push(seat.run);
@@ -75,24 +82,49 @@ impl Seats {
         gone_on
     }
 
-    async fn start(&self, id: RunId) -> Result<(), RunError> {
+    async fn start(&self, id: RunId) -> Result<Started, RunError> {
         let view = self.runs.get(id, (self.clock)()).await?;
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
         let (Some(Effect::Instruct { ticket, session: Some(seat), .. }), Now::Directive { directive }) =
             (effect, &view.told.now)
         else {
-            return Ok(());
+            return Ok(Started::Nothing);
         };
         if let Some(starter) = &view.record.about.session
             && self.store.read(SessionById(starter.clone())).await?.role == Role::Worker
         {
             // Who may not start agents does not do so by a run either.
             self.runs.submit(id, Input::Cancel, Hand::Nobody).await?;
-            return Ok(());
+            return Ok(Started::Nothing);
         }
-        let Some(request) = self.request(&view, &seat, directive).await? else { return Ok(()) };
+        let walk = walk(&view);
+        let ends = self.ends(&view, &seat).await?;
+        let purse = Purse::of(&seat, &walk, &ends);
+        let spent = || match &purse {
+            Ok(purse) => purse.gone(),
+            Err(wrong) => Some(wrong.to_string()),
+        };
+        let stuck = || {
+            let rounds = rounds::rounds(&ends, &walk, directive.step.id.as_str());
+            let stuck = rounds::stuck_before(&rounds, &rounds::known_by(&seat)?)?;
+            Some(rounds::reason(stuck, seat.mends.as_deref().unwrap_or_default()))
+        };
+        if let Some(stop) = stuck().map(Stop::stuck).or_else(|| spent().map(Stop::spent)) {
+            return self.turn_away(id, ticket, directive, stop).await;
+        }
+        let purse = purse.unwrap_or_default();
+        let Some(request) = self.request(&view, &seat, directive, &purse).await? else { return Ok(Started::Nothing) };
         self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
-        Ok(())
+        Ok(Started::Session)
+    }
+
+    /// What came of the sessions before one at this seat, where that matters.
+    async fn ends(&self, view: &View, seat: &run::Seat) -> Result<Vec<SeatEnd>, StoreError> {
+        if [&seat.budget, &seat.run_budget, &seat.mends].into_iter().all(Option::is_none) {
+            return Ok(Vec::new());
+        }
+        let whole = view.record.about.parent.as_ref().map_or(view.record.id, |(parent, _)| *parent);
+        self.store.read(SeatEnds(whole)).await
     }
 
     /// The session for a step, with all that it is told.
@@ -101,6 +133,7 @@ impl Seats {
         view: &View,
         seat: &run::Seat,
         directive: &Directive,
+        purse: &Purse,
     ) -> Result<Option<RequestSpawn>, StoreError> {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
@@ -118,12 +151,13 @@ impl Seats {
             whole: Some(composed.text),
             prompt_max_chars: PROMPT_MAX_CHARS,
             permission: seat.permission.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Permission::Edits),
-            budget: Budget::default(),
+            budget: purse.cut(Budget::default()),
         };
         let loaded: Vec<&str> = composed.skills.iter().map(|skill| skill.id.as_str()).collect();
         let metadata = json!({
-            "run": view.record.id, "step": directive.step.id, "task": seat.task, "loadedSkills": loaded,
-            "spawnSource": "run", "role": Role::Worker,
+            "run": view.record.id, STEP: directive.step.id, "task": seat.task, "loadedSkills": loaded,
+            "spawnSource": "run", "role": Role::Worker, WALK: walk(view),
+            MENDS: known_by(seat),
         });
         let session = CreateSession {
             id: None,
@@ -143,83 +177,6 @@ impl Seats {
         let spec = serde_json::to_value(spec).map_err(|error| StoreError::Invalid(error.to_string()))?;
         let (around, starter) = (self.around.clone(), Starter::Worker);
         Ok(Some(RequestSpawn { session, spec, around, starter, limits: Vec::new() }))
-    }
-
-    /// Tells a run what came of a session at one of its steps.
-    async fn settle(&self, seat: &Seat) -> Result<(), RunError> {
-        let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
-        let outcome = spawn.as_ref().and_then(|spawn| spawn.outcome.clone()).unwrap_or_default();
-        let view = self.runs.get(seat.run, (self.clock)()).await?;
-        let directive = match &view.told.now {
-            Now::Directive { directive } if directive.ticket.as_str() == seat.ticket => directive,
-            // It hears of it when it goes on.
-            Now::Paused => return Ok(()),
-            // The run went on or ended without it; what it did is kept all the same.
-            _ => {
-                self.keep(seat, spawn.as_ref(), None).await;
-                return self.settled(seat).await;
-            }
-        };
-        let workspace = spawn.as_ref().and_then(|spawn| spawn.spec["workspace"].as_str().map(PathBuf::from));
-        let tree = match outcome["tree"].as_str() {
-            Some(tree) => Some(tree.to_owned()),
-            None => workspace.as_deref().and_then(changes::tree),
-        };
-        self.keep(seat, spawn.as_ref(), tree.as_deref()).await;
-        let seen = Seen { tree, ..Seen::default() };
-        let own =
-            seat.report.as_ref().filter(|_| outcome["kind"] == "done").map(|report| self.said(seat, report, &seen));
-        let ours = self.found(seat, &outcome, directive, seen.clone());
-        // A step that takes no word of anybody cannot be got over.
-        for input in own.into_iter().chain([ours, Input::Cancel]) {
-            match self.runs.submit(seat.run, input, Hand::Nobody).await {
-                // Somebody was faster; the next look finds how the run stands now.
-                Err(RunError::Refused { refusal: Refusal::Paused | Refusal::Over | Refusal::Ticket(_), .. }) => {
-                    return Ok(());
-                }
-                Err(RunError::Refused { .. }) => {}
-                told => {
-                    told?;
-                    break;
-                }
-            }
-        }
-        self.settled(seat).await
-    }
-
-    async fn settled(&self, seat: &Seat) -> Result<(), RunError> {
-        self.store.write(SettleSeat(seat.session.clone())).await?;
-        self.sum_up(seat.run).await;
-        Ok(())
-    }
-
-    /// What the session itself reported.
-    fn said(&self, seat: &Seat, report: &Json, seen: &Seen) -> Input {
-        let map = |key: &str| report[key].as_object().cloned().unwrap_or_default();
-        Input::Report {
-            ticket: Ticket::quoted(seat.ticket.clone()),
-            outcome: report["outcome"].as_str().map(|word| Outcome::new(word.to_owned())),
-            set: map("set"),
-            result: map("result"),
-            seen: seen.clone(),
-            now: (self.clock)(),
-        }
-    }
-
-    /// What follows from how it ended, where it reported nothing itself.
-    fn found(&self, seat: &Seat, outcome: &Json, directive: &Directive, seen: Seen) -> Input {
-        let done = outcome["kind"] == "done" && directive.outcomes.contains(&Outcome::OK);
-        // Whoever reads it next learns at least how it ended.
-        let texts = directive.result.iter().filter(|(_, field)| field["type"] == "string");
-        let result = texts.map(|(name, _)| (name.clone(), json!(told::summary(outcome, directive)))).collect();
-        Input::Report {
-            ticket: Ticket::quoted(seat.ticket.clone()),
-            outcome: Some(if done { Outcome::OK } else { Outcome::FAIL }),
-            set: Map::new(),
-            result,
-            seen,
-            now: (self.clock)(),
-        }
     }
 }
 

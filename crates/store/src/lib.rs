@@ -58,7 +58,9 @@ pub use runs::{
     AdvanceRun, Driver, EndedParts, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState,
     RunTail, Runs, StartRun, UndrivenRuns,
 };
-pub use seats::{AwaitingAgents, EndedSeats, KeepVerdict, Seat, SeatOf, SeatsOf, SettleSeat, StraySeats, TakeSeat};
+pub use seats::{
+    AwaitingAgents, EndedSeats, KeepVerdict, Seat, SeatEnd, SeatEnds, SeatOf, SeatsOf, SettleSeat, StraySeats, TakeSeat,
+};
 pub use sessions::{
     AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,
     Steer, UpdateSession,

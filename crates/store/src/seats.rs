@@ -176,6 +176,39 @@ impl Read for SeatsOf {
     }
 }
 
+/// What came of a session at a step of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeatEnd {
+    /// What was noted of the session when it was asked for.
+    pub metadata: Json,
+    /// What all files together were before it began, as git names it.
+    pub tree: Option<String>,
+    /// What came of it, if it was started and ended.
+    pub outcome: Option<Json>,
+}
+
+/// What came of all sessions of a run and of the runs that are parts of it, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct SeatEnds(
+    /// The run.
+    pub RunId,
+);
+
+impl Read for SeatEnds {
+    type Output = Vec<SeatEnd>;
+
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<SeatEnd>, StoreError> {
+        let sql = "SELECT sessions.metadata, spawns.tree, spawns.outcome FROM seats \
+                   JOIN sessions ON sessions.id = seats.session_id JOIN spawns ON spawns.session_id = seats.session_id \
+                   WHERE seats.run_id = $1 OR seats.run_id IN (SELECT id FROM runs WHERE parent_run = $2) \
+                   ORDER BY seats.ord";
+        let run = self.0.to_string();
+        let end =
+            |row: &mut Row| Ok(SeatEnd { metadata: row.json()?, tree: row.maybe_text()?, outcome: row.maybe_json()? });
+        db.rows(sql, &[(&run).into(), (&run).into()])?.iter_mut().map(end).collect()
+    }
+}
+
 /// The runs that a server drives and that wait for an agent, so that a session may have to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct AwaitingAgents;

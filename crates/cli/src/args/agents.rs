@@ -147,6 +147,15 @@ pub(crate) struct LoopArgs {
     /// Work on so many tasks at once, as far as the plan does not order them
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16), conflicts_with = "in_place")]
     pub(crate) jobs: Option<u32>,
+    /// For how many minutes agents may work at the plan, all tasks together; setting `plan_minutes`
+    #[arg(long, value_name = "N", value_parser = amount)]
+    pub(crate) plan_minutes: Option<f64>,
+    /// How many tokens they may use for the plan; setting `plan_tokens`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) plan_tokens: Option<u64>,
+    /// How many dollars they may cost for the plan; setting `plan_cost`
+    #[arg(long, value_name = "USD", value_parser = amount)]
+    pub(crate) plan_cost: Option<f64>,
     /// Your own workflow instead of `plan-loop`
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
@@ -170,6 +179,12 @@ pub(crate) struct DemoArgs {
     /// Remove the repository afterwards
     #[arg(long)]
     pub(crate) clean: bool,
+}
+
+/// An amount of something, in parts as well.
+fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.parse().ok().filter(|amount: &f64| amount.is_finite() && *amount > 0.0);
+    amount.ok_or_else(|| "it must be a number that is more than 0".to_owned())
 }
 
 /// How work is done.
@@ -197,6 +212,15 @@ pub(crate) struct WorkArgs {
     /// No skills at all
     #[arg(long)]
     pub(crate) no_skills: bool,
+    /// For how many minutes agents may work at a task, all its sessions together; setting `task_minutes`
+    #[arg(long, value_name = "N", value_parser = amount)]
+    pub(crate) task_minutes: Option<f64>,
+    /// How many tokens they may use for a task; setting `task_tokens`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) task_tokens: Option<u64>,
+    /// How many dollars they may cost for a task; setting `task_cost`
+    #[arg(long, value_name = "USD", value_parser = amount)]
+    pub(crate) task_cost: Option<f64>,
     /// Show the task, its skills and exactly what the agent would be told, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

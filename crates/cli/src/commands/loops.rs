@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use maestro_core::Settings;
+use maestro_core::agent::Allowance;
 use serde_json::{Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
@@ -47,7 +48,11 @@ fn begin(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
     let plan = inside(plan, world)?;
     let order = Order {
         workflow: args.workflow.as_deref().unwrap_or(WORKFLOW),
-        what: What::Plan { most: args.max_tasks.unwrap_or(u32::from(args.once)), path: plan },
+        what: What::Plan {
+            most: args.max_tasks.unwrap_or(u32::from(args.once)),
+            path: plan,
+            said: Allowance { minutes: args.plan_minutes, tokens: args.plan_tokens, cost_usd: args.plan_cost },
+        },
         jobs: args.jobs.unwrap_or(1),
         audience: if args.explain { Audience::Spectator } else { Audience::Owner },
     };
@@ -92,10 +97,11 @@ impl Audience {
 }
 
 enum What {
-    /// A plan, below the project; 0 means all of its tasks.
+    /// A plan, below the project; 0 means all of its tasks. What it may use up is as the command says it.
     Plan {
         path: String,
         most: u32,
+        said: Allowance,
     },
     Task(String),
 }
@@ -182,12 +188,29 @@ impl Order<'_> {
             "review": !work.no_review,
             "skills": skills,
         });
+        let task_budget = Allowance {
+            minutes: work.task_minutes.or(settings.task_minutes.value),
+            tokens: work.task_tokens.or(settings.task_tokens.value),
+            cost_usd: work.task_cost.or(settings.task_cost.value),
+        };
+        if !task_budget.is_unlimited() {
+            params["task_budget"] = json!(task_budget.to_string());
+        }
         match &self.what {
-            What::Plan { path, most } => {
+            What::Plan { path, most, said } => {
                 params["plan"] = json!(path);
                 params["most"] = json!(most);
                 if self.jobs > 1 {
                     params["shared"] = json!(true);
+                }
+                let plan_budget = Allowance {
+                    minutes: said.minutes.or(settings.plan_minutes.value),
+                    tokens: said.tokens.or(settings.plan_tokens.value),
+                    cost_usd: said.cost_usd.or(settings.plan_cost.value),
+                };
+                // Not every workflow of a user's own knows of it.
+                if !plan_budget.is_unlimited() {
+                    params["plan_budget"] = json!(plan_budget.part(self.jobs).to_string());
                 }
                 params["tracked"] = json!(git(workspace, &["ls-files", "--error-unmatch", "--", path]));
             }

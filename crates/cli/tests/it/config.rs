@@ -30,6 +30,12 @@ fn every_setting_is_shown_with_its_default() {
     verify                     = []
     worktree_copy              = []
     worktree_setup             = []
+    task_minutes               = 0.0
+    task_tokens                = 0
+    task_cost                  = 0.0
+    plan_minutes               = 0.0
+    plan_tokens                = 0
+    plan_cost                  = 0.0
     auth                       = "local"
     "#);
 }
@@ -158,6 +164,18 @@ fn origin_says_where_each_value_comes_from() {
                                  default
     worktree_setup             = []
                                  default
+    task_minutes               = 0.0
+                                 default
+    task_tokens                = 0
+                                 default
+    task_cost                  = 0.0
+                                 default
+    plan_minutes               = 0.0
+                                 default
+    plan_tokens                = 0
+                                 default
+    plan_cost                  = 0.0
+                                 default
     auth                       = "local"
                                  default
     "#);
@@ -275,6 +293,30 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "worktree_setup": {
           "value": [],
+          "origin": "default"
+        },
+        "task_minutes": {
+          "value": 0.0,
+          "origin": "default"
+        },
+        "task_tokens": {
+          "value": 0,
+          "origin": "default"
+        },
+        "task_cost": {
+          "value": 0.0,
+          "origin": "default"
+        },
+        "plan_minutes": {
+          "value": 0.0,
+          "origin": "default"
+        },
+        "plan_tokens": {
+          "value": 0,
+          "origin": "default"
+        },
+        "plan_cost": {
+          "value": 0.0,
           "origin": "default"
         },
         "auth": {

@@ -2,12 +2,15 @@
 //!
 //! The numbers in the comments are those of the faults that another loop was found to have; each has a test here.
 
+mod budgets;
 mod checks;
+mod circles;
 mod defects;
 mod kills;
 mod lanes;
 mod paths;
 mod plans;
+mod promises;
 mod questions;
 mod seen;
 mod steering;
@@ -83,6 +86,13 @@ impl Repository {
         fs::create_dir_all(&place).unwrap();
         self.sandbox.write(&format!("~/{name}"), text.replace("HOME", &place.display().to_string()));
         format!("Run sh {}", self.sandbox.path(&format!("~/{name}")).display())
+    }
+
+    /// The same repository with a demo agent that follows a script of its own, one act a line.
+    fn acting(self, acts: &str) -> Self {
+        self.sandbox.write("~/acts", acts);
+        let script = self.sandbox.path("~/acts").display().to_string();
+        Self { sandbox: self.sandbox.with_variable("MAESTRO_DEMO_SCRIPT", &script) }
     }
 
     /// A file by which a script and a test speak to each other; scripts say `HOME/NAME`.

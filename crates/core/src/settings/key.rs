@@ -49,6 +49,12 @@ keys! {
     Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
     WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
     WorktreeSetup = "worktree_setup", "What makes a new worktree ready before an agent starts: commands, split into words as `verify` is. What a project's file names is run only after `maestro trust --config`.";
+    TaskMinutes = "task_minutes", "For how many minutes agents may work at a task of a loop, all its sessions together; 0 for no limit, here and with the next five. A project's file may lower what you set, and not raise it.";
+    TaskTokens = "task_tokens", "How many tokens they may use for a task.";
+    TaskCost = "task_cost", "How many dollars they may cost for a task, as the agents reckon.";
+    PlanMinutes = "plan_minutes", "For how many minutes agents may work at a plan, all tasks together.";
+    PlanTokens = "plan_tokens", "How many tokens they may use for a plan.";
+    PlanCost = "plan_cost", "How many dollars they may cost for a plan.";
     Auth = "auth", "`local` lets whoever reaches the server's loopback address call it; `required` asks everybody for a token. A project's file may not set it.";
 }
 

@@ -131,7 +131,7 @@ fn raw_toml(value: &Spanned<DeValue<'_>>) -> Raw {
             })
             .collect::<Option<Vec<_>>>()
             .map_or(Raw::Other("a list with something else than text in it"), Raw::List),
-        DeValue::Float(_) => Raw::Other("a fraction"),
+        DeValue::Float(number) => number.as_str().parse().map_or(Raw::Other("a strange number"), Raw::Fraction),
         DeValue::Datetime(_) => Raw::Other("a date"),
         DeValue::Table(_) => Raw::Other("a table"),
     }

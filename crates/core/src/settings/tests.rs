@@ -212,3 +212,21 @@ fn checks_are_commands_and_no_shell_text() {
     assert!(settings.verify.value.is_empty());
     assert!(problems[0].help.starts_with("it must be commands: in `rm x; ls` `;` means"), "{problems:?}");
 }
+
+#[test]
+fn a_project_may_lower_a_budget_and_not_raise_it() {
+    let value = |project_says: &str| {
+        let layers = [user("plan_cost = 2.5\n"), project(project_says)];
+        let (settings, problems) = Settings::layered(&places(), &layers);
+        (settings.plan_cost.value, problems.len())
+    };
+    assert_eq!(value("plan_cost = 1\n"), (Some(1.0), 0));
+    assert_eq!(value("plan_cost = 3\n"), (Some(2.5), 1));
+    assert_eq!(value("plan_cost = 0\n"), (Some(2.5), 1), "no limit is more than any");
+    let (settings, problems) = Settings::layered(&places(), &[project("task_tokens = 500\nplan_minutes = 0.5\n")]);
+    assert_eq!((settings.task_tokens.value, settings.plan_minutes.value, problems.len()), (Some(500), Some(0.5), 0));
+    let (settings, problems) = Settings::layered(&places(), &[user("task_cost = 1\n"), flags(&["task_cost=0"])]);
+    assert_eq!((settings.task_cost.value, problems.len()), (None, 0));
+    let (_, problems) = Settings::layered(&places(), &[user("task_cost = -1\ntask_minutes = \"long\"\n")]);
+    assert_eq!(problems.len(), 2);
+}

@@ -10,6 +10,7 @@ use crate::workflow::words;
 pub(super) enum Raw {
     Bool(bool),
     Int(i64),
+    Fraction(f64),
     Text(String),
     List(Vec<String>),
     /// Untyped text, from the environment, a flag or a `key=value` line.
@@ -37,6 +38,7 @@ impl Raw {
         let found = match self {
             Self::Bool(flag) => flag.to_string(),
             Self::Int(number) => number.to_string(),
+            Self::Fraction(number) => number.to_string(),
             Self::Text(text) | Self::Word(text, _) => format!("`{text}`"),
             Self::List(_) => "a list".to_owned(),
             Self::Other(what) => (*what).to_owned(),
@@ -70,6 +72,19 @@ impl Raw {
             .filter(|number| range.contains(number))
             .and_then(|number| N::try_from(number).ok())
             .ok_or_else(|| self.misfit(format!("a whole number from {} to {}", range.start(), range.end())))
+    }
+
+    /// An amount that is a limit, in parts as well; 0 means that there is none.
+    pub(super) fn amount(&self) -> Result<Option<f64>, Misfit> {
+        let number = match self {
+            Self::Int(number) => number.to_string().parse().ok(),
+            Self::Fraction(number) => Some(*number),
+            Self::Word(word, _) => word.trim().parse().ok(),
+            _ => None,
+        };
+        let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
+        let number = number.ok_or_else(|| self.misfit("a number, or 0 for no limit"))?;
+        Ok(Some(number).filter(|number| *number > 0.0))
     }
 
     pub(super) fn path(&self, home: &Path, base: &Path) -> Result<PathBuf, Misfit> {

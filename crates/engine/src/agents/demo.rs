@@ -5,6 +5,7 @@
 //! Client Protocol (`--acp`). A file named by `MAESTRO_DEMO_SCRIPT` makes it misbehave in any way an agent can.
 
 mod act;
+mod choose;
 mod daemon;
 mod memory;
 mod perform;

@@ -54,6 +54,7 @@ impl Job<'_> {
                 Found::Task(task, open) => json!({
                     "done": false, "later": false, "enough": false, "label": task.label, "line_number": task.line_number,
                     "section": task.section.unwrap_or_default(), "skill_hints": task.skill_hints, "open": open,
+                    "boxes": true, "endless": false,
                 }),
                 Found::Stuck(tasks) => {
                     return Err(Undone::Failed(format!("what is left was stopped at: {}", tasks.join("; "))));
@@ -61,7 +62,7 @@ impl Job<'_> {
                 found => json!({
                     "done": matches!(found, Found::Done), "later": matches!(found, Found::Later),
                     "enough": matches!(found, Found::Enough), "label": "", "line_number": 0, "section": "",
-                    "skill_hints": [], "open": 0,
+                    "skill_hints": [], "open": 0, "boxes": true, "endless": false,
                 }),
             };
             return Ok(said);
@@ -70,8 +71,14 @@ impl Job<'_> {
 
     async fn find_task(&self) -> Result<Found, Undone> {
         let site = self.executor.site();
-        let (_, text) = text(&site.workspace, self.needed("plan")?)?;
+        let path = self.needed("plan")?;
+        let (_, text) = text(&site.workspace, path)?;
         let plan = plan::parse(&text);
+        if plan.tasks.is_empty() && !text.trim().is_empty() {
+            return Err(Undone::Failed(format!(
+                "`{path}` has no boxes, and only those can be shared out; leave `-j` away"
+            )));
+        }
         let claims = self.claims()?;
         let free = plan::free_tasks(&plan);
         let open = plan.tasks.iter().filter(|task| task.is_pending()).count();

@@ -8,18 +8,24 @@ use maestro_core::plan::{self, Status};
 use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
-use super::Enough;
+use super::Turn;
 use super::files::inside;
 
 /// How large a plan may be.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The next open task; `done` says that there is none, `enough` that no more were asked for. There is never one `later`: nobody
-/// else works through the plan.
-pub(super) fn next(workspace: &Path, path: &str, enough: Enough) -> Result<Json, String> {
+/// How many times an agent chooses a task itself, where nobody said how many tasks to do.
+const MOST_CHOICES: u32 = 50;
+
+/// The next open task; `done` says that there is none, `enough` that no more were asked for. Of a plan without a single box
+/// (`boxes` is false) whoever works at it chooses the task; `endless` says that this was done too often. There is never one
+/// `later`: nobody else works through the plan.
+pub(super) fn next(workspace: &Path, path: &str, turn: Turn) -> Result<Json, String> {
     let (_, text) = text(workspace, path)?;
     let plan = plan::parse(&text);
+    let boxes = !plan.tasks.is_empty();
     let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
+    let enough = turn.most > 0 && turn.visit > turn.most;
     Ok(match plan::select_task(&plan) {
         Some(task) => json!({
             "done": false,
@@ -28,12 +34,26 @@ pub(super) fn next(workspace: &Path, path: &str, enough: Enough) -> Result<Json,
             "section": task.section.unwrap_or_default(),
             "skill_hints": task.skill_hints,
             "open": open,
-            "enough": enough == Enough::Yes,
+            "enough": enough,
+            "boxes": boxes,
+            "endless": false,
+            "later": false,
+        }),
+        None if !boxes && !text.trim().is_empty() => json!({
+            "done": false,
+            "label": format!("Choose the next open task of {path} and do it"),
+            "line_number": 0,
+            "section": "",
+            "skill_hints": [],
+            "open": 0,
+            "enough": enough,
+            "boxes": boxes,
+            "endless": turn.most == 0 && turn.visit > MOST_CHOICES,
             "later": false,
         }),
         None => json!({
             "done": true, "label": "", "line_number": 0, "section": "", "skill_hints": [], "open": 0, "enough": false,
-            "later": false,
+            "boxes": boxes, "endless": false, "later": false,
         }),
     })
 }
@@ -122,7 +142,7 @@ mod tests {
         let plan = dir.path().join("PLAN.md");
         fs::write(&plan, PLAN).unwrap();
         let read = || fs::read_to_string(&plan).unwrap();
-        let next = |key: &str| next(dir.path(), "PLAN.md", Enough::No).unwrap()[key].clone();
+        let next = |key: &str| next(dir.path(), "PLAN.md", Turn { visit: 1, most: 0 }).unwrap()[key].clone();
         let tick = |line, label: &str| tick(dir.path(), "PLAN.md", line, label);
         assert_eq!((next("label"), next("line_number"), next("open")), (json!("inner *task*"), json!(2), json!(2)));
         assert_eq!(tick(2, "other"), Err("no task of `PLAN.md` says `other` any more".to_owned()));
@@ -158,5 +178,25 @@ mod tests {
         assert_eq!((&told["line_number"], &told["changed"]), (&json!(5), &json!(true)));
         let read = fs::read_to_string(&plan).unwrap();
         assert_eq!(read, "- [x] same\n\nA new line.\n\n- [x] same\n- [ ] other\n- [ ] same\n");
+    }
+    #[test]
+    fn of_a_plan_without_boxes_somebody_chooses_but_not_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let next = |text: &str, visit, most| {
+            fs::write(dir.path().join("PLAN.md"), text).unwrap();
+            next(dir.path(), "PLAN.md", Turn { visit, most }).unwrap()
+        };
+        let prose = "# Plan\n\nWrite a letter. Then write another one.\n";
+        let first = next(prose, 1, 0);
+        assert_eq!((&first["done"], &first["boxes"], &first["line_number"]), (&json!(false), &json!(false), &json!(0)));
+        assert_eq!(first["label"], "Choose the next open task of PLAN.md and do it");
+        assert_eq!((&next(prose, 50, 0)["endless"], &next(prose, 51, 0)["endless"]), (&json!(false), &json!(true)));
+        let asked = |visit| {
+            let next = next(prose, visit, 70);
+            (next["enough"].clone(), next["endless"].clone())
+        };
+        assert_eq!((asked(70), asked(71)), ((json!(false), json!(false)), (json!(true), json!(false))));
+        assert_eq!(next("- [x] a letter\n", 1, 0)["done"], json!(true), "boxes that are all ticked are boxes");
+        assert_eq!(next(" \n", 1, 0)["done"], json!(true), "nothing is written, so nothing is to be done");
     }
 }

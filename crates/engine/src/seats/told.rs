@@ -15,10 +15,17 @@ use maestro_skills::{Selector, TaskNeeds, task_section, task_with_skills};
 use maestro_store::hash;
 use serde_json::Value as Json;
 
+use super::turned::is_verdict;
 use crate::builtins::Skills;
 
 /// How long a session's name is.
 const NAME: usize = 60;
+/// How much is told of how something long begins, in characters.
+const BEGINNING: usize = 100;
+/// How much of how it ends.
+const END: usize = 200;
+/// How long the title of something done is.
+const TITLE: usize = 200;
 
 /// What an agent is told, and what is told of it.
 #[derive(Debug)]
@@ -160,7 +167,7 @@ fn verdict(directive: &Directive) -> String {
             directive.report.iter().map(|word| if word == "OUTCOME" { outcome.as_str() } else { word }).collect();
         words.join(" ")
     };
-    let commands: Vec<String> = directive.outcomes.iter().map(command).collect();
+    let commands: Vec<String> = directive.outcomes.iter().filter(|outcome| is_verdict(outcome)).map(command).collect();
     let result = commands.last().filter(|_| !directive.result.is_empty());
     let result = result.map(|command| handed_over(command, directive)).unwrap_or_default();
     let commands: Vec<String> = commands.iter().map(|command| format!("- `{command}`")).collect();
@@ -191,6 +198,26 @@ pub(super) fn name(seat: &Seat, directive: &Directive) -> String {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name,
     }
+}
+
+/// The first line of something said, short enough for a title.
+pub(super) fn line(said: &str) -> String {
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// What was said, in one line; of much, how it begins and how it ends.
+pub(super) fn shortened(said: &str) -> String {
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let characters: Vec<char> = words.chars().collect();
+    if characters.len() <= BEGINNING + END {
+        return words;
+    }
+    let (beginning, end) = (&characters[..BEGINNING], &characters[characters.len() - END..]);
+    format!("{} … {}", beginning.iter().collect::<String>(), end.iter().collect::<String>())
 }
 
 /// What came of a session, in a line.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use maestro_core::Event;
-use maestro_core::agent::spawn::{SpawnSpec, environment};
-use maestro_core::agent::{Agent, Briefing, Chosen, Protocol, Reporting, SkillText, Work, prompt};
+use maestro_core::agent::spawn::{Budget, SpawnSpec, environment};
+use maestro_core::agent::{Agent, Briefing, Chosen, Protocol, Reporting, SkillText, Work, Worked, prompt};
 use maestro_core::event::PromptCutFact;
 use maestro_core::message::Message;
 use maestro_core::session::Session;
@@ -121,7 +122,7 @@ impl Worker {
             session: Uuid::now_v7().to_string(),
             resume,
             permission: spec.permission,
-            limits: Limits { time: spec.budget.time(), idle: spec.budget.idle() },
+            limits: Limits { time: time_left(&spec.budget, course.worked), idle: spec.budget.idle() },
             policy: self.policy(&agent, &workspace, temporary.path()),
             mcp: Vec::new(),
             agent,
@@ -282,6 +283,13 @@ impl Worker {
             .allow(self.extra.iter().cloned())
             .seal(PathBuf::from(&self.around.home))
     }
+}
+
+/// How long a process may take: what those before it left of the session's time. One that used it all up is started again
+/// only because somebody wants it, and so it gets all of it again.
+fn time_left(budget: &Budget, worked: Worked) -> Duration {
+    let left = budget.time().saturating_sub(Duration::from_millis(worked.ms()));
+    if left.is_zero() { budget.time() } else { left }
 }
 
 /// What a fresh agent is told that somebody composed already, with what was said and done meanwhile.

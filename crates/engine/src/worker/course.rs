@@ -1,7 +1,7 @@
 //! What is known of an agent's work, in this process and in those before it?
 
 use maestro_core::agent::spawn::{GivenSkill, SpawnSpec};
-use maestro_core::agent::{AgentEvent, Evidence, Expected, Ledger, Progress, Reporting, ToolKind, ToolStatus};
+use maestro_core::agent::{AgentEvent, Evidence, Expected, Ledger, Progress, Reporting, ToolKind, ToolStatus, Worked};
 use maestro_core::id::SessionId;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Session, TimelineEntry};
@@ -28,6 +28,7 @@ pub(super) struct Course {
     pub(super) evidence: Evidence,
     pub(super) ledger: Ledger,
     pub(super) progress: Progress,
+    pub(super) worked: Worked,
     skills: Vec<GivenSkill>,
     workspace: String,
     /// The last calls of tools: what they do, and the skill that they open.
@@ -55,6 +56,7 @@ impl Course {
             evidence: Evidence::new(reporting, Expected::Anything),
             ledger: Ledger::default(),
             progress: Progress::default(),
+            worked: Worked::default(),
             skills: spec.skills.clone(),
             workspace: spec.workspace.clone(),
             calls: Vec::new(),
@@ -66,6 +68,7 @@ impl Course {
             for entry in &part.items {
                 course.ledger.note(&entry.event);
                 course.progress.note(&entry.event);
+                course.worked.recall(entry.at, &entry.event);
             }
             match part.next {
                 Some(after) => page.after = after,

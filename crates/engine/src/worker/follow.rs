@@ -35,8 +35,9 @@ pub(super) async fn follow(
     spawn: &Spawn,
     standing: watch::Receiver<Option<Standing>>,
 ) -> Settled {
-    let Begun { agent, spec, workspace, checks, course, resumed, tree, kind, temporary, token } = begun;
+    let Begun { agent, spec, workspace, checks, mut course, resumed, tree, kind, temporary, token } = begun;
     let since = (worker.clock)();
+    course.worked.begin(since);
     let Session { mut events, handle, .. } = agent;
     let mut follower = Follower {
         worker,
@@ -134,7 +135,9 @@ impl Follower<'_> {
         if matches!(event, AgentEvent::Said { .. } | AgentEvent::Thought { .. } | AgentEvent::ToolBegan { .. }) {
             self.silent = false;
         }
-        self.kept.add((self.worker.clock)(), event);
+        let now = (self.worker.clock)();
+        self.course.worked.goes_on(now);
+        self.kept.add(now, event);
         if began {
             // What it calls its session must outlive us from the first moment on.
             self.renew().await;
@@ -327,15 +330,17 @@ impl Follower<'_> {
 
     async fn settled(mut self, spawn: &Spawn, since: i64) -> Settled {
         let end = self.end().await;
-        let (changed, tree) = self.changed().await;
-        self.course.evidence.changed = changed;
+        self.course.worked.goes_on((self.worker.clock)());
+        let after = self.tree_now().await;
+        self.course.evidence.changed = self.changed(after.clone()).await;
         self.course.note_reports(&self.worker.store, self.session, since).await;
         let session = self.worker.store.read(SessionById(self.session.clone())).await.ok();
         let unheard = self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default().len();
         settle::settled(&settle::Standing {
             evidence: &self.course.evidence,
-            tree,
             spent: self.course.ledger.spent(),
+            worked: self.course.worked,
+            tree: after,
             turns: self.course.progress.turns(),
             budget: &self.spec.budget,
             attempt: spawn.attempt,
@@ -348,17 +353,19 @@ impl Follower<'_> {
         })
     }
 
-    /// The files that really changed since the session first began, and what all files together are now.
-    async fn changed(&self) -> (Vec<String>, Option<String>) {
-        let (before, workspace) = (self.tree.clone(), self.workspace.clone());
-        let look = move || {
-            let after = changes::tree(&workspace)?;
-            Some((changes::between(&workspace, &before?, &after).unwrap_or_default(), after))
-        };
-        let Some((changed, tree)) = tokio::task::spawn_blocking(look).await.ok().flatten() else {
-            return (Vec::new(), None);
-        };
-        (changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect(), Some(tree))
+    /// What all files together are now.
+    async fn tree_now(&self) -> Option<String> {
+        let workspace = self.workspace.clone();
+        tokio::task::spawn_blocking(move || changes::tree(&workspace)).await.ok().flatten()
+    }
+
+    /// The files that really changed since the session first began.
+    async fn changed(&self, after: Option<String>) -> Vec<String> {
+        let Some((before, after)) = self.tree.clone().zip(after) else { return Vec::new() };
+        let workspace = self.workspace.clone();
+        let look = move || changes::between(&workspace, &before, &after);
+        let changed = tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or_default();
+        changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect()
     }
 }
 

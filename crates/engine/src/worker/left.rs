@@ -29,6 +29,7 @@ impl Worker {
             evidence: &course.evidence,
             tree: None,
             spent: course.ledger.spent(),
+            worked: course.worked,
             turns: course.progress.turns(),
             budget: &spec.budget,
             attempt: spawn.attempt,

@@ -1,7 +1,7 @@
 //! What follows from how an agent ended? Decided from what is known, without asking anybody.
 
 use maestro_core::agent::spawn::Budget;
-use maestro_core::agent::{Ending, Evidence, Outcome, Spent, Verdict, outcome};
+use maestro_core::agent::{Ending, Evidence, Outcome, Spent, Verdict, Worked, outcome};
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_store::{After, Wish};
 use serde_json::{Value as Json, json};
@@ -23,9 +23,10 @@ pub(super) struct Settled {
 /// How things stand when an agent has ended.
 pub(super) struct Standing<'a> {
     pub(super) evidence: &'a Evidence,
-    /// What all files together were at its end, as git names it.
-    pub(super) tree: Option<String>,
     pub(super) spent: Spent,
+    pub(super) worked: Worked,
+    /// What all files together are now, as git names it.
+    pub(super) tree: Option<String>,
     pub(super) turns: u64,
     pub(super) budget: &'a Budget,
     /// How often it was started, this time included.
@@ -76,6 +77,7 @@ pub(super) fn settled(standing: &Standing<'_>) -> Settled {
     told["attempt"] = json!(standing.attempt);
     told["turns"] = json!(standing.turns);
     told["spent"] = json!(standing.spent);
+    told["workedMs"] = json!(standing.worked.ms());
     told["changedFiles"] = json!(standing.evidence.changed);
     told["tree"] = json!(standing.tree);
     if !standing.evidence.denials.is_empty() {
@@ -171,8 +173,9 @@ mod tests {
     fn standing<'a>(evidence: &'a Evidence, budget: &'a Budget) -> Standing<'a> {
         Standing {
             evidence,
-            tree: None,
             spent: Spent::default(),
+            worked: Worked::default(),
+            tree: None,
             turns: 1,
             budget,
             attempt: 1,

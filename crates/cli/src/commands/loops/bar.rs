@@ -76,7 +76,7 @@ impl Progress {
 fn doing(step: &str) -> Option<&'static str> {
     Some(match step {
         "open" | "open-lane" | "setup" => "preparing",
-        "implement" => "working on",
+        "implement" | "choose" => "working on",
         "verify" | "verify-together" => "checking",
         "look" => "reviewing",
         "commit" | "land" | "land-with-tick" => "committing",

@@ -261,6 +261,7 @@ fn skills(payload: &Json) -> Option<String> {
 fn begun(step: &str) -> Option<(Telling, &'static str)> {
     Some(match step {
         "implement" => (Telling::Working, "an agent does it"),
+        "choose" => (Telling::Working, "an agent chooses a task and does it"),
         "look" => (Telling::Reviewing, "somebody else looks at it"),
         "verify" => (Telling::Checking, "the checks run"),
         "commit" | "land" | "land-with-tick" => (Telling::Committing, "it is committed"),

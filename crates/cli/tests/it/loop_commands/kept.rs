@@ -89,7 +89,13 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     - `maestro workflow report [RUN-1] --ticket look#1.[NONCE] --outcome pass --result-file -`
     - `maestro workflow report [RUN-1] --ticket look#1.[NONCE] --outcome fail --result-file -`
 
-    What it reads on its standard input is a JSON object of
+    They read a JSON object on their standard input; give it to them like this:
+
+    ```sh
+    maestro workflow report [RUN-1] --ticket look#1.[NONCE] --outcome fail --result-file - <<'END'
+    {"findings": "…"}
+    END
+    ```
 
     - `findings`: What must be mended, one finding a line; empty with a pass
     "#);

@@ -246,6 +246,12 @@ pub struct Session {
     pub section: Option<Placed<Template>>,
     /// Which skills it gets: `auto`, `none`, or names.
     pub skills: Option<Placed<Template>>,
+    /// What all sessions of this walk through the workflow may use up together.
+    pub budget: Option<Placed<Template>>,
+    /// What all sessions of the run may use up together.
+    pub run_budget: Option<Placed<Template>>,
+    /// What is wrong with the work so far, and is to be mended.
+    pub mends: Option<Placed<Template>>,
     /// Whether the session of the visit before goes on.
     pub resume: bool,
 }
@@ -254,7 +260,8 @@ impl Session {
     /// Every text in it.
     pub fn texts(&self) -> impl Iterator<Item = &Placed<Template>> {
         let who = [&self.agent, &self.role, &self.worktree, &self.permission];
-        who.into_iter().chain([&self.task, &self.section, &self.skills]).flatten()
+        let what = [&self.task, &self.section, &self.skills, &self.mends];
+        who.into_iter().chain(what).chain([&self.budget, &self.run_budget]).flatten()
     }
 }
 

@@ -66,7 +66,19 @@ fn expected(node: &Node<'_>, reader: &mut Reader<'_>) -> Expected {
 }
 
 fn session(node: &Node<'_>, reader: &mut Reader<'_>) -> Session {
-    let known = ["agent", "role", "worktree", "permission", "task", "section", "skills", "continue"];
+    let known = [
+        "agent",
+        "role",
+        "worktree",
+        "permission",
+        "task",
+        "section",
+        "skills",
+        "budget",
+        "run_budget",
+        "mends",
+        "continue",
+    ];
     let fields = reader.fields(node, "`session`", &known);
     Session {
         agent: reader.template_of(fields.get("agent")),
@@ -76,6 +88,9 @@ fn session(node: &Node<'_>, reader: &mut Reader<'_>) -> Session {
         task: reader.template_of(fields.get("task")),
         section: reader.template_of(fields.get("section")),
         skills: reader.template_of(fields.get("skills")),
+        budget: reader.template_of(fields.get("budget")),
+        run_budget: reader.template_of(fields.get("run_budget")),
+        mends: reader.template_of(fields.get("mends")),
         resume: reader.flag_of(fields.get("continue")),
     }
 }

@@ -84,6 +84,12 @@ pub struct Seat {
     pub section: Option<String>,
     /// Which skills it gets: `auto`, `none`, or names; what the settings say where nothing is said.
     pub skills: Option<String>,
+    /// What all sessions of this walk through the workflow may use up together.
+    pub budget: Option<String>,
+    /// What all sessions of the run may use up together.
+    pub run_budget: Option<String>,
+    /// What is wrong with the work so far, and is to be mended.
+    pub mends: Option<String>,
     /// Whether the session of the visit before goes on.
     pub resume: bool,
 }
@@ -232,6 +238,9 @@ fn seat(session: &Session, scope: &Scope<'_>) -> Seat {
         task: filled(&session.task),
         section: filled(&session.section),
         skills: filled(&session.skills),
+        budget: filled(&session.budget),
+        run_budget: filled(&session.run_budget),
+        mends: filled(&session.mends),
         resume: session.resume,
     }
 }

@@ -12,6 +12,12 @@ pub(super) enum Act {
     Add { file: String, text: String },
     /// Writes at the end of a file.
     Append { file: String, text: String },
+    /// Does the next task of a plan without boxes, or mends the last one.
+    Choose {
+        plan: String,
+        #[serde(default)]
+        mends: Option<String>,
+    },
     /// Runs a command in a shell.
     Run { command: String },
     /// Says something.
@@ -104,7 +110,25 @@ pub(super) fn understood(prompt: &str) -> Vec<Act> {
         // A task is often named twice: as a title and as a text.
         acts.extend(sentence(line).filter(|act| listens && !acts.contains(act)));
     }
-    acts
+    match finding(prompt) {
+        Some(finding) => acts.into_iter().map(|act| mended(act, finding)).collect(),
+        None => acts,
+    }
+}
+
+/// What a review found, in its first line.
+fn finding(prompt: &str) -> Option<&str> {
+    let (_, after) = prompt.split_once("\n## findings\n")?;
+    after.lines().map(str::trim).find(|line| !line.is_empty())
+}
+
+/// The same once more, with regard to what was found: a file says that, too.
+pub(super) fn mended(act: Act, finding: &str) -> Act {
+    match act {
+        Act::Add { file, text } => Act::Add { file, text: format!("{text}\nIt was said: {finding}") },
+        Act::Choose { plan, .. } => Act::Choose { plan, mends: Some(finding.to_owned()) },
+        other => other,
+    }
 }
 
 /// What it says of somebody else's work, if it is asked for that: it passes, unless the task says that it fails its first
@@ -120,7 +144,7 @@ fn verdict(prompt: &str) -> Option<Vec<Act>> {
 }
 
 /// What a line says, whatever marks stand around it.
-fn sentence(line: &str) -> Option<Act> {
+pub(super) fn sentence(line: &str) -> Option<Act> {
     let line = plain(line);
     let begin = line.find("Add a file ").map_or(line.as_str(), |at| &line[at..]);
     let words = |prefix: &str| begin.strip_prefix(prefix).map(str::trim).filter(|rest| !rest.is_empty());
@@ -129,6 +153,9 @@ fn sentence(line: &str) -> Option<Act> {
     }
     if let Some((text, file)) = words("Append ").and_then(|rest| rest.rsplit_once(" to ")) {
         return Some(Act::Append { file: unquoted(file), text: unquoted(text) });
+    }
+    if let Some(plan) = words("Choose the next open task of ").and_then(|rest| rest.strip_suffix(" and do it")) {
+        return Some(Act::Choose { plan: unquoted(plan), mends: None });
     }
     if let Some(command) = words("Run ") {
         return Some(Act::Run { command: unquoted(command) });

@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use maestro_core::agent::{AgentEvent, ChoiceKind, Scope, ToolKind, ToolStatus, TroubleKind};
+use maestro_core::agent::{AgentEvent, ChoiceKind, PROMISE, Scope, ToolKind, ToolStatus, TroubleKind};
 use rustix::process::{Pid, Signal, getpid, kill_process, kill_process_group};
 use serde_json::{Value as Json, json};
 
-use super::act::Act;
+use super::act::{Act, mended};
 use super::place::inside;
-use super::{Answer, Audience, Permission, Reports, Turn, daemon};
+use super::{Answer, Audience, Permission, Reports, Turn, choose, daemon};
 
 /// How often it looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(10);
@@ -29,7 +29,7 @@ pub(super) fn perform(
     audience: &mut dyn Audience,
 ) -> io::Result<Turn> {
     let speaks = reports == Reports::ByItself && std::env::var_os("MAESTRO_SESSION_ID").is_some();
-    let mut agent = Agent { directory, permission, audience, calls: 0 };
+    let mut agent = Agent { directory, permission, audience, calls: 0, chosen: None };
     if acts.is_empty() {
         // Who did nothing is not done.
         agent.say("I understand lines such as `Add a file NAME that says TEXT`, and found none.")?;
@@ -47,7 +47,8 @@ pub(super) fn perform(
         }
     }
     if speaks {
-        agent.report(&["complete".to_owned(), format!("{} done", things(acts.len()))])?;
+        let done = agent.chosen.take().unwrap_or_else(|| format!("{} done", things(acts.len())));
+        agent.report(&["complete".to_owned(), done])?;
     }
     Ok(if agent.audience.is_cancelled() { Turn::Cancelled } else { Turn::Done })
 }
@@ -62,6 +63,8 @@ struct Agent<'a> {
     permission: Permission,
     audience: &'a mut dyn Audience,
     calls: u32,
+    /// The task that it chose itself.
+    chosen: Option<String>,
 }
 
 /// A tool that is about to be used.
@@ -78,6 +81,7 @@ impl Agent<'_> {
         match act {
             Act::Add { file, text } => self.edit(file, text, Edit::Whole)?,
             Act::Append { file, text } => self.edit(file, text, Edit::AtEnd)?,
+            Act::Choose { plan, mends } => return self.choose(plan, mends.as_deref()),
             Act::Run { command } => self.run(command)?,
             Act::Say { text } => self.say(text)?,
             Act::Think { text } => self.audience.tell(AgentEvent::Thought { text: text.clone() })?,
@@ -113,6 +117,23 @@ impl Agent<'_> {
             Act::Prompt | Act::EndTurn => {}
         }
         Ok(None)
+    }
+
+    /// Does the next task of a plan and marks it, or mends what was done last; says so when nothing is left.
+    fn choose(&mut self, plan: &str, mends: Option<&str>) -> io::Result<Option<Turn>> {
+        let text = fs::read_to_string(inside(self.directory, plan)?)?;
+        if let Some((act, finding)) = choose::last(&text).zip(mends) {
+            return self.act(&mended(act, finding));
+        }
+        let Some(chosen) = choose::next(&text) else {
+            self.chosen = Some(format!("Nothing of {plan} is left to do"));
+            self.say(&format!("Nothing of {plan} is left to do.\n{PROMISE}"))?;
+            return Ok(None);
+        };
+        let turn = self.act(&chosen.act)?;
+        self.edit(plan, &chosen.marked, Edit::Whole)?;
+        self.chosen = Some(chosen.task);
+        Ok(turn)
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {

@@ -1,0 +1,54 @@
+//! Which task of a plan without boxes does the demo agent do, and how does it mark it?
+
+use super::act::{Act, sentence};
+
+/// What stands behind a task that is done.
+const DONE: &str = " (done)";
+
+/// A task that was chosen.
+#[derive(Debug, PartialEq)]
+pub(super) struct Chosen {
+    /// What to do.
+    pub(super) act: Act,
+    /// The task, as the plan says it.
+    pub(super) task: String,
+    /// The plan in which it is marked as done.
+    pub(super) marked: String,
+}
+
+/// The first line that says something to do and is not marked.
+pub(super) fn next(plan: &str) -> Option<Chosen> {
+    let lines: Vec<&str> = plan.lines().collect();
+    let mut open = lines.iter().enumerate().filter(|(_, line)| !line.trim_end().ends_with(DONE));
+    let (at, act) = open.find_map(|(at, line)| Some((at, sentence(line)?)))?;
+    let task = lines[at].trim().trim_start_matches(['-', '*', ' ']).to_owned();
+    let mark = |(number, line): (usize, &&str)| match number {
+        number if number == at => format!("{}{DONE}", line.trim_end()),
+        _ => (*line).to_owned(),
+    };
+    let marked: Vec<String> = lines.iter().enumerate().map(mark).collect();
+    Some(Chosen { act, task, marked: marked.join("\n") })
+}
+
+/// What was done last, by the marks.
+pub(super) fn last(plan: &str) -> Option<Act> {
+    plan.lines().rev().find_map(|line| sentence(line.trim_end().strip_suffix(DONE)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_after_the_other_is_done_and_marked() {
+        let plan = "# Letters\n\nSome words.\n- Add a file a that says x\n- Say y\n";
+        let add = Act::Add { file: "a".to_owned(), text: "x".to_owned() };
+        let first = next(plan).unwrap();
+        assert_eq!((&first.act, first.task.as_str()), (&add, "Add a file a that says x"));
+        assert_eq!(first.marked, "# Letters\n\nSome words.\n- Add a file a that says x (done)\n- Say y");
+        let second = next(&first.marked).unwrap();
+        assert_eq!(second.task, "Say y");
+        assert_eq!((next(&second.marked), last(plan)), (None, None));
+        assert_eq!(last(&first.marked), Some(add));
+    }
+}

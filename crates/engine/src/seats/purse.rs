@@ -1,0 +1,121 @@
+//! What may the sessions of a task and of its plan still use up?
+//!
+//! It follows from what the store keeps of those before; so nothing is forgotten when a server ends.
+
+use std::fmt;
+
+use maestro_core::agent::spawn::Budget;
+use maestro_core::agent::{Allowance, NoAllowance, Spent, UsedUp};
+use maestro_core::workflow::run;
+use maestro_store::SeatEnd;
+use serde::Deserialize as _;
+use serde_json::Value as Json;
+
+use crate::runs::View;
+
+/// What is noted of a session, so that it is known for which walk through a workflow it worked.
+pub(super) const WALK: &str = "walk";
+
+/// For what something is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Task,
+    Plan,
+}
+
+impl fmt::Display for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Task => "task",
+            Self::Plan => "plan",
+        })
+    }
+}
+
+/// What is allowed, and what was used up of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Purse(Vec<(Whose, Allowance, UsedUp)>);
+
+impl Purse {
+    /// What is allowed at a seat, in this walk through its workflow, after these sessions.
+    pub(super) fn of(seat: &run::Seat, walk: &str, ends: &[SeatEnd]) -> Result<Self, NoAllowance> {
+        let read = |text: &Option<String>| text.as_deref().unwrap_or_default().parse::<Allowance>();
+        let used = |counts: &dyn Fn(&SeatEnd) -> bool| {
+            let ends = ends.iter().filter(|end| counts(end)).filter_map(|end| end.outcome.as_ref());
+            ends.map(used_up).fold(UsedUp::default(), UsedUp::and)
+        };
+        let task = used(&|end| end.metadata[WALK] == walk);
+        let plan = used(&|_| true);
+        Ok(Self(vec![(Whose::Task, read(&seat.budget)?, task), (Whose::Plan, read(&seat.run_budget)?, plan)]))
+    }
+
+    /// What is used up, and what to do about it; nothing as long as there is something left.
+    pub(super) fn gone(&self) -> Option<String> {
+        self.0.iter().find_map(|(whose, allowance, used)| {
+            let gone = allowance.gone(used)?;
+            let word = gone.word();
+            Some(format!(
+                "The budget of the {whose} is used up: {gone}. What passed is committed. To go on, begin again with a larger \
+                 `--{whose}-{word}`, or `{whose}_{word}` in the config."
+            ))
+        })
+    }
+
+    /// What a session may use up: no more than is left.
+    pub(super) fn cut(&self, budget: Budget) -> Budget {
+        self.0.iter().fold(budget, |budget, (_, allowance, used)| allowance.cut(budget, used))
+    }
+}
+
+/// What a session used up, by what its worker found.
+fn used_up(outcome: &Json) -> UsedUp {
+    let spent = Spent::deserialize(&outcome["spent"]).unwrap_or_default();
+    UsedUp::of(outcome["workedMs"].as_u64().unwrap_or_default(), &spent)
+}
+
+/// The walk through a workflow that a run is at, by the steps from which one called the next.
+pub(super) fn walk(view: &View) -> String {
+    let frames = &view.record.run.frames;
+    let callers = frames.iter().take(frames.len().saturating_sub(1)).filter_map(|frame| frame.position.as_ref());
+    let begin = view.record.id.to_string();
+    callers.fold(begin, |walk, position| format!("{walk}/{}#{}", position.step, position.visit))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn end(walk: &str, cost: f64) -> SeatEnd {
+        let spent = json!({ "input": 10, "output": 5, "cached": 0, "reasoning": 0, "costUsd": cost });
+        let outcome = json!({ "kind": "done", "spent": spent, "workedMs": 60_000 });
+        SeatEnd { metadata: json!({ "walk": walk }), tree: None, outcome: Some(outcome) }
+    }
+
+    fn purse(task: &str, plan: &str) -> Result<Purse, NoAllowance> {
+        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let seat = run::Seat { budget: text(task), run_budget: text(plan), ..run::Seat::default() };
+        let waits = SeatEnd { metadata: json!({ "walk": "r/work#2" }), tree: None, outcome: None };
+        Purse::of(&seat, "r/work#2", &[end("r/work#1", 1.0), end("r/work#2", 0.25), end("r/work#2", 0.25), waits])
+    }
+
+    #[test]
+    fn a_task_has_its_own_sessions_and_a_plan_all_of_them() {
+        let purse = purse("cost=1 minutes=5", "cost=4 tokens=100").unwrap();
+        assert_eq!(purse.gone(), None);
+        let budget = purse.cut(Budget::default());
+        assert_eq!((budget.cost_usd, budget.minutes, budget.tokens), (Some(0.5), 3.0, Some(55)));
+        assert_eq!(Purse::default().cut(Budget::default()), Budget::default());
+    }
+
+    #[test]
+    fn the_reason_names_whose_budget_it_is_what_was_used_and_what_to_do() {
+        let task = purse("cost=0.5", "").unwrap().gone().unwrap();
+        assert!(task.contains("of the task is used up: $0.50 was spent, and $0.5 is allowed"), "{task}");
+        assert!(task.contains("`--task-cost`, or `task_cost`"), "{task}");
+        let plan = purse("cost=1", "minutes=3").unwrap().gone().unwrap();
+        assert!(plan.contains("of the plan is used up: agents worked 3.00 minutes"), "{plan}");
+        assert!(purse("cost=a lot", "").is_err());
+    }
+}

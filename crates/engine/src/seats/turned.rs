@@ -1,0 +1,96 @@
+//! What is a run told at a step at which no session works, or none goes on?
+
+use maestro_core::event::RunId;
+use maestro_core::workflow::Outcome;
+use maestro_core::workflow::directive::Directive;
+use maestro_core::workflow::run::{Input, Seen, Ticket};
+use serde_json::{Map, Value as Json, json};
+
+use super::Seats;
+use crate::runs::{Hand, RunError};
+
+/// What a step ends with when nothing is left of a budget.
+const SPENT: &str = "spent";
+/// What a step ends with when the work gets nowhere.
+const STUCK: &str = "stuck";
+
+/// What came of the wish to start a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Started {
+    /// There is one now.
+    Session,
+    /// The run goes on without one.
+    TurnedAway,
+    /// None was wanted, or the run is over.
+    Nothing,
+}
+
+/// Why nobody works at a step any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stop {
+    outcome: &'static str,
+    /// Why, for people.
+    pub(super) reason: String,
+}
+
+impl Stop {
+    /// Nothing is left of a budget.
+    pub(super) fn spent(reason: String) -> Self {
+        Self { outcome: SPENT, reason }
+    }
+
+    /// The work gets nowhere.
+    pub(super) fn stuck(reason: String) -> Self {
+        Self { outcome: STUCK, reason }
+    }
+
+    /// What the step ends with: the word for it where the workflow knows it, else that it failed.
+    pub(super) fn outcome(&self, directive: &Directive) -> Outcome {
+        directive.outcomes.iter().find(|outcome| outcome.as_str() == self.outcome).cloned().unwrap_or(Outcome::FAIL)
+    }
+}
+
+/// Whether an outcome is one that an agent may give as its verdict; others only follow from what we know.
+pub(super) fn is_verdict(outcome: &Outcome) -> bool {
+    ![SPENT, STUCK].contains(&outcome.as_str())
+}
+
+/// A result with every field that the step declares: texts say what there is to say, all else is empty.
+pub(super) fn saying(directive: &Directive, words: &str) -> Map<String, Json> {
+    let value = |kind: Option<&str>| {
+        Some(match kind? {
+            "string" => json!(words),
+            "bool" => json!(false),
+            "int" => json!(0),
+            "list" => json!([]),
+            _ => return None,
+        })
+    };
+    let fields = directive.result.iter();
+    fields.filter_map(|(name, field)| Some((name.clone(), value(field["type"].as_str())?))).collect()
+}
+
+impl Seats {
+    /// Lets a run go on without a session for its step.
+    pub(super) async fn turn_away(
+        &self,
+        run: RunId,
+        ticket: Ticket,
+        directive: &Directive,
+        stop: Stop,
+    ) -> Result<Started, RunError> {
+        let report = Input::Report {
+            ticket,
+            outcome: Some(stop.outcome(directive)),
+            set: Map::new(),
+            result: saying(directive, &stop.reason),
+            seen: Seen::default(),
+            now: (self.clock)(),
+        };
+        if let Err(RunError::Refused { .. }) = self.runs.submit(run, report, Hand::Nobody).await {
+            self.runs.submit(run, Input::Cancel, Hand::Nobody).await?;
+        }
+        self.sum_up(run).await;
+        Ok(Started::TurnedAway)
+    }
+}
