@@ -9,7 +9,7 @@ use crate::client::{Client, Target};
 use crate::error::CommandError;
 use crate::world::World;
 
-/// A server that ends with this command.
+/// A server that ends with this command, however that ends: its standard input ends then.
 pub(crate) struct OwnServer(Child);
 
 impl Drop for OwnServer {
@@ -18,6 +18,7 @@ impl Drop for OwnServer {
         if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::TERM);
         }
+        // Waiting closes its standard input, which would end it as well.
         let _ = self.0.wait();
     }
 }
@@ -31,7 +32,7 @@ pub(crate) fn client(world: &World) -> Result<(Client, Option<OwnServer>), Comma
     drop(client);
     let unable = |error: std::io::Error| CommandError::io("a server cannot be started", &error);
     let mut command = Command::new(std::env::current_exe().map_err(unable)?);
-    command.args(["up", "--json"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(["up", "--json", "--with-caller"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     if let Some(database) = &world.aim.database {
         command.args(["--database", database]);
     }

@@ -17,6 +17,9 @@ pub(crate) struct UpArgs {
     /// How many agents may be at work at once; with 0 other workers start them
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) agents: usize,
+    /// End when standard input ends, with whoever started it
+    #[arg(long, hide = true)]
+    pub(crate) with_caller: bool,
 }
 
 /// Options of `maestro update`.

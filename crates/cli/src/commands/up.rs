@@ -81,7 +81,8 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         workshop: Some(workshop),
         shelves,
     });
-    let server = Server { runtime, listeners, app, worker, file, home: world.maestro_home.clone() };
+    let caller = if args.with_caller { Caller::Watched } else { Caller::Ignored };
+    let server = Server { runtime, listeners, app, worker, file, caller, home: world.maestro_home.clone() };
     let json = world.json;
     Ok(Reply::stream(move |out| server.run(out, json)))
 }
@@ -102,7 +103,33 @@ struct Server {
     app: App,
     worker: Option<Worker>,
     file: ServerFile,
+    caller: Caller,
     home: PathBuf,
+}
+
+/// Whether the server ends with whoever started it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    /// It ends when its standard input does.
+    Watched,
+    /// It goes on.
+    Ignored,
+}
+
+impl Caller {
+    /// Waits until whoever started the server is gone, where that matters.
+    async fn gone(self) {
+        if self == Self::Ignored {
+            return std::future::pending().await;
+        }
+        let (gone, heard) = tokio::sync::oneshot::channel();
+        // A thread of its own: nothing ends a read of standard input but its end, and nobody waits for the thread.
+        std::thread::spawn(move || {
+            let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+            let _ = gone.send(());
+        });
+        let _ = heard.await;
+    }
 }
 
 impl Server {
@@ -123,7 +150,13 @@ impl Server {
         }
         out.flush()?;
         let served = self.runtime.block_on(async {
-            let end = told_to_end()?;
+            let told = told_to_end()?;
+            let end = async move {
+                tokio::select! {
+                    () = told => {}
+                    () = self.caller.gone() => {}
+                }
+            };
             let worker = self.worker.map(|worker| tokio::spawn(worker.run()));
             serve(self.listeners, self.app, end).await;
             if let Some(worker) = worker {

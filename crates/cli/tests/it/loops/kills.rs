@@ -1,8 +1,10 @@
 //! Does a loop come out the same when its server is killed again and again, at any moment?
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use super::{Repository, assert_done, count, goes_on_until, is_over, revision, simple_ones, state};
+use crate::execute::wait_until;
 
 /// Numbers that look random and are always the same.
 struct Dice(u64);
@@ -42,4 +44,25 @@ fn a_killed_server_costs_no_task_and_does_none_twice() {
     repository.nothing_left(Some(&server));
     server.end();
     assert_eq!(repository.sandbox.maestro("db check").code, 0);
+}
+
+#[test]
+fn a_killed_loop_command_takes_its_own_server_with_it_and_the_run_goes_on_with_the_next_one() {
+    let repository = Repository::with(&[]);
+    let task =
+        repository.script("waits", "touch HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > f1.txt\n");
+    repository.write_plan("PLAN.md", &[task]);
+    repository.commit_all();
+    let words = ["loop", "PLAN.md", "--agent", "demo", "--permission", "all", "--no-review"];
+    let mut command = repository.sandbox.command();
+    let mut child = command.args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("it works", || repository.mark("begun").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    repository.nothing_left(None);
+    repository.set("go");
+    let server = repository.sandbox.serve();
+    let run = server.get("/api/runs")[0]["id"].as_str().unwrap().to_owned();
+    let ended = goes_on_until(&server, &run, is_over);
+    assert_eq!(ended["status"], "completed", "{ended:#}");
 }
