@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Repository, goes_on_until, is_over, sessions, simple};
+use super::{Repository, goes_on_until, is_over, sessions, simple, state};
 use crate::execute::wait_until;
 
 /// A repository in which the demo agent asks before it runs a command, as real agents do.
@@ -53,4 +53,28 @@ fn who_watches_a_loop_sees_what_its_agent_asks() {
     let ended = goes_on_until(&server, &run, is_over);
     assert_eq!(ended["status"], "completed", "{ended:#}");
     assert_eq!(repository.commits(&Repository::branch(&run))[0].files, ["PLAN.md", "f1.txt"]);
+}
+
+#[test]
+fn a_verdict_that_the_step_does_not_know_is_refused_while_somebody_can_mend_it() {
+    let repository = Repository::with(&[]);
+    let task =
+        repository.script("waits", "echo $MAESTRO_SESSION_TOKEN > HOME/token; touch HOME/begun; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > f1.txt\n");
+    repository.write_plan("PLAN.md", &[task]);
+    repository.commit_all();
+    let server = repository.sandbox.serve();
+    let run = repository.begin("--no-review");
+    wait_until("it works", || repository.mark("begun").exists());
+    let token = std::fs::read_to_string(repository.mark("token")).unwrap();
+    let ticket = state(&server, &run)["now"]["directive"]["ticket"].clone();
+    let report = |outcome: &str| {
+        let body = json!({ "ticket": ticket, "outcome": outcome });
+        let path = format!("/api/runs/{run}/report");
+        server.ask("POST", &path, Some(token.trim()), Some(&body))
+    };
+    let (status, answer) = report("perhaps");
+    assert_eq!(status, 422, "{answer:#}");
+    assert_eq!(report("ok").0, 200);
+    repository.set("go");
+    assert_eq!(goes_on_until(&server, &run, is_over)["status"], "completed");
 }

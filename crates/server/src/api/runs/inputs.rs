@@ -6,9 +6,9 @@ use axum::{Router, routing};
 use maestro_core::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::workflow::Outcome;
-use maestro_core::workflow::run::{Answer, Finish, Input, Seen, Ticket};
+use maestro_core::workflow::run::{Answer, Finish, Input, Refusal, Seen, Ticket, decide};
 use maestro_core::workflow::told::Now;
-use maestro_engine::runs::Hand;
+use maestro_engine::runs::{Hand, RunError};
 use maestro_store::{Executing, KeepVerdict, RunById, SeatOf};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -113,11 +113,22 @@ async fn report(
 /// Keeps what the session at a step says of it. It counts when the session has ended: until then it may still change
 /// files, and the next step must not begin.
 async fn verdict(app: &App, session: SessionId, id: RunId, value: ReportBody) -> Result<Response, ApiError> {
-    let ticket = ticket(value.ticket)?;
+    let (ticket, now) = (ticket(value.ticket)?, (app.clock)());
+    let mut view = app.runs.get(id, now).await.map_err(refused)?;
+    let input = Input::Report {
+        ticket: ticket.clone(),
+        outcome: value.outcome.clone().map(Outcome::new),
+        set: value.set.clone().unwrap_or_default(),
+        result: value.result.clone().unwrap_or_default(),
+        seen: Seen::default(),
+        now,
+    };
+    // A word that the step does not know is said so while there is somebody who can mend it.
+    if let Err(refusal @ Refusal::Outcome(_)) = decide(&view.definition, &view.record.run, input) {
+        return Err(refused(RunError::Refused { refusal, view: Box::new(view) }));
+    }
     let report = json!({ "outcome": value.outcome, "set": value.set, "result": value.result });
-    let kept = KeepVerdict { session, ticket: ticket.as_str().to_owned(), report };
-    app.store.write(kept).await?;
-    let mut view = app.runs.get(id, (app.clock)()).await.map_err(refused)?;
+    app.store.write(KeepVerdict { session, ticket: ticket.as_str().to_owned(), report }).await?;
     // Told again what to do, it would do it again.
     if let Now::Directive { directive } = view.told.now {
         view.told.now = Now::Noted { step: directive.step.id, title: directive.step.title };
