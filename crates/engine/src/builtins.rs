@@ -10,6 +10,7 @@ mod excluded;
 mod files;
 mod git;
 mod landing;
+mod locks;
 mod moment;
 mod plans;
 mod setup;

@@ -4,6 +4,7 @@ mod builtins;
 mod confined;
 pub(crate) mod ended;
 mod given;
+mod interrupted;
 
 use std::collections::BTreeMap;
 use std::fs;

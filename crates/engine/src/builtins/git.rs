@@ -152,6 +152,7 @@ impl Job<'_> {
         let env: BTreeMap<String, String> =
             env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let words = SAFE.iter().chain(arguments).map(|word| (*word).to_owned()).collect();
+        self.clear_locks().await;
         self.executor.run("git", words, &env, Reach::Repository, self.limits).await.finish
     }
 

@@ -43,6 +43,7 @@ impl Job<'_> {
         let furnishing = (site.abilities.furnishing)(&site.workspace)?;
         // What was removed by hand is no worktree any more.
         self.git(&["worktree", "prune"]).await?;
+        self.remove_half_made(&name, &path).await;
         let there = self.worktree_at(&path).await?;
         self.exclude(&furnishing)?;
         let changed = match there {

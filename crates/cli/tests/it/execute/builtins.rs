@@ -13,7 +13,7 @@ use super::{Place, exited, runtime};
 
 impl Place {
     /// Makes the workspace a repository with one commit.
-    fn repository(&self) {
+    pub(super) fn repository(&self) {
         let config = "[user]\n\tname = A\n\temail = a@example.com\n[init]\n\tdefaultBranch = main\n";
         fs::write(self.path("home/.gitconfig"), config).unwrap();
         self.git(&["init", "--quiet"]);
@@ -22,7 +22,7 @@ impl Place {
         self.git(&["commit", "--quiet", "-m", "first"]);
     }
 
-    fn git(&self, arguments: &[&str]) -> String {
+    pub(super) fn git(&self, arguments: &[&str]) -> String {
         let mut git = Command::new("git");
         git.args(arguments).current_dir(self.workspace()).env("HOME", self.path("home"));
         let output = git.output().unwrap();
@@ -30,7 +30,13 @@ impl Place {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    fn builtin(&self, builtin: Builtin, arguments: &[(&str, &str)], ticket: &str, checks: &[&str]) -> Finish {
+    pub(super) fn builtin(
+        &self,
+        builtin: Builtin,
+        arguments: &[(&str, &str)],
+        ticket: &str,
+        checks: &[&str],
+    ) -> Finish {
         let mut site = self.site();
         let checks: Vec<String> = checks.iter().map(|check| (*check).to_owned()).collect();
         site.abilities.checks = Arc::new(move |_| Ok(checks.clone()));
@@ -42,14 +48,14 @@ impl Place {
     }
 
     /// What a built-in answers that goes well.
-    fn done(&self, builtin: Builtin, arguments: &[(&str, &str)], ticket: &str) -> Json {
+    pub(super) fn done(&self, builtin: Builtin, arguments: &[(&str, &str)], ticket: &str) -> Json {
         match self.builtin(builtin, arguments, ticket, &[]) {
             Finish::Exited { code: 0, output } => serde_json::from_str(&output).unwrap(),
             other => panic!("{builtin:?}: {other:?}"),
         }
     }
 
-    fn failed(&self, builtin: Builtin, arguments: &[(&str, &str)]) -> String {
+    pub(super) fn failed(&self, builtin: Builtin, arguments: &[(&str, &str)]) -> String {
         match self.builtin(builtin, arguments, "t#1.n", &[]) {
             Finish::Failed(reason) => reason,
             other => panic!("{builtin:?}: {other:?}"),

@@ -1,0 +1,129 @@
+//! Is anything lost when we were killed in the middle of what several runs share, or of what git was just writing?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use maestro_core::workflow::definition::Builtin;
+use maestro_core::workflow::run::Finish;
+use serde_json::json;
+
+use super::Place;
+
+/// A repository with a branch that two worktrees work for.
+fn shared() -> (Place, PathBuf, PathBuf) {
+    let place = Place::new();
+    place.repository();
+    place.done(Builtin::WorktreeOpen, &[("name", "all")], "o#1.a");
+    for lane in ["one-lane", "two-lane"] {
+        place.done(Builtin::WorktreeOpen, &[("name", lane), ("base", "maestro/all")], "o#2.a");
+    }
+    let path = |name: &str| place.workspace().join(".maestro/worktrees").join(name);
+    let (one, two) = (path("one-lane"), path("two-lane"));
+    (place, one, two)
+}
+
+fn catch_up(place: &Place, lane: &Path) -> Finish {
+    place.builtin(Builtin::GitCatchUp, &[("onto", "all"), ("in", lane.to_str().unwrap())], "c#1.a", &[])
+}
+
+fn land(place: &Place, lane: &Path, ticket: &str) -> serde_json::Value {
+    let arguments = [("onto", "all"), ("message", "done"), ("in", lane.to_str().unwrap())];
+    place.done(Builtin::GitLand, &arguments, ticket)["landed"].clone()
+}
+
+#[test]
+fn a_lock_that_a_killed_git_left_in_a_worktree_of_ours_is_no_obstacle() {
+    let place = Place::new();
+    place.repository();
+    place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    let path = place.workspace().join(".maestro/worktrees/task-1");
+    fs::write(path.join("new"), "work\n").unwrap();
+    let git = place.workspace().join(".git");
+    for lock in ["worktrees/task-1/index.lock", "worktrees/task-1/HEAD.lock", "refs/heads/maestro/task-1.lock"] {
+        fs::write(git.join(lock), "").unwrap();
+    }
+    let arguments = [("message", "x"), ("in", path.to_str().unwrap())];
+    assert_eq!(place.done(Builtin::GitCommit, &arguments, "c#1.a")["changed"], json!(true));
+    assert_eq!(place.git(&["show", "maestro/task-1:new"]), "work");
+    // The user's own repository is the user's.
+    fs::write(git.join("index.lock"), "").unwrap();
+    fs::write(place.workspace().join("a"), "changed\n").unwrap();
+    assert!(place.failed(Builtin::GitCommit, &[("message", "x")]).contains("index.lock"));
+}
+
+#[test]
+fn a_worktree_that_was_not_made_to_its_end_is_made_again() {
+    let place = Place::new();
+    place.repository();
+    place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    let path = place.workspace().join(".maestro/worktrees/task-1");
+    let locked = place.workspace().join(".git/worktrees/task-1/locked");
+    for half in ["its files", "its directory"] {
+        fs::write(&locked, "initializing").unwrap();
+        if half == "its files" {
+            fs::remove_file(path.join("a")).unwrap();
+        } else {
+            fs::remove_dir_all(&path).unwrap();
+        }
+        let opened = place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+        assert_eq!(opened["changed"], json!(true), "{half}");
+        assert!(path.join("a").exists() && !locked.exists(), "{half}");
+    }
+    // Whoever locked it on purpose has reasons.
+    fs::write(&locked, "on a stick").unwrap();
+    assert_eq!(place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a")["changed"], json!(false));
+}
+
+#[test]
+fn work_that_was_being_put_elsewhere_is_there_again() {
+    let (place, one, two) = shared();
+    fs::write(one.join("one"), "1\n").unwrap();
+    assert_eq!(land(&place, &one, "l#1.a"), json!(true));
+    fs::write(two.join("two"), "2\n").unwrap();
+    // As if we had died when the work was kept and the files were the other branch's already.
+    place.git(&["-C", two.to_str().unwrap(), "add", "--all"]);
+    let tree = place.git(&["-C", two.to_str().unwrap(), "write-tree"]);
+    let kept = place.git(&["commit-tree", tree.trim(), "-p", "maestro/two-lane", "-m", "kept"]);
+    place.git(&["update-ref", "refs/maestro/kept/two-lane", kept.trim()]);
+    place.git(&["-C", two.to_str().unwrap(), "reset", "--quiet", "--hard", "maestro/all"]);
+    assert!(!two.join("two").exists());
+    assert!(matches!(catch_up(&place, &two), Finish::Exited { code: 0, .. }));
+    assert_eq!(fs::read_to_string(two.join("two")).unwrap(), "2\n");
+    assert_eq!(fs::read_to_string(two.join("one")).unwrap(), "1\n");
+    assert_eq!(land(&place, &two, "l#2.a"), json!(true));
+    assert_eq!(land(&place, &two, "l#2.a"), json!(true), "once more is nothing more");
+    assert_eq!(place.git(&["log", "--format=%s", "maestro/all"]).lines().filter(|line| *line == "done").count(), 2);
+}
+
+#[test]
+fn a_commit_that_came_too_late_is_work_again() {
+    let (place, one, two) = shared();
+    fs::write(two.join("two"), "2\n").unwrap();
+    // As if we had died between the commit and moving the branch, and another run had been faster then.
+    let arguments = [("message", "done"), ("in", two.to_str().unwrap())];
+    place.done(Builtin::GitCommit, &arguments, "l#2.a");
+    fs::write(one.join("one"), "1\n").unwrap();
+    assert_eq!(land(&place, &one, "l#1.a"), json!(true));
+    assert_eq!(land(&place, &two, "l#2.a"), json!(false));
+    assert_eq!(fs::read_to_string(two.join("two")).unwrap(), "2\n");
+    assert!(matches!(catch_up(&place, &two), Finish::Exited { code: 0, .. }));
+    assert_eq!(land(&place, &two, "l#2.a"), json!(true));
+    assert_eq!(place.git(&["show", "maestro/all:one", "maestro/all:two"]), "1\n2");
+}
+
+#[test]
+fn two_versions_stay_in_the_files_until_somebody_made_one_of_them() {
+    let (place, one, two) = shared();
+    fs::write(one.join("a"), "one\n").unwrap();
+    fs::write(two.join("a"), "two\n").unwrap();
+    assert_eq!(land(&place, &one, "l#1.a"), json!(true));
+    for _ in 0..2 {
+        assert!(matches!(catch_up(&place, &two), Finish::Failed(reason) if reason.contains('a')));
+        let both = fs::read_to_string(two.join("a")).unwrap();
+        assert!(both.contains("<<<<<<<") && both.contains("one\n") && both.contains("two\n"), "{both}");
+    }
+    fs::write(two.join("a"), "one and two\n").unwrap();
+    assert!(matches!(catch_up(&place, &two), Finish::Exited { code: 0, .. }));
+    assert_eq!(land(&place, &two, "l#2.a"), json!(true));
+    assert_eq!(place.git(&["show", "maestro/all:a"]), "one and two");
+}

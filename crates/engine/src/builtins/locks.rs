@@ -1,0 +1,97 @@
+//! What if git was killed while it wrote in a worktree of ours? It leaves locks that nobody will ever remove, and a worktree
+//! that it was still making is not whole.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::Job;
+use crate::sandbox::GitPlaces;
+use crate::worktrees;
+
+/// How old a lock must be before it can be one that was left.
+const YOUNG: Duration = Duration::from_millis(500);
+/// The same where it cannot be seen which programs run.
+const YOUNG_UNSEEN: Duration = Duration::from_secs(20);
+/// How often it is looked again.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a lock of somebody who is at work is waited for; git itself says no after that.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// What git writes down for as long as it makes a worktree.
+const BEING_MADE: &str = "initializing";
+
+impl Job<'_> {
+    /// Removes a worktree that git was interrupted in making: nobody could have worked there yet.
+    pub(super) async fn remove_half_made(&self, name: &str, path: &Path) {
+        let Some(places) = GitPlaces::of(&self.executor.site().workspace) else { return };
+        let known = places.shared.join("worktrees").join(name);
+        if fs::read_to_string(known.join("locked")).is_ok_and(|why| why.trim() == BEING_MADE)
+            && self.git(&["worktree", "remove", "--force", "--force", &path.to_string_lossy()]).await.is_err()
+        {
+            // It had not come as far as the directory itself, so that only what git knows of it is left.
+            let _ = fs::remove_dir_all(known);
+        }
+    }
+
+    /// Removes the locks that a git which is gone left in this worktree, if it is one of ours. Whoever is at work here is
+    /// waited for.
+    pub(super) async fn clear_locks(&self) {
+        let path = &self.executor.site().workspace;
+        let (Some(name), Some(places)) = (worktrees::name_of(path), GitPlaces::of(path)) else { return };
+        let branch = places.shared.join("refs/heads").join(format!("{}.lock", worktrees::branch(name)));
+        for lock in [places.own.join("index.lock"), places.own.join("HEAD.lock"), branch] {
+            let mut waited = Duration::ZERO;
+            while let Some(age) = age(&lock).filter(|_| waited < PATIENCE) {
+                if is_left(age, path) {
+                    // Whoever removed it first did the same.
+                    let _ = fs::remove_file(&lock);
+                    break;
+                }
+                tokio::time::sleep(LOOK).await;
+                waited += LOOK;
+            }
+        }
+    }
+}
+
+fn age(lock: &Path) -> Option<Duration> {
+    let made = lock.symlink_metadata().ok()?.modified().ok()?;
+    Some(made.elapsed().unwrap_or_default())
+}
+
+/// Whether a lock of this age was left by somebody who is gone.
+fn is_left(age: Duration, worktree: &Path) -> bool {
+    match is_git_at_work(worktree) {
+        Some(at_work) => !at_work && age >= YOUNG,
+        None => age >= YOUNG_UNSEEN,
+    }
+}
+
+/// Whether any git works in a directory; nothing where programs cannot be seen.
+fn is_git_at_work(directory: &Path) -> Option<bool> {
+    let directory = directory.canonicalize().ok()?;
+    let mut programs = fs::read_dir("/proc")
+        .ok()?
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit())));
+    Some(programs.any(|program| {
+        let is_git = fs::read_to_string(program.path().join("comm")).is_ok_and(|name| name.trim_end() == "git");
+        is_git && fs::read_link(program.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&directory))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_left_when_it_is_old_and_nobody_works_there() {
+        let dir = tempfile::tempdir().unwrap();
+        if is_git_at_work(dir.path()).is_none() {
+            assert!(!is_left(YOUNG, dir.path()) && is_left(YOUNG_UNSEEN, dir.path()));
+            return;
+        }
+        assert!(is_left(YOUNG, dir.path()));
+        assert!(!is_left(Duration::ZERO, dir.path()));
+    }
+}
