@@ -187,6 +187,7 @@ impl Job<'_> {
             Builtin::GitCatchUp => self.catch_up().await?.to_string(),
             Builtin::GitLand => self.land().await?.to_string(),
             Builtin::GitMerge => self.merge().await?.to_string(),
+            Builtin::BranchOpen => self.open_branch().await?.to_string(),
             Builtin::WorktreeOpen => self.open_worktree().await?.to_string(),
             Builtin::WorktreeSetup => self.set_up_worktree().await?.to_string(),
             Builtin::WorktreeClose => self.close_worktree().await?.to_string(),

@@ -33,7 +33,7 @@ use settle::Settled;
 const LEASE: i64 = 15_000;
 /// How often it is looked whether something waits, even if nobody says so.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long changes are gathered before they are looked at.
+/// How long changes are gathered before they are looked at again.
 const GATHER: Duration = Duration::from_millis(10);
 
 /// The commands that check the work in a directory, as far as somebody consented to them.
@@ -91,11 +91,7 @@ impl Worker {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                rang = bell.next() => match rang {
-                    // Changes come in crowds, and one look finds them all.
-                    Ok(()) => sleep(GATHER).await,
-                    Err(_) => return,
-                },
+                rang = bell.next() => if rang.is_err() { return },
                 _ = looks.tick() => self.release_lost().await,
             }
             while working.try_join_next().is_some() {}
@@ -108,6 +104,8 @@ impl Worker {
                     drop(permit);
                 });
             }
+            // Changes come in crowds, and one look finds them all; the first of them is not kept waiting.
+            sleep(GATHER).await;
         }
     }
 

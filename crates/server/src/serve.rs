@@ -128,11 +128,10 @@ async fn mind_seats(app: App) {
         for run in seats.look().await {
             app.work_at(run);
         }
-        match tokio::time::timeout(LOOK, bell.next()).await {
-            // Changes come in crowds, and one look finds them all.
-            Ok(Ok(())) => tokio::time::sleep(GATHER).await,
-            Ok(Err(_)) => return,
-            Err(_) => {}
+        // Changes come in crowds, and one look finds them all; the first of them is not kept waiting.
+        tokio::time::sleep(GATHER).await;
+        if let Ok(Err(_)) = tokio::time::timeout(LOOK, bell.next()).await {
+            return;
         }
     }
 }

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::plans::{one_line, text};
 use super::{Job, Undone};
+use crate::execute::Limits;
 use crate::sandbox::GitPlaces;
 use crate::worktrees;
 
@@ -23,6 +24,8 @@ use crate::worktrees;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often the plan is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
+/// How large a plan may be.
+const PLAN_BYTES: usize = 16 * 1024 * 1024;
 /// How long a run's name may be.
 const MAX_NAME: u64 = 256;
 
@@ -72,7 +75,7 @@ impl Job<'_> {
     async fn find_task(&self) -> Result<Found, Undone> {
         let site = self.executor.site();
         let path = self.needed("plan")?;
-        let (_, text) = text(&site.workspace, path)?;
+        let text = self.plan_of_all(path).await?;
         let plan = plan::parse(&text);
         if plan.tasks.is_empty() && !text.trim().is_empty() {
             return Err(Undone::Failed(format!(
@@ -106,6 +109,16 @@ impl Job<'_> {
             }
         }
         Ok(Found::Stuck(free.into_iter().map(|task| task.label).collect()))
+    }
+
+    /// The plan as the branch has it that all work for; one that git does not know as it lies there.
+    async fn plan_of_all(&self, path: &str) -> Result<String, Undone> {
+        let branch = worktrees::branch(self.worktree_name("among")?);
+        let limits = Limits { output: PLAN_BYTES, ..self.limits };
+        match (Job { limits, ..*self }).git(&["show", &format!("refs/heads/{branch}:{path}")]).await {
+            Ok(text) => Ok(text),
+            Err(_) => Ok(text(&self.executor.site().workspace, path)?.1),
+        }
     }
 
     fn claims(&self) -> Result<Claims, Undone> {

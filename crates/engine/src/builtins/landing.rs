@@ -3,16 +3,20 @@
 //! Each works in a worktree of its own. What it did is put on top of what the others have done by then, checked again,
 //! and committed there: one commit for each task, one after another. The branch is only ever moved forwards.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use maestro_core::workflow::run::Finish;
+use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
 use super::{Job, Undone, plans};
+use crate::sandbox::GitPlaces;
 use crate::worktrees;
 
-/// What work is kept under while it is put elsewhere.
-const KEPT: &str = "refs/maestro/kept/";
+/// How long the name of a commit may be.
+const MAX_NAME: u64 = 128;
 /// What git says of a line that it put between two versions.
 const MARKER: &str = "leftover conflict marker";
 
@@ -22,20 +26,24 @@ impl Job<'_> {
     pub(super) async fn catch_up(&self) -> Result<Json, Undone> {
         self.is_on_its_branch().await?;
         let onto = self.commit_of(&worktrees::branch(self.worktree_name("onto")?)).await?;
-        let reference = self.kept()?;
-        let kept = match self.git(&["rev-parse", "--verify", "--quiet", &reference]).await {
+        let note = self.note()?;
+        let kept = match read_bounded(&note, MAX_NAME).map(|note| String::from_utf8_lossy(&note.bytes).into_owned()) {
             // We may have died half-way through.
-            Ok(kept) => kept.trim().to_owned(),
+            Ok(kept) => self.commit_of(kept.trim()).await?,
             Err(_) if self.head().await?.as_deref() == Some(onto.as_str()) => {
                 return self.without_markers().await.map(|()| json!({ "changed": false }));
             }
-            Err(_) => self.keep(&reference).await?,
+            Err(_) => {
+                // A tick that was not committed is made again when this is; the others have ticked meanwhile.
+                self.without_tick().await?;
+                self.keep(&note).await?
+            }
         };
         let (tree, conflicts) = self.merged(&onto, &kept).await?;
         self.git(&["reset", "--quiet", "--soft", &onto]).await?;
         self.git(&["read-tree", "--reset", "-u", &tree]).await?;
         self.git(&["reset", "--quiet"]).await?;
-        self.git(&["update-ref", "-d", &reference, &kept]).await?;
+        fs::remove_file(&note).map_err(|error| format!("`{}` cannot be removed: {error}", note.display()))?;
         if conflicts.is_empty() {
             return Ok(json!({ "changed": true }));
         }
@@ -64,35 +72,49 @@ impl Job<'_> {
             }
             None if self.head().await?.as_deref() != Some(onto.as_str()) => return Ok(moved),
             None => {
-                if let Some(plan) = self.given("plan") {
+                if let Some(plan) = self.committed_plan().await {
                     plans::tick(&self.executor.site().workspace, plan, self.line()?, self.needed("text")?)?;
                 }
                 self.commit().await?;
                 self.head().await?.unwrap_or_default()
             }
         };
-        let there = Job { executor: &self.executor.at(self.beside(name)?), ..*self };
-        there.is_on_its_branch().await?;
-        there.git(&["merge", "--quiet", "--ff-only", &commit]).await?;
+        self.git(&["update-ref", &format!("refs/heads/{}", worktrees::branch(name)), &commit, &onto]).await?;
         Ok(json!({ "landed": true, "commit": commit }))
     }
 
     /// Makes the last commit work that is not committed again, without its tick.
     async fn take_back(&self, made: &str) -> Result<(), Undone> {
         self.git(&["reset", "--quiet", "--soft", &format!("{made}^")]).await?;
-        if let Some(plan) = self.given("plan") {
+        self.without_tick().await
+    }
+
+    /// Makes the plan again what it was in the last commit.
+    async fn without_tick(&self) -> Result<(), Undone> {
+        if let Some(plan) = self.committed_plan().await {
             self.git(&["checkout", "--quiet", "HEAD", "--", plan]).await?;
         }
         Ok(())
     }
 
-    /// Keeps what is here as a commit that nothing but a reference of ours knows.
-    async fn keep(&self, reference: &str) -> Result<String, Undone> {
+    /// The plan, if it is one that is committed with the work.
+    async fn committed_plan(&self) -> Option<&str> {
+        let plan = self.given("plan")?;
+        self.git(&["ls-files", "--error-unmatch", "--", plan]).await.is_ok().then_some(plan)
+    }
+
+    /// Keeps what is here as a commit that nothing but a note of ours knows.
+    async fn keep(&self, note: &Path) -> Result<String, Undone> {
         self.git(&["add", "--all"]).await?;
         let tree = self.git(&["write-tree"]).await?;
         let head = self.head().await?.unwrap_or_default();
         let kept = self.git(&["commit-tree", tree.trim(), "-p", &head, "-m", "Kept while it is put elsewhere"]).await?;
-        self.git(&["update-ref", reference, kept.trim()]).await?;
+        let cannot = |error: io::Error| format!("`{}` cannot be written: {error}", note.display());
+        let folder = note.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder).map_err(cannot)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+        file.write_all(kept.trim().as_bytes()).map_err(cannot)?;
+        file.persist(note).map_err(|error| cannot(error.error))?;
         Ok(kept.trim().to_owned())
     }
 
@@ -129,19 +151,12 @@ impl Job<'_> {
         self.git(&["merge-base", "--is-ancestor", commit, history]).await.is_ok()
     }
 
-    /// Where work of this worktree is kept for a moment.
-    fn kept(&self) -> Result<String, Undone> {
-        let name = worktrees::name_of(&self.executor.site().workspace);
-        name.map(|name| format!("{KEPT}{name}")).ok_or_else(|| Undone::Failed("this is no worktree of ours".to_owned()))
-    }
-
-    /// The worktree of a name, beside this one.
-    fn beside(&self, name: &str) -> Result<PathBuf, Undone> {
-        let place = self.executor.site().workspace.with_file_name(name);
-        if place.is_dir() {
-            Ok(place)
-        } else {
-            Err(Undone::Failed(format!("the worktree `{}` is gone", place.display())))
-        }
+    /// Where it is noted what this worktree's work is kept as for a moment. A file and no reference of git's: whoever is
+    /// killed while it writes one of those leaves a lock that stops everybody.
+    fn note(&self) -> Result<PathBuf, Undone> {
+        let workspace = &self.executor.site().workspace;
+        let name = worktrees::name_of(workspace).zip(GitPlaces::of(workspace));
+        let (name, places) = name.ok_or_else(|| Undone::Failed("this is no worktree of ours".to_owned()))?;
+        Ok(places.shared.join("maestro").join("kept").join(name))
     }
 }

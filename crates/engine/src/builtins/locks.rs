@@ -2,7 +2,7 @@
 //! that it was still making is not whole.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Job;
@@ -39,7 +39,7 @@ impl Job<'_> {
         let path = &self.executor.site().workspace;
         let (Some(name), Some(places)) = (worktrees::name_of(path), GitPlaces::of(path)) else { return };
         let branch = places.shared.join("refs/heads").join(format!("{}.lock", worktrees::branch(name)));
-        for lock in [places.own.join("index.lock"), places.own.join("HEAD.lock"), branch] {
+        for lock in locks_in(&places.own).into_iter().chain([branch]) {
             let mut waited = Duration::ZERO;
             while let Some(age) = age(&lock).filter(|_| waited < PATIENCE) {
                 if is_left(age, path) {
@@ -52,6 +52,12 @@ impl Job<'_> {
             }
         }
     }
+}
+
+/// The locks of what belongs to a worktree alone.
+fn locks_in(own: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(own).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "lock")).collect()
 }
 
 fn age(lock: &Path) -> Option<Duration> {

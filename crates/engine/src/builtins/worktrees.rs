@@ -61,6 +61,22 @@ impl Job<'_> {
         }))
     }
 
+    /// Makes a branch as that of a worktree, unless it is there. Nobody works on it itself, so that nothing but the
+    /// branch can be out of step.
+    pub(super) async fn open_branch(&self) -> Result<Json, Undone> {
+        let (name, _, branch) = self.worktree()?;
+        let _alone = self.alone().await?;
+        let reference = format!("refs/heads/{branch}");
+        let is_new = self.git(&["rev-parse", "--verify", "--quiet", &reference]).await.is_err();
+        if is_new {
+            let base = self.commit_of(self.given("base").unwrap_or("HEAD")).await?;
+            // First, so that a branch that we made is always known as ours.
+            self.git(&["update-ref", &worktrees::mark(&name), &base]).await?;
+            self.git(&["update-ref", &reference, &base, ""]).await?;
+        }
+        Ok(json!({ "branch": branch, "changed": is_new }))
+    }
+
     async fn add_worktree(&self, name: &str, path: &Path, branch: &str) -> Result<(), Undone> {
         let place = path.to_string_lossy();
         let is_empty = |path: &Path| path.read_dir().is_ok_and(|mut entries| entries.next().is_none());

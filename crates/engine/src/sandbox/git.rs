@@ -43,6 +43,19 @@ impl GitPlaces {
         (Some(back.as_path()) == dot_git.parent()).then(|| Self { own: own.clone(), shared: own })
     }
 
+    /// The commit that is checked out, where a file says so by itself.
+    pub(crate) fn head(&self) -> Option<String> {
+        let head = pointer(&self.own.join("HEAD"))?;
+        let commit = match head.trim().strip_prefix("ref: ") {
+            // A name could lead anywhere, and is read here without git.
+            Some(name) if name.starts_with("refs/") && !name.contains("..") => pointer(&self.shared.join(name))?,
+            Some(_) => return None,
+            None => head,
+        };
+        let commit = commit.trim();
+        (commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| commit.to_owned())
+    }
+
     /// What is shared, if it does not lie in the workspace itself.
     pub(crate) fn elsewhere(self, workspace: &Path) -> Option<PathBuf> {
         let workspace = workspace.canonicalize().ok()?;

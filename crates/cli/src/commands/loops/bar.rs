@@ -79,7 +79,7 @@ fn doing(step: &str) -> Option<&'static str> {
         "implement" | "choose" => "working on",
         "verify" | "verify-together" => "checking",
         "look" => "reviewing",
-        "commit" | "land" | "land-with-tick" => "committing",
+        "commit" | "land" => "committing",
         _ => return None,
     })
 }

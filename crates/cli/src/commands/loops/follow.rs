@@ -264,7 +264,7 @@ fn begun(step: &str) -> Option<(Telling, &'static str)> {
         "choose" => (Telling::Working, "an agent chooses a task and does it"),
         "look" => (Telling::Reviewing, "somebody else looks at it"),
         "verify" => (Telling::Checking, "the checks run"),
-        "commit" | "land" | "land-with-tick" => (Telling::Committing, "it is committed"),
+        "commit" | "land" => (Telling::Committing, "it is committed"),
         "verify-together" => (Telling::Checking, "the checks run on it and what others did"),
         _ => return None,
     })

@@ -13,7 +13,7 @@ use super::Place;
 fn shared() -> (Place, PathBuf, PathBuf) {
     let place = Place::new();
     place.repository();
-    place.done(Builtin::WorktreeOpen, &[("name", "all")], "o#1.a");
+    place.done(Builtin::BranchOpen, &[("name", "all")], "o#1.a");
     for lane in ["one-lane", "two-lane"] {
         place.done(Builtin::WorktreeOpen, &[("name", lane), ("base", "maestro/all")], "o#2.a");
     }
@@ -84,7 +84,8 @@ fn work_that_was_being_put_elsewhere_is_there_again() {
     place.git(&["-C", two.to_str().unwrap(), "add", "--all"]);
     let tree = place.git(&["-C", two.to_str().unwrap(), "write-tree"]);
     let kept = place.git(&["commit-tree", tree.trim(), "-p", "maestro/two-lane", "-m", "kept"]);
-    place.git(&["update-ref", "refs/maestro/kept/two-lane", kept.trim()]);
+    fs::create_dir_all(place.workspace().join(".git/maestro/kept")).unwrap();
+    fs::write(place.workspace().join(".git/maestro/kept/two-lane"), kept.trim()).unwrap();
     place.git(&["-C", two.to_str().unwrap(), "reset", "--quiet", "--hard", "maestro/all"]);
     assert!(!two.join("two").exists());
     assert!(matches!(catch_up(&place, &two), Finish::Exited { code: 0, .. }));
@@ -126,4 +127,34 @@ fn two_versions_stay_in_the_files_until_somebody_made_one_of_them() {
     assert!(matches!(catch_up(&place, &two), Finish::Exited { code: 0, .. }));
     assert_eq!(land(&place, &two, "l#2.a"), json!(true));
     assert_eq!(place.git(&["show", "maestro/all:a"]), "one and two");
+}
+
+#[test]
+fn a_tick_that_was_not_committed_contradicts_nobody() {
+    let place = Place::new();
+    place.repository();
+    fs::write(place.workspace().join("PLAN.md"), "- [ ] one\n- [ ] two\n").unwrap();
+    place.git(&["add", "--all"]);
+    place.git(&["commit", "--quiet", "-m", "plan"]);
+    place.done(Builtin::BranchOpen, &[("name", "all")], "o#1.a");
+    let lane = |name: &str| {
+        place.done(Builtin::WorktreeOpen, &[("name", name), ("base", "maestro/all")], "o#2.a");
+        place.workspace().join(".maestro/worktrees").join(name)
+    };
+    let (one, two) = (lane("one-lane"), lane("two-lane"));
+    let land = |lane: &Path, line: &str, text: &str, ticket: &str| {
+        let plan = [("plan", "PLAN.md"), ("line", line), ("text", text)];
+        let arguments = [&plan[..], &[("onto", "all"), ("message", text), ("in", lane.to_str().unwrap())]].concat();
+        place.done(Builtin::GitLand, &arguments, ticket)["landed"].clone()
+    };
+    fs::write(two.join("two"), "2\n").unwrap();
+    // As if we had died when it was ticked and not committed.
+    fs::write(two.join("PLAN.md"), "- [ ] one\n- [x] two\n").unwrap();
+    fs::write(one.join("one"), "1\n").unwrap();
+    assert_eq!(land(&one, "1", "one", "l#1.a"), json!(true));
+    assert_eq!(land(&two, "2", "two", "l#2.a"), json!(false));
+    let arguments = [("onto", "all"), ("plan", "PLAN.md"), ("in", two.to_str().unwrap())];
+    place.done(Builtin::GitCatchUp, &arguments, "c#1.a");
+    assert_eq!(land(&two, "2", "two", "l#2.a"), json!(true));
+    assert_eq!(place.git(&["show", "maestro/all:PLAN.md"]), "- [x] one\n- [x] two");
 }

@@ -128,11 +128,12 @@ builtins! {
     SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";
     PlanTick = "plan.tick", Idempotent, ["plan", "line", "text", "in"], "Tick a task of a plan.";
     PlanTake = "plan.take", Idempotent, ["plan", "most", "among", "in"], "Take a task of a plan that nobody else has.";
+    BranchOpen = "branch.open", Idempotent, ["name", "base"], "Make a branch that several runs work for.";
     WorktreeOpen = "worktree.open", Idempotent, ["name", "base"], "Open a worktree.";
     WorktreeSetup = "worktree.setup", Idempotent, ["in"], "Make a worktree ready for work.";
     WorktreeClose = "worktree.close", Idempotent, ["name", "landed"], "Close a worktree.";
     GitCommit = "git.commit", Idempotent, ["message", "in"], "Commit what changed.";
-    GitCatchUp = "git.catch_up", Idempotent, ["onto", "in"], "Put what was done on top of a branch.";
+    GitCatchUp = "git.catch_up", Idempotent, ["onto", "plan", "in"], "Put what was done on top of a branch.";
     GitLand = "git.land", Idempotent, ["onto", "message", "plan", "line", "text", "in"], "Commit what was done onto a branch.";
     GitMerge = "git.merge", Idempotent, ["branch"], "Merge a branch.";
     Verify = "verify", Idempotent, ["in"], "Run the configured checks.";
