@@ -143,9 +143,7 @@ fn not_allowed(what: &str, world: &World) -> String {
 
 /// The project that a worktree of ours belongs to; any other directory belongs to itself.
 fn home_of(workspace: &Path) -> &Path {
-    let tree = workspace.ancestors().find(|directory| worktrees::name_of(directory).is_some());
-    // It lies in `.maestro/worktrees`.
-    tree.and_then(|tree| tree.ancestors().nth(3)).unwrap_or(workspace)
+    worktrees::around(workspace).and_then(worktrees::project_of).unwrap_or(workspace)
 }
 
 /// Whether nobody needs to consent to it, or somebody did, to what it is now.

@@ -208,9 +208,13 @@ fn changed(tree: &Path, unknown: &str) -> Result<Vec<String>, BranchError> {
 fn git(workspace: &Path, arguments: &[&str]) -> Result<String, BranchError> {
     let mut command = Command::new("git");
     command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"]);
+    let what = arguments.first().copied().unwrap_or_default().to_owned();
+    match GitPlaces::arguments(workspace) {
+        Ok(place) => command.args(place),
+        Err(error) => return Err(BranchError::Git { what, said: error.to_string() }),
+    };
     command.args(arguments).current_dir(workspace).stdin(Stdio::null());
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true").env("LC_ALL", "C");
-    let what = arguments.first().copied().unwrap_or_default().to_owned();
     match command.output() {
         Ok(Output { status, stdout, .. }) if status.success() => Ok(String::from_utf8_lossy(&stdout).into_owned()),
         Ok(output) => {

@@ -12,6 +12,7 @@ mod git;
 mod landing;
 mod locks;
 mod moment;
+mod moves;
 mod plans;
 mod setup;
 mod worktrees;

@@ -53,7 +53,8 @@ fn is_name(tree: &str) -> bool {
 
 fn git(workspace: &Path, arguments: &[&str], index: Option<&Path>) -> Option<String> {
     let mut command = Command::new("git");
-    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]).args(arguments);
+    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]);
+    command.args(GitPlaces::arguments(workspace).ok()?).args(arguments);
     command.current_dir(workspace).stdin(Stdio::null()).stderr(Stdio::null());
     if let Some(index) = index {
         command.env("GIT_INDEX_FILE", index);

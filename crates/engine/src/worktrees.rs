@@ -31,6 +31,17 @@ pub fn mark(name: &str) -> String {
     format!("refs/maestro/base/{name}")
 }
 
+/// The worktree of ours that a directory lies in, or is.
+pub fn around(directory: &Path) -> Option<&Path> {
+    directory.ancestors().find(|directory| name_of(directory).is_some())
+}
+
+/// The project of a worktree of ours.
+pub fn project_of(tree: &Path) -> Option<&Path> {
+    // It lies in `.maestro/worktrees`.
+    tree.ancestors().nth(3)
+}
+
 /// The name of the worktree of ours that is this very directory.
 pub fn name_of(directory: &Path) -> Option<&str> {
     directory.parent().filter(|parent| parent.ends_with(PLACE))?;

@@ -156,7 +156,12 @@ impl Job<'_> {
         let env = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("LC_ALL", "C")];
         let env: BTreeMap<String, String> =
             env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let words = SAFE.iter().chain(arguments).map(|word| (*word).to_owned()).collect();
+        let place = match GitPlaces::arguments(&self.executor.site().workspace) {
+            Ok(place) => place,
+            Err(error) => return Finish::Failed(error.to_string()),
+        };
+        let said = SAFE.iter().map(|word| (*word).to_owned());
+        let words = said.chain(place).chain(arguments.iter().map(|word| (*word).to_owned())).collect();
         self.clear_locks().await;
         self.executor.run("git", words, &env, Reach::Repository, self.limits).await.finish
     }

@@ -3,22 +3,12 @@
 //! Each works in a worktree of its own. What it did is put on top of what the others have done by then, checked again,
 //! and committed there: one commit for each task, one after another. The branch is only ever moved forwards.
 
-use std::fs;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-
 use maestro_core::workflow::run::Finish;
-use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
+use super::moves::Move;
 use super::{Job, Undone, plans};
-use crate::sandbox::GitPlaces;
 use crate::worktrees;
-
-/// How long the name of a commit may be.
-const MAX_NAME: u64 = 128;
-/// What git says of a line that it put between two versions.
-const MARKER: &str = "leftover conflict marker";
 
 impl Job<'_> {
     /// Puts what was done here on top of the newest state of a branch. What contradicts it is left in the files, with
@@ -26,32 +16,30 @@ impl Job<'_> {
     pub(super) async fn catch_up(&self) -> Result<Json, Undone> {
         self.is_on_its_branch().await?;
         let onto = self.commit_of(&worktrees::branch(self.worktree_name("onto")?)).await?;
-        let note = self.note()?;
-        let kept = match read_bounded(&note, MAX_NAME).map(|note| String::from_utf8_lossy(&note.bytes).into_owned()) {
-            // We may have died half-way through.
-            Ok(kept) => self.commit_of(kept.trim()).await?,
-            Err(_) if self.head().await?.as_deref() == Some(onto.as_str()) => {
-                return self.without_markers().await.map(|()| json!({ "changed": false }));
-            }
-            Err(_) => {
+        let (note, last) = self.last_move()?;
+        let kept = match last {
+            // We may have died half-way through, or before anybody heard of it.
+            Some(Move { kept, there: None, .. }) => kept,
+            Some(last) if last.ticket == self.mark() => return last.told(),
+            last => {
+                self.without_two_versions(last.as_ref()).await?;
+                if self.head().await?.as_deref() == Some(onto.as_str()) {
+                    return Ok(json!({ "changed": false }));
+                }
                 // A tick that was not committed is made again when this is; the others have ticked meanwhile.
                 self.without_tick().await?;
-                self.keep(&note).await?
+                self.keep().await?
             }
         };
-        let (tree, conflicts) = self.merged(&onto, &kept).await?;
-        self.git(&["reset", "--quiet", "--soft", &onto]).await?;
+        let begun = Move { kept, onto, ticket: self.mark(), there: None };
+        begun.write(&note)?;
+        let (tree, conflicts) = self.merged(&begun.onto, &begun.kept).await?;
+        self.git(&["reset", "--quiet", "--soft", &begun.onto]).await?;
         self.git(&["read-tree", "--reset", "-u", &tree]).await?;
         self.git(&["reset", "--quiet"]).await?;
-        fs::remove_file(&note).map_err(|error| format!("`{}` cannot be removed: {error}", note.display()))?;
-        if conflicts.is_empty() {
-            return Ok(json!({ "changed": true }));
-        }
-        Err(Undone::Failed(format!(
-            "meanwhile another task changed the same lines of {}. Both versions stand there now, between lines of `<<<<<<<` and \
-             `>>>>>>>`: make one of them that does what both were meant to do, and remove those lines",
-            conflicts.join(", ")
-        )))
+        let done = Move { there: Some(conflicts), ..begun };
+        done.write(&note)?;
+        done.told()
     }
 
     /// Commits what was done here and moves the branch there, with the plan's tick; unless the branch was moved since
@@ -103,18 +91,12 @@ impl Job<'_> {
         self.git(&["ls-files", "--error-unmatch", "--", plan]).await.is_ok().then_some(plan)
     }
 
-    /// Keeps what is here as a commit that nothing but a note of ours knows.
-    async fn keep(&self, note: &Path) -> Result<String, Undone> {
+    /// Keeps what is here as a commit that nothing knows yet.
+    async fn keep(&self) -> Result<String, Undone> {
         self.git(&["add", "--all"]).await?;
         let tree = self.git(&["write-tree"]).await?;
         let head = self.head().await?.unwrap_or_default();
         let kept = self.git(&["commit-tree", tree.trim(), "-p", &head, "-m", "Kept while it is put elsewhere"]).await?;
-        let cannot = |error: io::Error| format!("`{}` cannot be written: {error}", note.display());
-        let folder = note.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder).map_err(cannot)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
-        file.write_all(kept.trim().as_bytes()).map_err(cannot)?;
-        file.persist(note).map_err(|error| cannot(error.error))?;
         Ok(kept.trim().to_owned())
     }
 
@@ -132,31 +114,26 @@ impl Job<'_> {
         Ok((tree, lines.filter(|line| !line.is_empty()).collect()))
     }
 
-    /// Refuses what git put between two versions and nobody removed.
-    async fn without_markers(&self) -> Result<(), Undone> {
-        let words = ["diff", "--check", "HEAD", "--"];
-        let said = match self.call_git(&words).await {
-            Finish::Exited { output, .. } => output,
-            other => return Err(Self::not_done(&words, other)),
+    /// Refuses work in which two versions still stand beside each other. Their marks name the two commits, so that nothing
+    /// else is taken for one, whatever file it is in by now.
+    async fn without_two_versions(&self, last: Option<&Move>) -> Result<(), Undone> {
+        let Some(last) = last.filter(|last| last.there.as_ref().is_some_and(|files| !files.is_empty())) else {
+            return Ok(());
         };
-        let left: Vec<&str> = said.lines().filter(|line| line.contains(MARKER)).collect();
-        match left.as_slice() {
-            [] => Ok(()),
-            left => Err(Undone::Failed(format!("two versions still stand in the files:\n{}", left.join("\n")))),
+        let (above, below) = (format!("<<<<<<< {}", last.onto), format!(">>>>>>> {}", last.kept));
+        let words = ["grep", "-l", "--untracked", "--fixed-strings", "-e", &above, "-e", &below, "--", "."];
+        match self.call_git(&words).await {
+            Finish::Exited { code: 1, .. } => Ok(()),
+            Finish::Exited { code: 0, output } => Err(Undone::Failed(format!(
+                "two versions still stand beside each other in {}",
+                output.lines().collect::<Vec<_>>().join(", ")
+            ))),
+            other => Err(Self::not_done(&words, other)),
         }
     }
 
     /// Whether a commit is part of another's history.
     async fn is_in(&self, commit: &str, history: &str) -> bool {
         self.git(&["merge-base", "--is-ancestor", commit, history]).await.is_ok()
-    }
-
-    /// Where it is noted what this worktree's work is kept as for a moment. A file and no reference of git's: whoever is
-    /// killed while it writes one of those leaves a lock that stops everybody.
-    fn note(&self) -> Result<PathBuf, Undone> {
-        let workspace = &self.executor.site().workspace;
-        let name = worktrees::name_of(workspace).zip(GitPlaces::of(workspace));
-        let (name, places) = name.ok_or_else(|| Undone::Failed("this is no worktree of ours".to_owned()))?;
-        Ok(places.shared.join("maestro").join("kept").join(name))
     }
 }

@@ -3,8 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::worktrees;
+
 /// How many bytes a pointer of git's may have.
 const MAX_POINTER: u64 = 64 * 1024;
+
+/// A directory where a worktree of ours should be, and none is.
+#[derive(Debug, thiserror::Error)]
+#[error("`{}` is no worktree of this repository any more", .0.display())]
+pub(crate) struct NoWorktree(PathBuf);
 
 /// The directories of a repository, as seen from one of its workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +29,9 @@ impl GitPlaces {
     /// to counts only if it is a linked workspace or a submodule that points back.
     pub(crate) fn of(workspace: &Path) -> Option<Self> {
         let workspace = workspace.canonicalize().ok()?;
+        if let Some(tree) = worktrees::around(&workspace) {
+            return Self::of_ours(tree);
+        }
         let dot_git = workspace.ancestors().map(|dir| dir.join(".git")).find(|path| path.symlink_metadata().is_ok())?;
         let kind = dot_git.symlink_metadata().ok()?.file_type();
         if kind.is_dir() {
@@ -41,6 +51,24 @@ impl GitPlaces {
         let (_, back) = settings.find(|(name, _)| name.trim() == "worktree")?;
         let back = own.join(back.trim()).canonicalize().ok()?;
         (Some(back.as_path()) == dot_git.parent()).then(|| Self { own: own.clone(), shared: own })
+    }
+
+    /// Those of a worktree that we made. What lies in it may be anybody's by now, so nothing there is asked: where it was
+    /// made from knows it, or it is none.
+    fn of_ours(tree: &Path) -> Option<Self> {
+        let shared = Self::of(worktrees::project_of(tree)?)?.shared;
+        let own = shared.join("worktrees").join(tree.file_name()?);
+        let back = pointer(&own.join("gitdir"))?;
+        (Path::new(back.trim()) == tree.join(".git")).then_some(Self { own, shared })
+    }
+
+    /// What git must be told first in a directory, so that it believes nothing that lies in a worktree of ours.
+    pub(crate) fn arguments(workspace: &Path) -> Result<Vec<String>, NoWorktree> {
+        let gone = || NoWorktree(workspace.to_owned());
+        let workspace = workspace.canonicalize().map_err(|_| gone())?;
+        let Some(tree) = worktrees::around(&workspace) else { return Ok(Vec::new()) };
+        let own = Self::of_ours(tree).ok_or_else(gone)?.own;
+        Ok(vec![format!("--git-dir={}", own.display()), format!("--work-tree={}", tree.display())])
     }
 
     /// The commit that is checked out, where a file says so by itself.

@@ -22,8 +22,8 @@ fn shared() -> (Place, PathBuf, PathBuf) {
     (place, one, two)
 }
 
-fn catch_up(place: &Place, lane: &Path) -> Finish {
-    place.builtin(Builtin::GitCatchUp, &[("onto", "all"), ("in", lane.to_str().unwrap())], "c#1.a", &[])
+fn catch_up(place: &Place, lane: &Path, ticket: &str) -> Finish {
+    place.builtin(Builtin::GitCatchUp, &[("onto", "all"), ("in", lane.to_str().unwrap())], ticket, &[])
 }
 
 fn land(place: &Place, lane: &Path, ticket: &str) -> serde_json::Value {
@@ -85,10 +85,12 @@ fn work_that_was_being_put_elsewhere_is_there_again() {
     let tree = place.git(&["-C", two.to_str().unwrap(), "write-tree"]);
     let kept = place.git(&["commit-tree", tree.trim(), "-p", "maestro/two-lane", "-m", "kept"]);
     fs::create_dir_all(place.workspace().join(".git/maestro/kept")).unwrap();
-    fs::write(place.workspace().join(".git/maestro/kept/two-lane"), kept.trim()).unwrap();
+    let onto = place.git(&["rev-parse", "maestro/all"]);
+    let note = json!({ "kept": kept.trim(), "onto": onto.trim(), "ticket": "x", "there": null });
+    fs::write(place.workspace().join(".git/maestro/kept/two-lane"), note.to_string()).unwrap();
     place.git(&["-C", two.to_str().unwrap(), "reset", "--quiet", "--hard", "maestro/all"]);
     assert!(!two.join("two").exists());
-    assert!(matches!(catch_up(&place, &two), Finish::Exited { code: 0, .. }));
+    assert!(matches!(catch_up(&place, &two, "c#1.a"), Finish::Exited { code: 0, .. }));
     assert_eq!(fs::read_to_string(two.join("two")).unwrap(), "2\n");
     assert_eq!(fs::read_to_string(two.join("one")).unwrap(), "1\n");
     assert_eq!(land(&place, &two, "l#2.a"), json!(true));
@@ -107,7 +109,7 @@ fn a_commit_that_came_too_late_is_work_again() {
     assert_eq!(land(&place, &one, "l#1.a"), json!(true));
     assert_eq!(land(&place, &two, "l#2.a"), json!(false));
     assert_eq!(fs::read_to_string(two.join("two")).unwrap(), "2\n");
-    assert!(matches!(catch_up(&place, &two), Finish::Exited { code: 0, .. }));
+    assert!(matches!(catch_up(&place, &two, "c#1.a"), Finish::Exited { code: 0, .. }));
     assert_eq!(land(&place, &two, "l#2.a"), json!(true));
     assert_eq!(place.git(&["show", "maestro/all:one", "maestro/all:two"]), "1\n2");
 }
@@ -118,15 +120,68 @@ fn two_versions_stay_in_the_files_until_somebody_made_one_of_them() {
     fs::write(one.join("a"), "one\n").unwrap();
     fs::write(two.join("a"), "two\n").unwrap();
     assert_eq!(land(&place, &one, "l#1.a"), json!(true));
-    for _ in 0..2 {
-        assert!(matches!(catch_up(&place, &two), Finish::Failed(reason) if reason.contains('a')));
-        let both = fs::read_to_string(two.join("a")).unwrap();
-        assert!(both.contains("<<<<<<<") && both.contains("one\n") && both.contains("two\n"), "{both}");
-    }
-    fs::write(two.join("a"), "one and two\n").unwrap();
-    assert!(matches!(catch_up(&place, &two), Finish::Exited { code: 0, .. }));
+    let refused = |ticket: &str, why: &str| {
+        let finish = catch_up(&place, &two, ticket);
+        assert!(matches!(&finish, Finish::Failed(reason) if reason.contains(why)), "{ticket}: {finish:?}");
+    };
+    refused("c#1.a", "another task changed the same: a.");
+    refused("c#1.a", "another task changed the same: a.");
+    let both = fs::read_to_string(two.join("a")).unwrap();
+    assert!(both.contains("<<<<<<<") && both.contains("one\n") && both.contains("two\n"), "{both}");
+    // Neither the others' next commit nor another name hides it.
+    fs::write(one.join("b"), "more\n").unwrap();
+    assert_eq!(land(&place, &one, "l#3.a"), json!(true));
+    fs::rename(two.join("a"), two.join("moved")).unwrap();
+    refused("c#2.a", "two versions still stand beside each other in moved");
+    // What merely looks like it is nobody's conflict.
+    fs::rename(two.join("moved"), two.join("a")).unwrap();
+    fs::write(two.join("a"), "one and two\n=======\n").unwrap();
+    assert!(matches!(catch_up(&place, &two, "c#3.a"), Finish::Exited { code: 0, .. }));
     assert_eq!(land(&place, &two, "l#2.a"), json!(true));
-    assert_eq!(place.git(&["show", "maestro/all:a"]), "one and two");
+    assert_eq!(place.git(&["show", "maestro/all:a"]), "one and two\n=======");
+}
+
+#[test]
+fn what_came_of_putting_work_elsewhere_is_told_again_to_whoever_did_not_hear_it() {
+    let (place, one, two) = shared();
+    fs::write(one.join("one"), "1\n").unwrap();
+    assert_eq!(land(&place, &one, "l#1.a"), json!(true));
+    fs::write(two.join("two"), "2\n").unwrap();
+    let arguments = [("onto", "all"), ("in", two.to_str().unwrap())];
+    for _ in 0..2 {
+        assert_eq!(place.done(Builtin::GitCatchUp, &arguments, "c#1.a")["changed"], json!(true));
+    }
+    assert_eq!(place.done(Builtin::GitCatchUp, &arguments, "c#2.a")["changed"], json!(false));
+}
+
+#[test]
+fn nothing_that_an_agent_put_into_its_worktree_is_believed_or_run() {
+    let place = Place::new();
+    place.repository();
+    place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    let path = place.workspace().join(".maestro/worktrees/task-1");
+    fs::remove_file(path.join(".git")).unwrap();
+    let told = |words: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        assert!(git.args(words).current_dir(&path).env("HOME", place.path("home")).status().unwrap().success());
+    };
+    told(&["init", "--quiet"]);
+    let ran = place.path("home/ran");
+    told(&["config", "filter.own.clean", &format!("sh -c 'touch {}; cat'", ran.display())]);
+    fs::write(path.join(".gitattributes"), "* filter=own\n").unwrap();
+    fs::write(path.join("new"), "work\n").unwrap();
+    fs::write(place.workspace().join("mine"), "the user's\n").unwrap();
+    assert!(maestro_engine::changes::tree(&path).is_some());
+    let arguments = [("message", "x"), ("in", path.to_str().unwrap())];
+    assert_eq!(place.done(Builtin::GitCommit, &arguments, "c#1.a")["changed"], json!(true));
+    assert!(!ran.exists(), "a program of the agent's own was run");
+    assert_eq!(place.git(&["show", "maestro/task-1:new"]), "work");
+    // Where nothing is left at all, it is still that worktree and not the project around it.
+    fs::remove_dir_all(path.join(".git")).unwrap();
+    fs::write(path.join("newer"), "work\n").unwrap();
+    assert_eq!(place.done(Builtin::GitCommit, &arguments, "c#2.a")["changed"], json!(true));
+    assert_eq!(place.git(&["show", "maestro/task-1:newer"]), "work");
+    assert_eq!(place.git(&["log", "--format=%s", "main"]), "first");
 }
 
 #[test]
