@@ -16,6 +16,7 @@ mod files;
 mod found;
 mod help;
 mod index;
+mod journal;
 mod own_server;
 mod packs;
 mod permissions;

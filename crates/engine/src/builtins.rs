@@ -178,7 +178,7 @@ impl Job<'_> {
             Builtin::PlanNext => plans::next(&site.workspace, self.needed("plan")?, self.turn()?)?.to_string(),
             Builtin::PlanTick => {
                 let _alone = self.alone().await?;
-                plans::tick(&site.workspace, self.needed("plan")?, self.line()?, self.needed("text")?)?.to_string()
+                self.tick().await?.to_string()
             }
             Builtin::PlanTake => self.take_task().await?.to_string(),
             Builtin::SkillsSelect => self.skills(self.needed("task")?)?,

@@ -11,10 +11,11 @@ mod told;
 mod turned;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use maestro_core::agent::spawn::{Around, Budget, SpawnSpec};
 use maestro_core::agent::{PROMPT_MAX_CHARS, Permission};
-use maestro_core::event::RunId;
+use maestro_core::event::{Event, RunId};
 use maestro_core::session::{Approach, SessionStatus};
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::{self, Effect, Input, pending};
@@ -58,6 +59,8 @@ pub struct Seats {
     pub abilities: Abilities,
     /// The name of this machine.
     pub hostname: String,
+    /// Hears what happens to skills.
+    pub hears: Arc<dyn Fn(&Event) + Send + Sync>,
 }
 
 impl Seats {
@@ -139,6 +142,7 @@ impl Seats {
         let root = root(view);
         let workspace = seat.worktree.as_deref().map_or_else(|| root.clone(), |below| root.join(below));
         let composed = telling(&self.abilities, view, seat, directive);
+        composed.events.iter().for_each(|event| (self.hears)(event));
         let scope = Scope::project(&project);
         self.store.write(Record { scope, events: composed.events }).await?;
         let spec = SpawnSpec {

@@ -42,6 +42,16 @@ pub fn project_of(tree: &Path) -> Option<&Path> {
     tree.ancestors().nth(3)
 }
 
+/// What is said of a worktree of ours that is gone: how it comes back.
+pub fn way_back(tree: &Path) -> Option<String> {
+    let branch = branch(name_of(tree)?);
+    let place = tree.strip_prefix(project_of(tree)?).ok()?.display();
+    Some(format!(
+        "the worktree `{place}` is gone; what was committed is on `{branch}`, and \
+         `git worktree prune && git worktree add {place} {branch}` brings it back"
+    ))
+}
+
 /// The name of the worktree of ours that is this very directory.
 pub fn name_of(directory: &Path) -> Option<&str> {
     directory.parent().filter(|parent| parent.ends_with(PLACE))?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use maestro_core::Event;
 use maestro_core::agent::spawn::Around;
 use maestro_engine::drive::Workshop;
 use maestro_engine::runs::Runs;
@@ -47,7 +48,12 @@ pub struct Options {
     pub around: Around,
     /// What is needed to execute what runs order; without it only callers do.
     pub workshop: Option<Workshop>,
+    /// Writes down for people what happens to skills.
+    pub journal: Journal,
 }
+
+/// Whoever writes down what happens.
+pub type Journal = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// What all requests have at hand; cheap to copy.
 #[derive(Clone)]
@@ -63,6 +69,7 @@ pub struct App {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) runs: Runs,
     pub(crate) shop: Shop,
+    journal: Journal,
 }
 
 /// What does not change while the server runs.
@@ -103,6 +110,13 @@ impl App {
             facts: Arc::new(facts),
             shelves: options.shelves,
             metrics: Arc::default(),
+            journal: options.journal,
         }
+    }
+
+    /// Counts what happened to skills, and has it written down.
+    pub(crate) fn heard(&self, event: &Event) {
+        self.metrics.observe(event);
+        (self.journal)(event);
     }
 }

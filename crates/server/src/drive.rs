@@ -69,6 +69,10 @@ impl App {
             around: self.facts.around.clone(),
             abilities: workshop.site.abilities.clone(),
             hostname: self.facts.hostname.clone(),
+            hears: {
+                let app = self.clone();
+                Arc::new(move |event| app.heard(event))
+            },
         })
     }
 

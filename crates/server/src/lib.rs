@@ -17,7 +17,7 @@ mod serve;
 mod shelves;
 mod wire;
 
-pub use app::{Access, App, Options};
+pub use app::{Access, App, Journal, Options};
 pub use error::ErrorBody;
 pub use serve::{router, serve};
 pub use shelves::{Freshness, Shelf, Shelves};

@@ -1,6 +1,8 @@
 //! Where does a client find what it speaks to? The server that was named, else the one that runs here, else none; and a
 //! server that came back elsewhere is found there.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, header};
@@ -109,6 +111,7 @@ fn local(store: Store, retention: i64, world: &World) -> Options {
         shelves: shelves::once(world),
         around: workers::around(world, None),
         workshop: None,
+        journal: Arc::new(|_| {}),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use maestro_core::settings::Auth;
 use maestro_engine::worker::Worker;
@@ -21,7 +22,7 @@ use crate::reply::Reply;
 use crate::screen::clean_path;
 use crate::shelves;
 use crate::world::World;
-use crate::{config, database, token, workers, workshop};
+use crate::{config, database, journal, token, workers, workshop};
 
 /// Where the server listens when nobody says.
 const PORT: u16 = 3000;
@@ -79,6 +80,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         retention: database::retention(&settings),
         around: workers::around(world, Some(file.url.clone())),
         workshop: Some(workshop),
+        journal: Arc::new(journal::write),
         shelves,
     });
     let caller = if args.with_caller { Caller::Watched } else { Caller::Ignored };

@@ -6,6 +6,7 @@ mod budgets;
 mod checks;
 mod circles;
 mod defects;
+mod guards;
 mod kills;
 mod lanes;
 mod paths;

@@ -101,6 +101,15 @@ pub(crate) fn request_with(
     (body.len() == length).then(|| (status, serde_json::from_str(body).unwrap_or(Json::Null)))
 }
 
+/// What a server answers at a path, whatever it is.
+pub(crate) fn text(url: &str, path: &str) -> String {
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    std::io::read_to_string(stream).unwrap()
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();

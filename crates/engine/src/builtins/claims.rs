@@ -14,7 +14,7 @@ use maestro_store::hash;
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
-use super::plans::{one_line, text};
+use super::plans::{PLAN_BYTES, one_line, text};
 use super::{Job, Undone};
 use crate::execute::Limits;
 use crate::sandbox::GitPlaces;
@@ -24,8 +24,6 @@ use crate::worktrees;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often the plan is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
-/// How large a plan may be.
-const PLAN_BYTES: usize = 16 * 1024 * 1024;
 /// How long a run's name may be.
 const MAX_NAME: u64 = 256;
 

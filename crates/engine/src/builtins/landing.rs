@@ -7,7 +7,7 @@ use maestro_core::workflow::run::Finish;
 use serde_json::{Value as Json, json};
 
 use super::moves::Move;
-use super::{Job, Undone, plans};
+use super::{Job, Undone};
 use crate::worktrees;
 
 impl Job<'_> {
@@ -60,8 +60,8 @@ impl Job<'_> {
             }
             None if self.head().await?.as_deref() != Some(onto.as_str()) => return Ok(moved),
             None => {
-                if let Some(plan) = self.committed_plan().await {
-                    plans::tick(&self.executor.site().workspace, plan, self.line()?, self.needed("text")?)?;
+                if self.committed_plan().await.is_some() {
+                    self.tick().await?;
                 }
                 self.commit().await?;
                 self.head().await?.unwrap_or_default()

@@ -8,11 +8,15 @@ use maestro_core::plan::{self, Status};
 use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
-use super::Turn;
 use super::files::inside;
+use super::{Job, Turn, Undone};
+use crate::execute::Limits;
+use crate::worktrees;
 
 /// How large a plan may be.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// The same, of what git tells.
+pub(super) const PLAN_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many times an agent chooses a task itself, where nobody said how many tasks to do.
 const MOST_CHOICES: u32 = 50;
@@ -58,9 +62,28 @@ pub(super) fn next(workspace: &Path, path: &str, turn: Turn) -> Result<Json, Str
     })
 }
 
+impl Job<'_> {
+    /// Ticks a task's box. In a worktree nobody but the agent could have ticked others.
+    pub(super) async fn tick(&self) -> Result<Json, Undone> {
+        let (workspace, plan, label) = (&self.executor.site().workspace, self.needed("plan")?, self.needed("text")?);
+        if worktrees::name_of(workspace).is_some()
+            && let Ok(before) = self.committed(plan).await
+        {
+            only_its_own(&before, &text(workspace, plan)?.1, label)?;
+        }
+        Ok(tick(workspace, plan, self.line()?, label)?)
+    }
+
+    /// A plan as the last commit has it.
+    async fn committed(&self, plan: &str) -> Result<String, Undone> {
+        let limits = Limits { output: PLAN_BYTES, ..self.limits };
+        (Job { limits, ..*self }).git(&["show", &format!("HEAD:./{plan}")]).await
+    }
+}
+
 /// Ticks the task that stands at a line and says just this; where the plan was edited meanwhile, the first open one that
 /// says it. One that is ticked stays so.
-pub(super) fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, String> {
+fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, String> {
     let (file, text) = text(workspace, path)?;
     let plan = plan::parse(&text);
     let wanted = one_line(label);
@@ -84,6 +107,29 @@ pub(super) fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Re
     }
     replace(&file, &ticked).map_err(|error| format!("`{path}` cannot be written: {error}"))?;
     Ok(said(true))
+}
+
+/// Refuses a plan in which boxes were ticked since a commit that belong to other tasks than this one: nobody would do those.
+pub(super) fn only_its_own(before: &str, now: &str, label: &str) -> Result<(), String> {
+    let done = |task: &plan::PlanTask| matches!(task.status, Status::Done | Status::Reviewed);
+    let count = |plan: &plan::Plan, label: &str| {
+        plan.tasks.iter().filter(|task| done(task) && one_line(&task.label) == label).count()
+    };
+    let (before, now) = (plan::parse(before), plan::parse(now));
+    let own = one_line(label);
+    let mut others: Vec<String> = Vec::new();
+    for task in now.tasks.iter().filter(|task| done(task)) {
+        let label = one_line(&task.label);
+        let allowed = count(&before, &label) + usize::from(label == own);
+        if before.tasks.iter().any(|task| one_line(&task.label) == label) && count(&now, &label) > allowed {
+            others.push(label);
+        }
+    }
+    others.dedup();
+    match others.as_slice() {
+        [] => Ok(()),
+        others => Err(format!("boxes were ticked that belong to other tasks: {}", others.join("; "))),
+    }
 }
 
 /// The text with the box at a place ticked; its column does not count a byte order mark.
@@ -167,6 +213,20 @@ mod tests {
         assert_eq!(fs::read_to_string(&plan).unwrap(), "- [x] one\n");
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn only_its_own_box_may_be_ticked_already() {
+        let before = "- [ ] a\n- [ ] b\n- [x] c\n- [ ] b\n";
+        assert_eq!(only_its_own(before, before, "a"), Ok(()));
+        assert_eq!(only_its_own(before, "- [x] a\n- [ ] b\n- [x] c\n- [ ] b\n- [x] new\n", "a"), Ok(()));
+        assert_eq!(only_its_own(before, "- [ ] a\n- [x] b\n- [x] c\n- [ ] b\n", "b"), Ok(()));
+        let told = "boxes were ticked that belong to other tasks: b".to_owned();
+        assert_eq!(only_its_own(before, "- [x] a\n- [x] b\n- [x] c\n- [ ] b\n", "a"), Err(told.clone()));
+        assert_eq!(
+            only_its_own(before, "- [x] a\n- [x] b\n- [x] c\n- [x] b\n", "b"),
+            Err("boxes were ticked that belong to other tasks: a; b".to_owned())
+        );
     }
 
     #[test]

@@ -18,16 +18,7 @@ const MAX_NAME: usize = 64;
 
 /// What is said where a directory is missing; of a worktree also how it comes back.
 pub(super) fn gone(workspace: &Path, place: &str) -> String {
-    match worktrees::name_of(&workspace.join(place)) {
-        Some(name) => {
-            let branch = worktrees::branch(name);
-            format!(
-                "the worktree `{place}` is gone; what was committed is on `{branch}`, and \
-                 `git worktree prune && git worktree add {place} {branch}` brings it back"
-            )
-        }
-        None => format!("there is no directory `{place}`"),
-    }
+    worktrees::way_back(&workspace.join(place)).unwrap_or_else(|| format!("there is no directory `{place}`"))
 }
 
 impl Job<'_> {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::purse::{Purse, walk};
 use super::turned::{Stop, saying};
-use super::{Seats, rounds, told};
+use super::{REVIEWER, Seats, rounds, told};
 use crate::changes;
 use crate::runs::{Hand, RunError, View};
 
@@ -107,6 +107,11 @@ impl Seats {
             let gone = Purse::of(&seat, &walk, &ends).ok().and_then(|purse| purse.gone());
             return Ok(gone.map(Stop::spent));
         }
+        if seat.role.as_deref() == Some(REVIEWER)
+            && let files @ [_, ..] = known.changed().as_slice()
+        {
+            return Ok(Some(Stop::meddled(files)));
+        }
         let Some(position) = view.record.run.position() else { return Ok(None) };
         let stuck = rounds::stuck_after(&rounds::rounds(&ends, &walk, position.step.as_str()));
         Ok(stuck.map(|stuck| Stop::stuck(rounds::reason(stuck, seat.mends.as_deref().unwrap_or_default()))))
@@ -157,6 +162,11 @@ struct Known {
 impl Known {
     fn is_done(&self) -> bool {
         self.outcome["kind"] == "done"
+    }
+
+    /// The files that it changed.
+    fn changed(&self) -> Vec<&str> {
+        self.outcome["changedFiles"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
     }
 
     /// What the session itself reported.

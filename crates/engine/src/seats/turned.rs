@@ -9,6 +9,8 @@ use serde_json::{Map, Value as Json, json};
 use super::Seats;
 use crate::runs::{Hand, RunError};
 
+/// What a step ends with when it must be mended.
+const FAIL: &str = "fail";
 /// What a step ends with when nothing is left of a budget.
 const SPENT: &str = "spent";
 /// What a step ends with when the work gets nowhere.
@@ -42,6 +44,16 @@ impl Stop {
     /// The work gets nowhere.
     pub(super) fn stuck(reason: String) -> Self {
         Self { outcome: STUCK, reason }
+    }
+
+    /// Whoever was to look only changed something, so that it is not what was looked at any more.
+    pub(super) fn meddled(files: &[&str]) -> Self {
+        let files = files.join(", ");
+        let reason = format!(
+            "The review itself changed files, and was to change nothing: {files}. Look whether that belongs to the task; take it back \
+             if it does not"
+        );
+        Self { outcome: FAIL, reason }
     }
 
     /// What the step ends with: the word for it where the workflow knows it, else that it failed.

@@ -25,6 +25,7 @@ use crate::agents::{self, Launch, places};
 use crate::briefing::{session_manifest, write_manifest};
 use crate::changes;
 use crate::sandbox::Policy;
+use crate::worktrees;
 
 /// How often an agent may ask a model's server again by itself.
 const RETRIES: u32 = 3;
@@ -50,7 +51,7 @@ pub(super) enum NotBegun {
     NoSuchWay { agent: String, driver: maestro_core::agent::Driver, ways: String },
     #[error("the entry of `{0}` names no program; add `programs` to it in your agents.toml")]
     NoProgram(String),
-    #[error("there is no directory {0} to work in")]
+    #[error("{}", worktrees::way_back(.0).unwrap_or_else(|| format!("there is no directory {} to work in", .0.display())))]
     NoWorkspace(PathBuf),
     #[error("the file about the session cannot be written: {0}")]
     Manifest(std::io::Error),

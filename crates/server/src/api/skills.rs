@@ -289,7 +289,7 @@ fn choose(shelf: &Shelf, run: RunId, task: &str, step: StepKind, most: usize) ->
 /// Appends what happened to skills to the log, and counts it.
 pub(super) async fn record(app: &App, project: Option<&str>, events: Vec<Event>) -> Result<(), ApiError> {
     for event in &events {
-        app.metrics.observe(event);
+        app.heard(event);
     }
     let project = word::<ProjectId>("projectId", project)?;
     let scope = project.map(|id| Scope::project(&id)).unwrap_or_default();

@@ -192,11 +192,11 @@ fn a_tick_that_was_not_committed_contradicts_nobody() {
     place.git(&["add", "--all"]);
     place.git(&["commit", "--quiet", "-m", "plan"]);
     place.done(Builtin::BranchOpen, &[("name", "all")], "o#1.a");
-    let lane = |name: &str| {
+    let open = |name: &str| {
         place.done(Builtin::WorktreeOpen, &[("name", name), ("base", "maestro/all")], "o#2.a");
         place.workspace().join(".maestro/worktrees").join(name)
     };
-    let (one, two) = (lane("one-lane"), lane("two-lane"));
+    let (one, two) = (open("one-lane"), open("two-lane"));
     let land = |lane: &Path, line: &str, text: &str, ticket: &str| {
         let plan = [("plan", "PLAN.md"), ("line", line), ("text", text)];
         let arguments = [&plan[..], &[("onto", "all"), ("message", text), ("in", lane.to_str().unwrap())]].concat();

@@ -83,7 +83,7 @@ fn what_contradicts_another_task_is_handed_back_to_an_agent() {
     assert!(repository.mark("solved").exists());
     assert_eq!(repository.commits(&branch).len(), 3);
     let prompts = repository.prompts();
-    let told = prompts.iter().find(|prompt| prompt.contains("another task changed the same lines")).unwrap();
+    let told = prompts.iter().find(|prompt| prompt.contains("another task changed the same")).unwrap();
     assert!(told.contains("shared.txt"), "{told}");
 }
 
