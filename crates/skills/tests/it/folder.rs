@@ -56,13 +56,20 @@ fn nothing_leads_out_of_a_skill() {
 #[test]
 fn a_skill_of_another_format_has_a_skill_md_all_the_same() {
     let world = World::new();
-    put(&world, ".claude/skills/review/manifest.json", r#"{"name":"Review","version":"1.0.0","description":"Looks: twice"}"#);
+    put(
+        &world,
+        ".claude/skills/review/manifest.json",
+        r#"{"name":"Review","version":"1.0.0","description":"Looks: twice"}"#,
+    );
     put(&world, ".claude/skills/review/skill.md", "Look twice.");
     let review = skill(&world, "review");
     let text = String::from_utf8(read_file(&review, "SKILL.md").unwrap()).unwrap();
     assert_eq!(text, "---\nname: \"review\"\ndescription: \"Looks: twice\"\n---\n\nLook twice.");
     let told = files(&review).unwrap();
-    assert_eq!(told.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["SKILL.md", "manifest.json", "skill.md"]);
+    assert_eq!(
+        told.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
+        ["SKILL.md", "manifest.json", "skill.md"]
+    );
     assert_eq!(told[0].size, text.len() as u64);
     assert_eq!(header(&review).unwrap()["name"], json!("review"));
 }
