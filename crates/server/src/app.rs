@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::drive::Shop;
 use crate::live::{Feed, Hub};
+use crate::mcp::Site;
 use crate::metrics::Metrics;
 use crate::shelves::Shelves;
 
@@ -47,6 +48,8 @@ pub struct Options {
     pub around: Around,
     /// What is needed to execute what runs order; without it only callers do.
     pub workshop: Option<Workshop>,
+    /// What is needed to answer clients of the Model Context Protocol; without it nobody does.
+    pub mcp: Option<Site>,
 }
 
 /// What all requests have at hand; cheap to copy.
@@ -75,6 +78,7 @@ pub(crate) struct Facts {
     pub(crate) around: Around,
     pub(crate) started: Instant,
     pub(crate) retention: i64,
+    pub(crate) mcp: Option<Site>,
 }
 
 impl App {
@@ -89,6 +93,7 @@ impl App {
             around: options.around,
             started: Instant::now(),
             retention: options.retention,
+            mcp: options.mcp,
         };
         let feed = Arc::new(Feed::new(options.store.clone()));
         let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));

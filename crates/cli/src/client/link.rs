@@ -109,6 +109,7 @@ fn local(store: Store, retention: i64, world: &World) -> Options {
         shelves: shelves::once(world),
         around: workers::around(world, None),
         workshop: None,
+        mcp: None,
     }
 }
 

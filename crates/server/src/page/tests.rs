@@ -44,6 +44,7 @@ impl Site {
             shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
             around: maestro_core::agent::spawn::Around::default(),
             workshop: None,
+            mcp: None,
         });
         Self { router: router(app), store, clock, _directory: directory }
     }

@@ -85,6 +85,7 @@ impl Api {
             shelves,
             around: maestro_core::agent::spawn::Around::default(),
             workshop: None,
+            mcp: None,
         });
         let router = router(app.clone());
         Self { app, store, router, clock, headers: Vec::new(), _directory: directory.map(Arc::new) }
