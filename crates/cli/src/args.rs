@@ -111,7 +111,7 @@ pub(crate) enum Command {
     Agents(AgentsArgs),
     /// Start the server
     Up(UpArgs),
-    /// Answer an editor or agent that speaks the Model Context Protocol; it starts this itself
+    /// Answer an editor or agent over the Model Context Protocol; it starts this itself
     Mcp,
     /// Tell how the work goes, and hear what changed
     Update(UpdateArgs),

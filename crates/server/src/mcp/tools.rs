@@ -10,6 +10,7 @@ use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use rmcp::service::RequestContext;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
@@ -22,6 +23,10 @@ use super::{Mcp, clipped, internal, reading, worker};
 const BUDGET: usize = 11 * 1024;
 /// How many characters of a workflow's description are told with its tool.
 const DESCRIPTION: usize = 160;
+/// The same in brief.
+const BRIEF: usize = 90;
+/// How many bytes one workflow's tool may have. Who wants so many parameters is begun with `run_start`.
+const LARGEST: usize = 750;
 /// The longest name that all clients take.
 const LONGEST_NAME: usize = 64;
 
@@ -45,20 +50,34 @@ impl From<String> for Failure {
     }
 }
 
-/// All tools: those that are always there, then those of workflows, as far as all of a kind of place have room, the project's
-/// own first. The order is always the same.
+/// How much is told of a workflow's tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// What it does, and what its parameters mean.
+    Full,
+    /// What it does in a few words, and its parameters' names.
+    Brief,
+}
+
+/// All tools: those that are always there, then those of workflows, the project's own first. All workflows of a kind of place
+/// have room, in full or in brief, or none has. The order is always the same.
 pub(super) fn listed(workflows: &[Flow]) -> Vec<Tool> {
     let mut tools = steady();
-    let size = |tools: &[Tool]| serde_json::to_vec(tools).map_or(usize::MAX, |bytes| bytes.len());
     for place in [Source::Project, Source::User, Source::Given, Source::Workspace, Source::Builtin] {
-        let own = workflows.iter().filter(|flow| flow.source == place).filter_map(of_workflow);
-        let own: Vec<Tool> = own.collect();
-        if size(&tools).saturating_add(size(&own)) > BUDGET {
-            break;
-        }
+        let room = BUDGET.saturating_sub(size(&tools));
+        let of = |manner| {
+            let own = workflows.iter().filter(|flow| flow.source == place);
+            own.filter_map(|flow| of_workflow(flow, manner)).collect::<Vec<Tool>>()
+        };
+        let Some(own) = [Manner::Full, Manner::Brief].into_iter().map(of).find(|own| size(own) <= room) else { break };
         tools.extend(own);
     }
     tools
+}
+
+/// How many bytes something takes on the wire.
+fn size(told: &impl Serialize) -> usize {
+    serde_json::to_vec(told).map_or(usize::MAX, |bytes| bytes.len())
 }
 
 fn steady() -> Vec<Tool> {
@@ -84,15 +103,17 @@ fn steady() -> Vec<Tool> {
     ]
 }
 
-/// The tool of a workflow, if clients take its name.
-fn of_workflow(flow: &Flow) -> Option<Tool> {
+/// The tool of a workflow, if clients take its name and it does not take more room than it is worth.
+fn of_workflow(flow: &Flow, manner: Manner) -> Option<Tool> {
     let name = flow.name.clone();
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.len() > LONGEST_NAME || !name.chars().all(fits) || steady().iter().any(|tool| tool.name == name) {
         return None;
     }
-    let description = format!("Workflow: {}", clipped(&flow.description, DESCRIPTION));
-    Some(Tool::new(name, description, schema::of_workflow(&flow.workflow)))
+    let most = if manner == Manner::Full { DESCRIPTION } else { BRIEF };
+    let description = format!("Workflow: {}", clipped(&flow.description, most));
+    let tool = Tool::new(name, description, schema::of_workflow(&flow.workflow, manner));
+    (size(&tool) <= LARGEST).then_some(tool)
 }
 
 /// Carries out a call.

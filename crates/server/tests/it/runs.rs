@@ -288,7 +288,6 @@ async fn a_run_goes_from_its_first_directive_to_its_end(api: &Api) {
               "createdAt": 1738713600000,
               "updatedAt": 1738713600000,
               "endedAt": 1738713600000,
-              "message": "It was a loop.",
               "reviewed": null,
               "news": [
                 {

@@ -92,6 +92,20 @@ fn a_small_catalogues_workflows_have_tools_with_their_parameters() {
 }
 
 #[test]
+fn the_workflows_that_come_with_maestro_have_tools_beside_a_projects_own() {
+    let sandbox = project();
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let tools = client.call("tools/list", json!({})).unwrap();
+    let names = names(&tools, "tools");
+    assert!(names.contains(&"session-start".to_owned()) && names.contains(&"planner".to_owned()), "{names:?}");
+    assert!(tools.to_string().len() < 12 * 1024);
+    for tool in tools["tools"].as_array().unwrap() {
+        assert_eq!(tool["inputSchema"]["type"], json!("object"), "{tool:#}");
+        assert!(!tool["description"].as_str().unwrap().is_empty(), "{tool:#}");
+    }
+}
+
+#[test]
 fn a_skill_is_found_for_a_task_with_the_reason_and_read() {
     let sandbox = project();
     let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);

@@ -90,6 +90,7 @@ pub(super) struct RunJson {
     /// What all files together were when the review was last looked through that the current step belongs to.
     reviewed: Option<String>,
     /// Why what it orders is not executed, where nobody has allowed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     not_allowed: Option<String>,
     /// What happened on the way, oldest first.
     #[schema(value_type = Vec<Object>)]

@@ -5,6 +5,7 @@ use maestro_core::workflow::{Type, Workflow};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
+use super::Manner;
 
 /// How many characters of a parameter's description are told.
 const DESCRIPTION: usize = 70;
@@ -108,16 +109,16 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
 }
 
 /// A workflow's parameters; and, unless one of them is called so, its answers.
-pub(super) fn of_workflow(workflow: &Workflow) -> Map<String, Json> {
+pub(super) fn of_workflow(workflow: &Workflow, manner: Manner) -> Map<String, Json> {
     let mut properties: Map<String, Json> =
-        workflow.params.iter().map(|param| (param.name.to_string(), of_param(param))).collect();
+        workflow.params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
     properties.entry("answers").or_insert_with(|| json!({ "type": "object" }));
     let required = workflow.params.iter().filter(|param| param.required && param.default.is_none());
     let required: Vec<&str> = required.map(|param| param.name.as_str()).collect();
     object(Json::Object(properties), &required)
 }
 
-fn of_param(param: &Variable) -> Json {
+fn of_param(param: &Variable, manner: Manner) -> Json {
     let mut schema = match &param.kind {
         Type::Text | Type::Path => json!({ "type": "string" }),
         Type::Int => json!({ "type": "integer" }),
@@ -126,7 +127,7 @@ fn of_param(param: &Variable) -> Json {
         Type::List => json!({ "type": "array" }),
         Type::Object(_) => json!({ "type": "object" }),
     };
-    if let Some(description) = &param.description {
+    if let Some(description) = param.description.as_ref().filter(|_| manner == Manner::Full) {
         schema["description"] = json!(clipped(description, DESCRIPTION));
     }
     if let Some(default) = &param.default {
