@@ -134,8 +134,8 @@ impl Mcp {
 }
 
 /// What went wrong on our side.
-fn internal(why: impl ToString) -> ErrorData {
-    ErrorData::internal_error(why.to_string(), None)
+fn internal(why: String) -> ErrorData {
+    ErrorData::internal_error(why, None)
 }
 
 /// The beginning of a text on one line.

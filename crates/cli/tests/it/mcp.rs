@@ -57,6 +57,17 @@ fn todays_protocol_needs_no_handshake() {
 }
 
 #[test]
+fn what_is_no_message_is_refused_and_the_next_one_answered() {
+    let sandbox = project();
+    let mut client = Client::start(&sandbox, &[], Era::Earlier, Forms::Unknown);
+    client.say(&json!("no message"));
+    client.say(&json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": { "name": 7 } }));
+    assert_eq!(client.call("no/such/method", json!({})).unwrap_err()["code"], json!(-32601));
+    let read = client.tool("use_skill", &json!({ "name": "pdf" }));
+    assert!(text(&read).contains("Step by step."), "{read:#}");
+}
+
+#[test]
 fn a_server_answers_at_mcp_behind_its_guard() {
     let sandbox = project();
     let server = crate::served::Server::start(&sandbox, &["--token", "open-sesame"]);

@@ -3,7 +3,7 @@
 use maestro_core::workflow::Type;
 use maestro_core::workflow::definition::Variable;
 use maestro_skills::render::{Part, References, body};
-use maestro_skills::{Catalogue, Skill, envelope};
+use maestro_skills::{Catalogue, Entry, Skill, envelope};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptResult, ListPromptsResult, Prompt,
@@ -25,7 +25,7 @@ pub(super) async fn list(library: &Library, cursor: Option<&str>) -> Result<List
     let catalogue = library.own().await.map_err(internal)?.catalogue;
     let mut prompts: Vec<Prompt> = offer.workflows.iter().map(of_workflow).collect();
     let own = |skill: &&Skill| skill.invocation.by_user && offer.workflow(skill.id.as_str()).is_none();
-    prompts.extend(catalogue.skills.iter().map(|entry| entry.skill()).filter(own).map(of_skill));
+    prompts.extend(catalogue.skills.iter().map(Entry::skill).filter(own).map(of_skill));
     prompts.sort_by(|one, other| one.name.cmp(&other.name));
     let (part, next) = skills::page(&prompts, cursor, |prompt| prompt.name.as_str())?;
     let mut result = ListPromptsResult::with_all_items(part.to_vec());
@@ -70,7 +70,7 @@ pub(super) async fn get(
         let shelf = library.own().await.map_err(internal)?;
         let (name, arguments) = (name.to_owned(), arguments.clone());
         let read = move || followed(&shelf.catalogue, &name, shelf.settings.skills_max_body_chars.value, &arguments);
-        tokio::task::spawn_blocking(read).await.map_err(internal)??
+        tokio::task::spawn_blocking(read).await.map_err(|error| internal(error.to_string()))??
     };
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
 }
@@ -82,7 +82,7 @@ fn followed(
     arguments: &Map<String, Json>,
 ) -> Result<String, ErrorData> {
     let skill = skill(catalogue, name).map_err(|message| ErrorData::invalid_params(message, None))?;
-    let text = body(skill, Part::Body, References::Leave, most).map_err(internal)?.text;
+    let text = body(skill, Part::Body, References::Leave, most).map_err(|error| internal(error.to_string()))?.text;
     let mut text = String::from_utf8_lossy(&envelope(skill, text.as_bytes())).into_owned();
     let wanted = arguments.get(ARGUMENTS).and_then(Json::as_str).map(str::trim).filter(|wanted| !wanted.is_empty());
     text.push_str("\nFollow this skill");

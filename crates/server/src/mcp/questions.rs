@@ -124,7 +124,7 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
         // The run stays where it is: somebody may answer it later.
         () = turn.context.ct.cancelled() => Err(Failure::Told("the call was cancelled".to_owned())),
         answered = asking => match answered {
-            Ok(result) => understood(result).map(Asked::Answered),
+            Ok(result) => understood(&result).map(Asked::Answered),
             // A client that said that it can ask, and cannot.
             Err(_) => Ok(Asked::Nobody),
         },
@@ -136,10 +136,10 @@ pub(super) fn responded(given: &InputResponses) -> Result<Option<Given>, Failure
     let Some(response) = given.get(FIELD) else { return Ok(None) };
     let result: ElicitResult = serde_json::from_value(response.clone())
         .map_err(|error| Failure::Protocol(ErrorData::invalid_params(format!("inputResponses: {error}"), None)))?;
-    understood(result).map(Some)
+    understood(&result).map(Some)
 }
 
-fn understood(result: ElicitResult) -> Result<Given, Failure> {
+fn understood(result: &ElicitResult) -> Result<Given, Failure> {
     Ok(match result.action {
         ElicitationAction::Decline => Given::Instead(Instead::Declined),
         ElicitationAction::Accept => {
@@ -165,7 +165,7 @@ fn form(question: &QuestionInfo) -> Result<ElicitRequestParams, Failure> {
     }
     let schema = json!({ "type": "object", "properties": { FIELD: field }, "required": [FIELD] });
     let requested_schema: ElicitationSchema =
-        serde_json::from_value(schema).map_err(|error| Failure::Protocol(internal(error)))?;
+        serde_json::from_value(schema).map_err(|error| Failure::Protocol(internal(error.to_string())))?;
     let message = match &question.refused {
         Some(refused) => format!("{refused}\n{}", question.prompt),
         None => question.prompt.clone(),

@@ -3,13 +3,14 @@
 
 mod page;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use maestro_core::workflow::run::Ticket;
 use maestro_core::workflow::told::{News, Now};
 use maestro_engine::changes;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, InputResponses, ProgressNotificationParam};
+use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -17,7 +18,7 @@ use tokio::time::Instant;
 
 use super::desk::{Unheard, Who};
 use super::questions::{self, Asked, Given, Open};
-use super::tools::{Failure, told};
+use super::tools::{Failure, told, words};
 use super::{Mcp, clipped};
 
 pub(super) const START: &str = "Begin a workflow. Its commands are executed for you; the answer says what you do next, which you \
@@ -35,6 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(45);
 const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
 /// How often a client that waits is told so.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// How long it is believed that nobody has allowed something, when somebody may just have: twice what a beat takes.
+const RECONSIDERED: Duration = Duration::from_secs(2);
 /// How many runs are listed.
 const MOST_LISTED: usize = 50;
 
@@ -125,6 +128,10 @@ pub(super) struct Turn<'t> {
     /// What happened before the last question of this call.
     news: Vec<News>,
     until: Instant,
+    /// Until when nobody's having allowed something is not believed yet.
+    doubtful_until: Instant,
+    /// How often the client was told what is being done.
+    told_of: AtomicU32,
 }
 
 impl<'t> Turn<'t> {
@@ -137,8 +144,20 @@ impl<'t> Turn<'t> {
         given: InputResponses,
     ) -> Result<Self, Failure> {
         let open = state.map(|state| mcp.parts.seal.open(state, tool, who)).transpose()?;
-        let until = Instant::now() + PATIENCE;
-        Ok(Self { mcp, who, context, tool, open, given, answers: Map::new(), news: Vec::new(), until })
+        let now = Instant::now();
+        Ok(Self {
+            mcp,
+            who,
+            context,
+            tool,
+            open,
+            given,
+            answers: Map::new(),
+            news: Vec::new(),
+            until: now + PATIENCE,
+            doubtful_until: now,
+            told_of: AtomicU32::new(0),
+        })
     }
 
     pub(super) async fn start(mut self, args: StartArgs) -> Result<CallToolResponse, Failure> {
@@ -147,12 +166,11 @@ impl<'t> Turn<'t> {
             return self.go_on(open).await;
         }
         let mut body = json!({ "workflow": args.workflow, "params": args.params, "taskId": self.mcp.parts.task });
-        match args.project_id {
-            Some(project) => body["projectId"] = json!(project),
-            None => {
-                body["projectId"] = json!(self.mcp.desk().project().await?);
-                body["workspace"] = json!(self.mcp.library().directory.to_string_lossy());
-            }
+        if let Some(project) = args.project_id {
+            body["projectId"] = json!(project);
+        } else {
+            body["projectId"] = json!(self.mcp.desk().project().await?);
+            body["workspace"] = json!(self.mcp.library().directory.to_string_lossy());
         }
         let begun = self.mcp.desk().post(self.who, "/api/runs", &body, args.key.as_deref()).await?;
         self.settle(begun, Stake::Ends).await
@@ -177,6 +195,7 @@ impl<'t> Turn<'t> {
             return self.go_on(open).await;
         }
         let reply = self.get(&args.run_id).await?;
+        self.doubtful_until = Instant::now() + RECONSIDERED;
         self.settle(reply, Stake::Stays).await
     }
 
@@ -289,15 +308,15 @@ impl<'t> Turn<'t> {
 
     /// The run once it is not busy any more, or when waiting for it has become too long.
     async fn waited(&self, mut reply: RunReply, stake: Stake) -> Result<RunReply, Failure> {
-        let (mut pause, mut count) = (LOOK.0, 0_u32);
-        let (mut told, mut at) = (String::new(), Instant::now());
+        let (mut pause, mut told, mut at) = (LOOK.0, String::new(), Instant::now());
         while let Now::Busy { title, .. } = &reply.now {
-            if reply.not_allowed.is_some() || Instant::now() >= self.until {
+            let now = Instant::now();
+            if now >= self.until || (reply.not_allowed.is_some() && now >= self.doubtful_until) {
                 return Ok(reply);
             }
             if *title != told || at.elapsed() >= SIGN_OF_LIFE {
-                (told, at, count) = (title.clone(), Instant::now(), count + 1);
-                self.progress(count, title).await;
+                (told, at) = (title.clone(), now);
+                self.progress(title).await;
             }
             tokio::select! {
                 () = self.context.ct.cancelled() => {
@@ -315,8 +334,9 @@ impl<'t> Turn<'t> {
     }
 
     /// Tells a client that asked for it what is being done.
-    async fn progress(&self, count: u32, title: &str) {
+    async fn progress(&self, title: &str) {
         if let Some(token) = self.context.meta.get_progress_token() {
+            let count = self.told_of.fetch_add(1, Ordering::Relaxed) + 1;
             let note = ProgressNotificationParam::new(token, count.into()).with_message(clipped(title, 200));
             // Who cannot be told has gone, and the answer will find that out.
             let _ = self.context.peer.notify_progress(note).await;
@@ -375,7 +395,7 @@ fn stands(error: &Unheard) -> Option<RunReply> {
 fn refused(error: Unheard) -> Result<CallToolResponse, Failure> {
     let Some(reply) = stands(&error) else { return Err(error.into()) };
     let mut result = page::page(reply);
-    result.content.insert(0, ContentBlock::text(format!("Not taken: {error}")));
+    result.content.insert(0, words(&format!("Not taken: {error}")));
     result.is_error = Some(true);
     Ok(result.into())
 }

@@ -124,7 +124,7 @@ pub(super) async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     match carry_out(mcp, request, context).await {
         Ok(response) => Ok(response),
-        Err(Failure::Told(message)) => Ok(CallToolResult::error(vec![ContentBlock::text(message)]).into()),
+        Err(Failure::Told(message)) => Ok(CallToolResult::error(vec![words(&message)]).into()),
         Err(Failure::Protocol(error)) => Err(error),
     }
 }
@@ -170,8 +170,14 @@ fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Failure> {
 }
 
 /// What a tool answers: words, and the same for programs.
-pub(super) fn told(text: impl Into<String>, data: Json) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+pub(super) fn told(text: impl AsRef<str>, data: Json) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![words(text.as_ref())]);
     result.structured_content = Some(data);
     result
+}
+
+/// A text with nothing in it that a terminal would take for an order.
+pub(super) fn words(text: &str) -> ContentBlock {
+    let orders = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    ContentBlock::text(text.replace(orders, "\u{fffd}"))
 }

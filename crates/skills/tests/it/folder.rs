@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::world::World;
 
 fn skill(world: &World, name: &str) -> Skill {
-    world.load().get(name).expect("the skill is there").clone()
+    world.load().get(name).unwrap().clone()
 }
 
 fn put(world: &World, path: &str, text: &str) {

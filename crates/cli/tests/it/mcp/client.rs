@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::sandbox::Sandbox;
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Which protocol a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,12 +242,13 @@ fn user(answers: &mut Vec<Json>, asked: &mut Vec<String>, form: &Json) -> Json {
 /// a session is joined when one is named.
 fn post(url: &str, headers: &mut String, message: &Json, user: &mut dyn FnMut(&Json) -> Json) -> Vec<Json> {
     let mut answer = BufReader::new(sent(url, headers, message));
-    let (status, head) = head(&mut answer);
+    let (status, fields) = head(&mut answer);
     assert!(status < 300, "{status} to {message}");
-    if let Some(session) = head.get("mcp-session-id").filter(|_| !headers.contains("Mcp-Session-Id")) {
-        headers.push_str(&format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n"));
+    if let Some(session) = fields.get("mcp-session-id").filter(|_| !headers.contains("Mcp-Session-Id")) {
+        let joined = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+        headers.push_str(&joined);
     }
-    let mut heard = Vec::new();
+    let mut messages = Vec::new();
     for line in answer.lines().map_while(Result::ok) {
         let json = || serde_json::from_str::<Json>(line.strip_prefix("data:")?.trim()).ok();
         match json() {
@@ -255,11 +256,11 @@ fn post(url: &str, headers: &mut String, message: &Json, user: &mut dyn FnMut(&J
                 let reply = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": user(&asked["params"]) });
                 assert!(raw(url, headers, &reply).0 < 300);
             }
-            Some(message) => heard.push(message),
+            Some(message) => messages.push(message),
             None => {}
         }
     }
-    heard
+    messages
 }
 
 /// One request to `/mcp`: the status and the body as it comes.

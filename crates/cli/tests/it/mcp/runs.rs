@@ -187,9 +187,8 @@ fn what_nobody_allowed_is_not_executed_and_the_model_is_told_how_it_can_be() {
     assert!(log(&sandbox).is_empty());
     trust(&sandbox);
     let run = json!({ "run_id": stopped["structuredContent"]["run_id"] });
-    wait_until("it goes on once it is allowed", || {
-        client.tool("run_next", &run)["structuredContent"]["status"] == json!("needs_input")
-    });
+    let asks = client.tool("run_next", &run);
+    assert_eq!(asks["structuredContent"]["status"], json!("needs_input"), "it goes on once it is allowed: {asks:#}");
     assert_eq!(log(&sandbox), ["mixed"]);
 }
 

@@ -15,49 +15,20 @@ use super::RunReply;
 
 /// A page about a run.
 pub(super) fn page(reply: RunReply) -> CallToolResult {
-    let RunReply { id, workflow, not_allowed, news, mut now, .. } = reply;
-    let (text, mut data) = match &mut now {
-        Now::Directive { directive } => match directive.question.clone() {
-            Some(question) => (asked(&id, directive, &question, &news), question_data(directive, &question)),
-            None => {
-                let data = json!({
-                    "status": "todo", "step": directive.step.id, "ticket": directive.ticket,
-                    "outcomes": directive.outcomes,
-                });
-                call_instead(&id, directive);
-                (format!("{}\n{CALLS}\n", rendered(&id, news, now)), data)
-            }
-        },
-        Now::Finished { finished, message } => {
+    let RunReply { id, workflow, not_allowed, news, now, .. } = reply;
+    let (text, mut data) = match now {
+        Now::Directive { directive } => directed(&id, news, *directive),
+        Now::Finished { ref finished, ref message } => {
             let data = json!({
                 "status": finished.status, "outcome": finished.outcome, "outputs": finished.outputs,
                 "message": message,
             });
             (rendered(&id, news, now), data)
         }
-        Now::Busy { title, .. } => match not_allowed {
-            Some(why) => {
-                let text = format!(
-                    "{}Stopped: {why}. Ask the user to run `maestro trust {workflow}`, which shows what it would \
-                     execute and asks; then call `run_next` with run_id \"{id}\".",
-                    in_lines(&news)
-                );
-                (text, json!({ "status": "not_allowed", "reason": why }))
-            }
-            None => {
-                let text = format!(
-                    "{}Busy: {title}. Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.",
-                    in_lines(&news)
-                );
-                (text, json!({ "status": "running", "step": title }))
-            }
-        },
+        Now::Busy { title, .. } => busy(&id, &workflow, &title, not_allowed, &news),
         Now::Paused => {
-            let text = format!(
-                "{}The run is paused; the user resumes it with `maestro workflow resume {id}`.",
-                in_lines(&news)
-            );
-            (text, json!({ "status": "paused" }))
+            let resume = format!("The run is paused; the user resumes it with `maestro workflow resume {id}`.");
+            (in_lines(&news) + &resume, json!({ "status": "paused" }))
         }
         Now::Noted { .. } => (rendered(&id, news, now), json!({ "status": "noted" })),
         Now::Handed(_) => (rendered(&id, news, now), json!({ "status": "handed" })),
@@ -65,6 +36,33 @@ pub(super) fn page(reply: RunReply) -> CallToolResult {
     data["run_id"] = json!(id);
     data["workflow"] = json!(workflow);
     told(text, data)
+}
+
+/// What is to be done, or asked.
+fn directed(id: &str, news: Vec<News>, mut directive: Directive) -> (String, Json) {
+    if let Some(question) = &directive.question {
+        return (asked(id, &directive, question, &news), question_data(&directive, question));
+    }
+    let data = json!({
+        "status": "todo", "step": directive.step.id, "ticket": directive.ticket, "outcomes": directive.outcomes,
+    });
+    call_instead(id, &mut directive);
+    let now = Now::Directive { directive: Box::new(directive) };
+    (format!("{}\n{CALLS}\n", rendered(id, news, now)), data)
+}
+
+/// That something is executed, or why it is not.
+fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news: &[News]) -> (String, Json) {
+    let news = in_lines(news);
+    if let Some(why) = not_allowed {
+        let text = format!(
+            "{news}Stopped: {why}. Ask the user to run `maestro trust {workflow}`, which shows what it would execute and \
+             asks; then call `run_next` with run_id \"{id}\"."
+        );
+        return (text, json!({ "status": "not_allowed", "reason": why }));
+    }
+    let text = format!("{news}Busy: {title}. Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.");
+    (text, json!({ "status": "running", "step": title }))
 }
 
 /// What stands below a page on which calls stand in the place of commands.
@@ -117,7 +115,7 @@ fn asked(run: &str, directive: &Directive, question: &QuestionInfo, news: &[News
         "\nThen call `run_answer` with {arguments}, ANSWER being what the user said. If the user does not want to \
          answer, give `instead`: \"declined\" in the place of `value`; to stop here, \"cancelled\"."
     );
-    shown(&text)
+    text
 }
 
 /// What happened on the way, a line or a text each.
@@ -133,10 +131,5 @@ fn in_lines(news: &[News]) -> String {
             News::RiskAccepted { gate, items } => writeln!(text, "[risk] {gate}: accepted {}", items.join(", ")),
         };
     }
-    shown(&text)
-}
-
-/// A text with nothing in it that a terminal would take for an order.
-fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+    text
 }
