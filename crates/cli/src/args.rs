@@ -111,6 +111,8 @@ pub(crate) enum Command {
     Agents(AgentsArgs),
     /// Start the server
     Up(UpArgs),
+    /// Answer an editor or agent over the Model Context Protocol; it starts this itself
+    Mcp,
     /// Tell how the work goes, and hear what changed
     Update(UpdateArgs),
     /// Show your tasks, their subtasks and what changed

@@ -1,6 +1,7 @@
 //! How does a command reach what is stored? With a server over HTTP, without one through the same router in this
 //! process; the command cannot tell the difference.
 
+mod door;
 mod http;
 mod link;
 mod retry;
@@ -8,13 +9,15 @@ mod retry;
 use std::fmt::Write as _;
 
 use axum::body::Body;
-use axum::http::{Method, Request, Response, StatusCode, header};
+use axum::http::header::InvalidHeaderValue;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
+pub(crate) use self::door::open as open_door;
 use self::link::Link;
 pub(crate) use self::link::{hostname, running};
 use self::retry::Patience;
@@ -249,15 +252,7 @@ impl Client {
     }
 
     fn request(&self, method: &Method, path: &str, body: Option<&Json>) -> Result<Request<Body>, CommandError> {
-        let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.link.host());
-        if let Some(token) = &self.token {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
-        }
-        if let Some(session) = &self.session {
-            request = request.header("x-session-id", session);
-        } else if let Some(task) = &self.task {
-            request = request.header("x-task-id", task);
-        }
+        let mut request = Request::builder().method(method).uri(path);
         let body = match body {
             Some(body) => {
                 request = request.header(header::CONTENT_TYPE, "application/json");
@@ -265,7 +260,28 @@ impl Client {
             }
             None => Body::empty(),
         };
-        request.body(body).map_err(|error| CommandError::invalid(format!("`{path}` cannot be asked for: {error}")))
+        let unfit =
+            |error: &dyn std::error::Error| CommandError::invalid(format!("`{path}` cannot be asked for: {error}"));
+        let mut request = request.body(body).map_err(|error| unfit(&error))?;
+        request.headers_mut().extend(self.signature().map_err(|error| unfit(&error))?);
+        Ok(request)
+    }
+
+    /// What every request says of whom it is for and who asks.
+    pub(crate) fn signature(&self) -> Result<HeaderMap, InvalidHeaderValue> {
+        let mut signature = HeaderMap::new();
+        signature.insert(header::HOST, HeaderValue::from_str(self.link.host())?);
+        if let Some(token) = &self.token {
+            let mut token = HeaderValue::from_str(&format!("Bearer {token}"))?;
+            token.set_sensitive(true);
+            signature.insert(header::AUTHORIZATION, token);
+        }
+        if let Some(session) = &self.session {
+            signature.insert("x-session-id", HeaderValue::from_str(session)?);
+        } else if let Some(task) = &self.task {
+            signature.insert("x-task-id", HeaderValue::from_str(task)?);
+        }
+        Ok(signature)
     }
 
     async fn send(&self, request: Request<Body>) -> Result<Response<Body>, CommandError> {

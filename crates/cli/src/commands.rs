@@ -19,6 +19,7 @@ mod info;
 mod init;
 mod loops;
 mod manifest;
+mod mcp;
 mod plan;
 mod project;
 mod prompt;
@@ -68,6 +69,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Trust(args)) => trust::run(args, world),
         Some(Command::Agents(args)) => agents::run(args, world),
         Some(Command::Up(args)) => up::run(args, world),
+        Some(Command::Mcp) => mcp::run(world),
         Some(Command::Update(args)) => update::run(args, world),
         Some(Command::Info) => info::run(world),
         Some(Command::Complete(args)) => report::complete(args, world),

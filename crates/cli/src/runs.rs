@@ -46,10 +46,7 @@ impl RunReply {
         if !reviewed || self.workspace.is_empty() {
             return Seen::default();
         }
-        let workspace = Path::new(&self.workspace);
-        let tree = changes::tree(workspace);
-        let changed = self.reviewed.as_deref().zip(tree.as_deref());
-        Seen { changed: changed.and_then(|(before, after)| changes::between(workspace, before, after)), tree }
+        changes::seen(Path::new(&self.workspace), self.reviewed.as_deref())
     }
 }
 

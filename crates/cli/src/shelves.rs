@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use maestro_core::Settings;
-use maestro_server::{Freshness, Shelf, Shelves};
+use maestro_server::{Changes, Freshness, Shelf, Shelves};
 use maestro_skills::{CatalogueCache, CatalogueWatcher, Root, search_order};
 
 use crate::world::World;
@@ -25,14 +25,15 @@ pub(crate) fn once(world: &World) -> Shelves {
     })
 }
 
-/// For a server: each directory is read when somebody first asks, and watched from then on.
-pub(crate) fn kept(world: &World) -> Shelves {
-    let keeper = Keeper { world: world.clone(), kept: Mutex::default() };
+/// For a server: each directory is read when somebody first asks, and watched from then on. What changes rings.
+pub(crate) fn kept(world: &World, changes: &Changes) -> Shelves {
+    let keeper = Keeper { world: world.clone(), changes: changes.clone(), kept: Mutex::default() };
     Arc::new(move |directory, freshness| keeper.shelf(directory, freshness))
 }
 
 struct Keeper {
     world: World,
+    changes: Changes,
     kept: Mutex<HashMap<PathBuf, Arc<Kept>>>,
 }
 
@@ -46,7 +47,7 @@ impl Keeper {
 
     /// Reads a directory's skills without holding up those who ask for another's.
     fn keep(&self, world: &World) -> Result<Arc<Kept>, String> {
-        let fresh = Arc::new(Kept::new(world)?);
+        let fresh = Arc::new(Kept::new(world, self.changes.clone())?);
         let mut kept = self.lock();
         if kept.len() >= MOST {
             kept.clear();
@@ -68,7 +69,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(world: &World) -> Result<Self, String> {
+    fn new(world: &World, changes: Changes) -> Result<Self, String> {
         let settings = settings(world)?;
         let mut roots = search_order(&settings, &world.places);
         if settings.skills_builtin.value {
@@ -77,7 +78,7 @@ impl Kept {
         }
         let cache = CatalogueCache::load(roots, world.places.clone(), settings.skills_validation.value);
         let cache = Arc::new(cache);
-        let watcher = CatalogueWatcher::start(Arc::clone(&cache), |_| {});
+        let watcher = CatalogueWatcher::start(Arc::clone(&cache), move |_| changes.ring());
         Ok(Self { cache, settings: Arc::new(settings), _watcher: watcher })
     }
 

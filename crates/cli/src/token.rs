@@ -17,12 +17,15 @@ pub(crate) fn path(home: &Path) -> PathBuf {
 
 /// The token that was made here before, if there is one and nobody else can have read it.
 pub(crate) fn kept(home: &Path) -> Option<String> {
-    let path = path(home);
+    kept_at(&path(home))
+}
+
+fn kept_at(path: &Path) -> Option<String> {
     let file = path.symlink_metadata().ok()?;
     if !file.is_file() || file.permissions().mode() & 0o077 != 0 {
         return None;
     }
-    let contents = maestro_skills::read_bounded(&path, 4096).ok()?;
+    let contents = maestro_skills::read_bounded(path, 4096).ok()?;
     let text = String::from_utf8(contents.bytes).ok()?;
     let token = text.trim();
     (token.len() >= BYTES).then(|| token.to_owned())
@@ -30,21 +33,33 @@ pub(crate) fn kept(home: &Path) -> Option<String> {
 
 /// The token that was made here before, or a new one.
 pub(crate) fn make(home: &Path) -> Result<String, CommandError> {
-    if let Some(token) = kept(home) {
+    let hint = "give one with --token or MAESTRO_AUTH_TOKEN, or set MAESTRO_HOME to a directory you may write to";
+    made_at(&path(home)).map_err(|error| {
+        CommandError::io(format!("a token cannot be kept in {}", path(home).display()), &error).hint(hint)
+    })
+}
+
+/// What states are sealed with that clients keep for us: made once, so that a seal holds after a restart.
+pub(crate) fn seal(home: &Path) -> Result<Vec<u8>, CommandError> {
+    let path = home.join("run/seal");
+    let made = made_at(&path).map_err(|error| {
+        CommandError::io(format!("a secret cannot be kept in {}", path.display()), &error)
+            .hint("set MAESTRO_HOME to a directory you may write to")
+    })?;
+    Ok(made.into_bytes())
+}
+
+fn made_at(path: &Path) -> io::Result<String> {
+    if let Some(token) = kept_at(path) {
         return Ok(token);
     }
-    let path = path(home);
-    let failed = |error: &io::Error| {
-        CommandError::io(format!("a token cannot be kept in {}", path.display()), error)
-            .hint("give one with --token or MAESTRO_AUTH_TOKEN, or set MAESTRO_HOME to a directory you may write to")
-    };
     let mut random = [0_u8; BYTES];
-    getrandom::fill(&mut random).map_err(|error| failed(&io::Error::other(error.to_string())))?;
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
     let token = random.iter().fold(String::from("maestro_"), |text, byte| text + &format!("{byte:02x}"));
-    files::own_directory(path.parent().unwrap_or(home)).map_err(|error| failed(&error))?;
-    files::keep_private(&path, format!("{token}\n").as_bytes()).map_err(|error| failed(&error))?;
+    files::own_directory(path.parent().unwrap_or(path))?;
+    files::keep_private(path, format!("{token}\n").as_bytes())?;
     // Another server that starts just now may have been second; what is kept is what both go by.
-    kept(home).ok_or_else(|| failed(&io::Error::other("it cannot be read back")))
+    kept_at(path).ok_or_else(|| io::Error::other("it cannot be read back"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use maestro_core::workflow::run::Seen;
+
 use crate::sandbox::GitPlaces;
 
 /// What all files of a workspace together are now, as git names it; nothing where git does not know.
@@ -25,6 +27,13 @@ fn index_of(workspace: &Path) -> Option<PathBuf> {
     }
     let path = git(workspace, &["rev-parse", "--git-path", "index"], None)?;
     Some(workspace.join(path.trim()))
+}
+
+/// What is known of a workspace's files, for a review that last looked at them at such a moment.
+pub fn seen(workspace: &Path, reviewed: Option<&str>) -> Seen {
+    let tree = tree(workspace);
+    let changed = reviewed.zip(tree.as_deref()).and_then(|(before, after)| between(workspace, before, after));
+    Seen { changed, tree }
 }
 
 /// What all files of a workspace together were in the last commit; nothing where there is none.

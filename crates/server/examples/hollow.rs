@@ -27,6 +27,7 @@ async fn main() -> std::io::Result<()> {
         shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
         around: maestro_core::agent::spawn::Around::default(),
         workshop: None,
+        mcp: None,
     });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}", listener.local_addr()?);

@@ -13,7 +13,7 @@ mod queue;
 mod reports;
 mod runs;
 mod sessions;
-mod skills;
+pub(crate) mod skills;
 mod spawn;
 mod spawned;
 mod steering;

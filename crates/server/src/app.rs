@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::drive::Shop;
 use crate::live::{Feed, Hub};
+use crate::mcp::Site;
 use crate::metrics::Metrics;
 use crate::shelves::Shelves;
 
@@ -50,6 +51,8 @@ pub struct Options {
     pub workshop: Option<Workshop>,
     /// Writes down for people what happens to skills.
     pub journal: Journal,
+    /// What is needed to answer clients of the Model Context Protocol; without it nobody does.
+    pub mcp: Option<Site>,
 }
 
 /// Whoever writes down what happens.
@@ -82,6 +85,7 @@ pub(crate) struct Facts {
     pub(crate) around: Around,
     pub(crate) started: Instant,
     pub(crate) retention: i64,
+    pub(crate) mcp: Option<Site>,
 }
 
 impl App {
@@ -96,6 +100,7 @@ impl App {
             around: options.around,
             started: Instant::now(),
             retention: options.retention,
+            mcp: options.mcp,
         };
         let feed = Arc::new(Feed::new(options.store.clone()));
         let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));

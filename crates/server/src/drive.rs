@@ -16,8 +16,10 @@ use maestro_store::{Clock, Driver, Executing, RunById, Store, StoreError};
 
 use crate::app::App;
 
-/// How long a caller waits for what is executed; what takes longer is told of as busy.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a caller waits for what is executed unless it says otherwise; what takes longer is told of as busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Of how many runs it is remembered that nobody has allowed what they would execute.
+const MOST_REFUSED: usize = 1024;
 /// How long after its time a command is believed to be executed all the same, in milliseconds.
 pub(crate) const GRACE: i64 = 30_000;
 
@@ -26,6 +28,8 @@ pub(crate) const GRACE: i64 = 30_000;
 pub(crate) struct Shop {
     workshop: Option<Arc<Workshop>>,
     at_work: Arc<Mutex<BTreeSet<RunId>>>,
+    /// What runs would execute that nobody has allowed.
+    refused: Arc<Mutex<BTreeMap<RunId, String>>>,
 }
 
 impl Shop {
@@ -35,7 +39,7 @@ impl Shop {
             workshop.site.abilities.at_work = Arc::new(move |run| Box::pin(is_at_work(store.clone(), run)));
             Arc::new(workshop)
         });
-        Self { workshop, at_work: Arc::default() }
+        Self { workshop, at_work: Arc::default(), refused: Arc::default() }
     }
 
     /// Whether nobody is at this run yet; then the caller is.
@@ -45,6 +49,26 @@ impl Shop {
 
     fn leave(&self, id: RunId) {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    /// Why what a run orders is not executed here, if nobody has allowed it.
+    pub(crate) fn not_allowed(&self, id: RunId) -> Option<String> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    /// Remembers what came of working at a run: nothing, but for what nobody has allowed.
+    fn note(&self, id: RunId, driven: &Result<(), DriveError<RunError>>) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        match driven {
+            Err(error @ DriveError::NotAllowed { .. }) => {
+                // Runs that somebody cancelled are in it for good; those that wait are noted again with the next beat.
+                if refused.len() >= MOST_REFUSED {
+                    refused.clear();
+                }
+                refused.insert(id, error.to_string());
+            }
+            _ => drop(refused.remove(&id)),
+        }
     }
 }
 
@@ -77,7 +101,7 @@ impl App {
     }
 
     /// The run after what is the server's to execute was executed, if that does not take too long.
-    pub(crate) async fn driven(&self, view: View) -> Result<View, RunError> {
+    pub(crate) async fn driven(&self, view: View, patience: Duration) -> Result<View, RunError> {
         let ours = view.record.about.driver == Driver::Server && matches!(view.told.now, Now::Busy { .. });
         if !ours {
             return Ok(view);
@@ -85,7 +109,7 @@ impl App {
         let id = view.record.id;
         let Some(work) = self.work_at(id) else { return Ok(view) };
         // Whether it is through or not, where the run stands is told with all that happened on the way.
-        let _ = tokio::time::timeout(PATIENCE, work).await;
+        let _ = tokio::time::timeout(patience, work).await;
         self.runs.recall(id, (self.clock)()).await
     }
 
@@ -103,6 +127,7 @@ impl App {
             if let Err(DriveError::Forged(_) | DriveError::Unsound(_)) = &driven {
                 let _ = desk.runs.submit(id, Input::Cancel, Hand::Nobody).await;
             }
+            shop.note(id, &driven);
             shop.leave(id);
             if let Some(seats) = seats {
                 seats.sum_up(id).await;

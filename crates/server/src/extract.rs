@@ -1,7 +1,9 @@
 //! What did the caller ask for? Paths, queries and bodies, with the wrong field named.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
@@ -15,6 +17,7 @@ use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::json;
 
 use crate::caller::Caller;
+use crate::drive::PATIENCE;
 use crate::error::ApiError;
 use crate::wire::words::RetryKey;
 
@@ -109,6 +112,30 @@ pub(crate) struct Retry {
     /// The same request with the same key is carried out once, and answered as it was the first time.
     #[param(rename = "Idempotency-Key", value_type = Option<RetryKey>)]
     key: Option<String>,
+}
+
+/// How long a caller waits for what its request sets going.
+pub(crate) struct Wait(pub(crate) Duration);
+
+impl<S: Send + Sync> FromRequestParts<S> for Wait {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        // A preference that is not understood is none.
+        let prefers = parts.headers.get("prefer").and_then(|value| value.to_str().ok());
+        let seconds = prefers.and_then(|prefers| prefers.trim().strip_prefix("wait=")?.parse().ok());
+        Ok(Self(seconds.map_or(PATIENCE, |seconds| PATIENCE.min(Duration::from_secs(seconds)))))
+    }
+}
+
+/// How a caller says how long it waits; [`Wait`] reads it.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "only describes what is read")]
+pub(crate) struct Prefer {
+    /// `wait=` and how many seconds the answer may wait for what is executed, 10 at most and unless said otherwise.
+    #[param(rename = "Prefer", value_type = Option<String>)]
+    prefer: Option<String>,
 }
 
 /// Nothing that matters; a body may be sent all the same.

@@ -11,6 +11,7 @@ mod error;
 mod extract;
 mod guard;
 mod live;
+pub mod mcp;
 mod metrics;
 mod page;
 mod serve;
@@ -19,5 +20,5 @@ mod wire;
 
 pub use app::{Access, App, Journal, Options};
 pub use error::ErrorBody;
-pub use serve::{router, serve};
-pub use shelves::{Freshness, Shelf, Shelves};
+pub use serve::{keep_house, router, serve};
+pub use shelves::{Changes, Freshness, Shelf, Shelves};

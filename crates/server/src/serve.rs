@@ -22,6 +22,7 @@ use crate::api;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::guard;
+use crate::mcp;
 use crate::metrics;
 use crate::page;
 
@@ -38,12 +39,15 @@ const CONNECTIONS: usize = 4096;
 /// How long open requests have when the server is told to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// The whole API as one service.
+/// The whole API as one service. Where clients of the Model Context Protocol are answered too, it is made inside of a
+/// runtime.
 pub fn router(app: App) -> Router {
+    let mcp = app.facts.mcp.as_ref().map(|site| mcp::route(&app, site)).unwrap_or_default();
     api::routes()
         .route("/metrics", get(metrics::metrics))
         .merge(page::routes(&app))
         .merge(api::docs::routes())
+        .merge(mcp)
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_this_way)
         .layer(DefaultBodyLimit::max(BODY))
@@ -136,8 +140,8 @@ async fn mind_seats(app: App) {
     }
 }
 
-/// Ends sessions that fell silent, and forgets what is old.
-async fn keep_house(app: App) {
+/// Ends sessions that fell silent, goes on with runs, and forgets what is old; for as long as it is waited for.
+pub async fn keep_house(app: App) {
     const BEAT: Duration = Duration::from_secs(1);
     const BEATS_AN_HOUR: u64 = 3600;
     let mut beats = tokio::time::interval(BEAT);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use maestro_core::Settings;
 use maestro_skills::Catalogue;
+use tokio::sync::watch;
 
 /// The skills of a directory, and what the settings there say about choosing among them.
 #[derive(Clone)]
@@ -28,3 +29,19 @@ pub enum Freshness {
 ///
 /// It may read files, so it is called where that holds nobody up. A failure is told in a sentence.
 pub type Shelves = Arc<dyn Fn(Option<&Path>, Freshness) -> Result<Shelf, String> + Send + Sync>;
+
+/// Rings when skills have changed; cheap to copy.
+#[derive(Clone, Default)]
+pub struct Changes(Arc<watch::Sender<u64>>);
+
+impl Changes {
+    /// Tells everybody who listens.
+    pub fn ring(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+
+    /// Hears of every change from now on; of several at once, once.
+    pub(crate) fn listen(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+}

@@ -9,6 +9,7 @@ mod catalogue;
 mod clients;
 mod dependencies;
 mod entry;
+pub mod folder;
 mod format;
 pub mod frontmatter;
 mod index;

@@ -86,15 +86,16 @@ impl Remote {
             let path = format!("{}{}", self.prefix, request.uri());
             *request.uri_mut() = path.parse().map_err(|error| broken(&error))?;
         }
-        let mut slot = self.connection.lock().await;
-        let mut connection = match slot.take().filter(|connection| !connection.is_closed()) {
+        // Who asks while another one waits for an answer opens a connection of its own.
+        let kept = self.connection.lock().await.take().filter(|connection| !connection.is_closed());
+        let mut connection = match kept {
             Some(connection) => connection,
             None => self.connect().await?,
         };
         connection.ready().await.map_err(|error| broken(&error))?;
         let answered = timeout(LONGEST, connection.send_request(request)).await;
         let response = answered.map_err(|late| broken(&late))?.map_err(|error| broken(&error))?;
-        *slot = Some(connection);
+        *self.connection.lock().await = Some(connection);
         Ok(response.map(Body::new))
     }
 }

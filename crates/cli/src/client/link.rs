@@ -112,6 +112,7 @@ fn local(store: Store, retention: i64, world: &World) -> Options {
         around: workers::around(world, None),
         workshop: None,
         journal: Arc::new(|_| {}),
+        mcp: None,
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use maestro_core::settings::Auth;
 use maestro_engine::worker::Worker;
-use maestro_server::{Access, App, Options, serve};
+use maestro_server::mcp::Site;
+use maestro_server::{Access, App, Changes, Options, serve};
 use maestro_store::Place;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -63,7 +64,14 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         kept_token: keeps_token,
     };
     let token = if keeps_token { Some(token::make(&world.maestro_home)?) } else { given.map(str::to_owned) };
-    let shelves = shelves::kept(world);
+    let changes = Changes::default();
+    let shelves = shelves::kept(world, &changes);
+    let home = world.maestro_home.clone();
+    let mcp = Site {
+        directory: world.places.working_dir.clone(),
+        changes,
+        secret: Arc::new(move || token::seal(&home).map_err(|error| error.message().to_owned())),
+    };
     let workshop = workshop::of(world, &shelves)?;
     let worker = match args.agents {
         0 => None,
@@ -82,6 +90,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         workshop: Some(workshop),
         journal: Arc::new(journal::write),
         shelves,
+        mcp: Some(mcp),
     });
     let caller = if args.with_caller { Caller::Watched } else { Caller::Ignored };
     let server = Server { runtime, listeners, app, worker, file, caller, home: world.maestro_home.clone() };

@@ -2,6 +2,7 @@
 
 use maestro_core::Role;
 use maestro_core::id::{Id as _, SessionId};
+use maestro_server::Changes;
 use serde_json::{Value as Json, json};
 
 use crate::args::{OrchestratorArgs, OrchestratorCommand, WorkerArgs, WorkerCommand};
@@ -42,7 +43,7 @@ fn worker(most: usize, world: &World) -> Result<maestro_engine::worker::Worker, 
     let store = database::open(database::place(world))?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::failed(&error))?;
-    let workshop = workshop::of(world, &shelves::kept(world))?;
+    let workshop = workshop::of(world, &shelves::kept(world, &Changes::default()))?;
     workers::of(world, store, url, &workshop, most)
 }
 

@@ -23,6 +23,7 @@ fn the_overview_groups_the_commands() {
       agents       List coding agents: which are installed, and how each is started
       up           Start the server
       worker       Start the agents that are asked for
+      mcp          Answer an editor or agent over the Model Context Protocol; it starts this itself
       doctor       Show what is wrong here, with file, line and help
 
     Skills

@@ -25,6 +25,7 @@ mod kill;
 mod loop_commands;
 mod loops;
 mod manifest;
+mod mcp;
 mod network;
 mod plan;
 mod projects;

@@ -26,7 +26,7 @@ use super::{Failures, listed, skills, tagged};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
-use crate::extract::{Asked, Paging, Retry, Sent, word};
+use crate::extract::{Asked, Paging, Prefer, Retry, Sent, Wait, word};
 use crate::shelves::Freshness;
 use crate::wire::words::{Directory, DriverWord, Id, RunStateWord, RunUuid, Text};
 
@@ -175,19 +175,20 @@ struct ParentTicket {
 }
 
 /// Begin a run
-#[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun, params(Retry),
+#[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun, params(Retry, Prefer),
     responses((status = 201, body = RunJson), Failures))]
 async fn start(
     State(app): State<App>,
     Caller(actor): Caller,
+    Wait(patience): Wait,
     Sent { value, once }: Sent<NewRun>,
 ) -> Result<Response, ApiError> {
     let now = (app.clock)();
     if let Some(parent) = &value.parent {
         let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
         let view = app.runs.start_child(run, &Ticket::quoted(parent.ticket.as_str()), now).await.map_err(refused)?;
-        let view = app.driven(view).await.map_err(refused)?;
-        return Ok((StatusCode::CREATED, Json(RunJson::from(view))).into_response());
+        let view = app.driven(view, patience).await.map_err(refused)?;
+        return Ok((StatusCode::CREATED, Json(RunJson::of(view, &app))).into_response());
     }
     let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let driver = match value.driver.as_deref() {
@@ -224,8 +225,8 @@ async fn start(
         driver,
     };
     let view = app.runs.start(start, now, once).await.map_err(refused)?;
-    let view = app.driven(view).await.map_err(refused)?;
-    Ok((StatusCode::CREATED, Json(RunJson::from(view))).into_response())
+    let view = app.driven(view, patience).await.map_err(refused)?;
+    Ok((StatusCode::CREATED, Json(RunJson::of(view, &app))).into_response())
 }
 
 /// The workflow of a name, as the server finds it in the directory that the run works in.
@@ -288,7 +289,7 @@ pub(super) fn refused(error: RunError) -> ApiError {
     responses((status = 200, body = RunJson), Failures))]
 async fn get(State(app): State<App>, OneRun(id): OneRun) -> Result<Response, ApiError> {
     let view = app.runs.recall(id, (app.clock)()).await.map_err(refused)?;
-    Ok(tagged(view.record.revision, RunJson::from(view)))
+    Ok(tagged(view.record.revision, RunJson::of(view, &app)))
 }
 
 /// What of a run's state is wanted.

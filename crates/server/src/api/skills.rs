@@ -276,11 +276,12 @@ async fn select(State(app): State<App>, Sent { value, .. }: Sent<Wish>) -> Resul
 }
 
 /// An id for a selection that belongs to no run.
-pub(super) fn fresh_run() -> RunId {
+pub(crate) fn fresh_run() -> RunId {
     RunId::new(uuid::Uuid::now_v7())
 }
 
-fn choose(shelf: &Shelf, run: RunId, task: &str, step: StepKind, most: usize) -> SkillSelection {
+/// The skills of a shelf for a task.
+pub(crate) fn choose(shelf: &Shelf, run: RunId, task: &str, step: StepKind, most: usize) -> SkillSelection {
     let hints = skill_hints(task);
     let needs = TaskNeeds { label: task, hints: &hints, step, most };
     Selector::for_task(shelf.catalogue.clone(), task).select(run, needs).record

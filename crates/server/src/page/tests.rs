@@ -45,6 +45,7 @@ impl Site {
             around: maestro_core::agent::spawn::Around::default(),
             workshop: None,
             journal: Arc::new(|_| {}),
+            mcp: None,
         });
         Self { router: router(app), store, clock, _directory: directory }
     }

@@ -86,6 +86,7 @@ impl Api {
             around: maestro_core::agent::spawn::Around::default(),
             workshop: None,
             journal: Arc::new(|_| {}),
+            mcp: None,
         });
         let router = router(app.clone());
         Self { app, store, router, clock, headers: Vec::new(), _directory: directory.map(Arc::new) }

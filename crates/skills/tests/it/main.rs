@@ -13,6 +13,7 @@ mod cache;
 mod corpus;
 mod dependencies;
 mod discovery;
+mod folder;
 mod formats;
 mod identity;
 mod index;

@@ -19,9 +19,9 @@ use super::{OneRun, refused};
 use crate::api::{Failures, tagged};
 use crate::app::App;
 use crate::caller::Caller;
-use crate::drive::GRACE;
+use crate::drive::{GRACE, PATIENCE};
 use crate::error::ApiError;
-use crate::extract::{Expected, Nothing, Sent, required, whole_number};
+use crate::extract::{Expected, Nothing, Prefer, Sent, Wait, required, whole_number};
 use crate::wire::words::{Revision, RunUuid, Text};
 
 /// The longest time somebody may ask for, in seconds.
@@ -44,19 +44,24 @@ pub(super) fn routes() -> Router<App> {
 #[openapi(paths(report, answer, started, finished, lost, pause, resume, cancel))]
 pub(super) struct Document;
 
-async fn give(
+async fn give(app: &App, id: RunId, expected: Expected, input: Input, hand: Hand) -> Result<Response, ApiError> {
+    give_within(app, id, (expected, Wait(PATIENCE)), input, hand).await
+}
+
+/// The same for a caller that says how long it waits for what is executed.
+async fn give_within(
     app: &App,
     id: RunId,
-    Expected(expected): Expected,
+    (Expected(expected), Wait(patience)): (Expected, Wait),
     input: Input,
     hand: Hand,
 ) -> Result<Response, ApiError> {
     let view = app.runs.submit_at(id, expected, input, hand).await.map_err(refused)?;
-    let view = app.driven(view).await.map_err(refused)?;
+    let view = app.driven(view, patience).await.map_err(refused)?;
     if let Some(seats) = app.seats().filter(|_| view.record.run.is_over()) {
         seats.sum_up(id).await;
     }
-    Ok(tagged(view.record.revision, RunJson::from(view)))
+    Ok(tagged(view.record.revision, RunJson::of(view, app)))
 }
 
 fn ticket(text: Option<String>) -> Result<Ticket, ApiError> {
@@ -84,13 +89,13 @@ struct ReportBody {
 
 /// Say what came of a directive; the same again is heard once
 #[utoipa::path(post, path = "/api/runs/{id}/report", tag = "runs", request_body = ReportBody,
-    params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header)),
+    params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header), Prefer),
     responses((status = 200, body = RunJson), Failures))]
 async fn report(
     State(app): State<App>,
     caller: Caller,
     OneRun(id): OneRun,
-    expected: Expected,
+    heeded: (Expected, Wait),
     Sent { value, .. }: Sent<ReportBody>,
 ) -> Result<Response, ApiError> {
     if let Some(session) = caller.0.session()
@@ -107,7 +112,7 @@ async fn report(
         seen: value.seen.unwrap_or_default(),
         now: (app.clock)(),
     };
-    give(&app, id, expected, input, Hand::Nobody).await
+    give_within(&app, id, heeded, input, Hand::Nobody).await
 }
 
 /// Keeps what the session at a step says of it. It counts when the session has ended: until then it may still change
@@ -159,12 +164,12 @@ enum Instead {
 
 /// Answer a question; the same again is heard once
 #[utoipa::path(post, path = "/api/runs/{id}/answer", tag = "runs", request_body = AnswerBody,
-    params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header)),
+    params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header), Prefer),
     responses((status = 200, body = RunJson), Failures))]
 async fn answer(
     State(app): State<App>,
     OneRun(id): OneRun,
-    expected: Expected,
+    heeded: (Expected, Wait),
     Sent { value, .. }: Sent<AnswerBody>,
 ) -> Result<Response, ApiError> {
     let answer = match (value.value, value.instead) {
@@ -174,7 +179,7 @@ async fn answer(
         _ => return Err(ApiError::invalid("value: an answer is required, or `instead` says why there is none")),
     };
     let input = Input::Answer { ticket: ticket(value.ticket)?, answer, now: (app.clock)() };
-    give(&app, id, expected, input, Hand::Nobody).await
+    give_within(&app, id, heeded, input, Hand::Nobody).await
 }
 
 /// Who executes what a run orders.

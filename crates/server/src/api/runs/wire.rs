@@ -10,6 +10,7 @@ use maestro_store::{Executing, RunRecord, RunState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::app::App;
 use crate::wire::words::{DriverWord, Id, RunStateWord, RunUuid, WaitingFor};
 
 /// A run in a list.
@@ -88,6 +89,9 @@ pub(super) struct RunJson {
     summary: RunSummary,
     /// What all files together were when the review was last looked through that the current step belongs to.
     reviewed: Option<String>,
+    /// Why what it orders is not executed, where nobody has allowed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_allowed: Option<String>,
     /// What happened on the way, oldest first.
     #[schema(value_type = Vec<Object>)]
     news: Vec<News>,
@@ -101,9 +105,19 @@ impl From<View> for RunJson {
         Self {
             reviewed: view.record.run.reviewed(&view.definition).map(str::to_owned),
             summary: view.record.into(),
+            not_allowed: None,
             news: view.told.news,
             now: view.told.now,
         }
+    }
+}
+
+impl RunJson {
+    /// A run as this server tells of it, which knows what nobody has allowed it to execute.
+    pub(super) fn of(view: View, app: &App) -> Self {
+        let busy = matches!(view.told.now, Now::Busy { .. });
+        let not_allowed = app.shop.not_allowed(view.record.id).filter(|_| busy);
+        Self { not_allowed, ..Self::from(view) }
     }
 }
 

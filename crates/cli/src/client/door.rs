@@ -1,0 +1,69 @@
+//! How does a process that answers others reach what is stored, for as long as it runs? As a command does, but where no server
+//! runs it executes what runs order, and keeps house meanwhile.
+
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use maestro_server::mcp::{Door, Opened};
+use maestro_server::{Access, App, Options, Shelves, keep_house, router};
+use tokio::runtime::Handle;
+use tower::ServiceExt as _;
+
+use super::Target;
+use super::http::Remote;
+use super::link::hostname;
+use crate::error::CommandError;
+use crate::world::World;
+use crate::{config, database, runs, workers, workshop};
+
+/// Finds the server or opens the database. Called from a thread of a runtime that may wait.
+pub(crate) fn open(world: &World, shelves: &Shelves) -> Result<Opened, CommandError> {
+    let client = runs::client(world)?;
+    let project = runs::project(&client, world);
+    let unfit = |error| CommandError::invalid(format!("who asks cannot be told to a server: {error}"));
+    let signature = client.signature().map_err(unfit)?;
+    let door = match client.target() {
+        Target::Server(url) => to_server(Remote::new(url)?, signature),
+        Target::Database(_) => {
+            drop(client);
+            to_database(world, shelves, signature)?
+        }
+    };
+    Ok(Opened { door, project })
+}
+
+fn to_server(remote: Remote, signature: HeaderMap) -> Door {
+    let remote = Arc::new(remote);
+    Arc::new(move |mut request| {
+        request.headers_mut().extend(signature.clone());
+        let remote = Arc::clone(&remote);
+        Box::pin(async move { remote.send(request).await.map_err(|error| error.message().to_owned()) })
+    })
+}
+
+fn to_database(world: &World, shelves: &Shelves, signature: HeaderMap) -> Result<Door, CommandError> {
+    let settings = config::settings(world)?;
+    let store = database::open(database::place(world))?;
+    store.set_rules(database::rules(&settings));
+    let app = App::new(Options {
+        store,
+        access: Access::Local,
+        hosts: Vec::new(),
+        instance: String::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        hostname: hostname(),
+        clock: database::clock(),
+        retention: database::retention(&settings),
+        shelves: Arc::clone(shelves),
+        around: workers::around(world, None),
+        workshop: Some(workshop::of(world, shelves)?),
+        mcp: None,
+    });
+    Handle::current().spawn(keep_house(app.clone()));
+    let router = router(app);
+    Ok(Arc::new(move |mut request| {
+        request.headers_mut().extend(signature.clone());
+        let router = router.clone();
+        Box::pin(async move { Ok(router.oneshot(request).await.unwrap_or_else(|never| match never {})) })
+    }))
+}

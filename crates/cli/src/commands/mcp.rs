@@ -1,0 +1,44 @@
+//! `maestro mcp`: answers a client of the Model Context Protocol on standard input and output until it goes away.
+//!
+//! Nothing else is printed meanwhile, and nothing is read or opened before the client asks for something that needs it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use maestro_server::Changes;
+use maestro_server::mcp::{Options, speak};
+
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::world::World;
+use crate::{client, context, shelves, token};
+
+/// How long what is under way has to end when the client has gone.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))?;
+    let spoken = runtime.block_on(speak(options(world)));
+    // What is executed ends with this process; who waits for standard input is not waited for.
+    runtime.shutdown_timeout(FAREWELL);
+    spoken.map_err(|error| CommandError::io("the client cannot be answered", &error))?;
+    Ok(Reply::text(""))
+}
+
+fn options(world: &World) -> Options {
+    let changes = Changes::default();
+    let shelves = shelves::kept(world, &changes);
+    let (there, at_hand, home) = (world.clone(), Arc::clone(&shelves), world.maestro_home.clone());
+    let told = |error: CommandError| error.message().to_owned();
+    Options {
+        opening: Arc::new(move || client::open_door(&there, &at_hand).map_err(told)),
+        shelves,
+        changes,
+        directory: world.places.working_dir.clone(),
+        session: context::session(world).map(str::to_owned),
+        task: context::tasks(world).into_iter().next(),
+        secret: Arc::new(move || token::seal(&home).map_err(told)),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}

@@ -1,0 +1,235 @@
+//! Does a model walk through a workflow by tools, whatever its client can do, and is nothing done twice?
+
+use std::fs;
+
+use serde_json::{Value as Json, json};
+
+use super::client::{Client, Era, Forms};
+use super::{project, text};
+use crate::execute::{is_alive, number_in, wait_until};
+use crate::sandbox::Sandbox;
+
+/// A command, a question, work for an agent, and a command again.
+const PAINT: &str = r#"
+name: paint
+params: {who: {type: string, required: true}}
+variables: {colour: {type: string}, coats: {type: string}}
+steps:
+  - {id: mix, type: command, shell: {script: "echo mixed >> log"}}
+  - {id: which, type: question, prompt: "Which colour, {who}?", options: [red, blue], store: colour}
+  - {id: coats, type: question, prompt: "How many coats of {colour}?", store: coats}
+  - {id: paint, type: agent, description: "Paint it {colour}.", next: {ok: clean, fail: end}}
+  - {id: clean, type: command, shell: {script: "echo cleaned >> log"}}
+outputs: {colour: "{colour}"}
+"#;
+
+fn painting(workflow: &str) -> Sandbox {
+    let sandbox = project();
+    sandbox.skill(".claude/skills", "paint", "Paint a thing.");
+    sandbox.write(".claude/skills/paint/workflow.yaml", workflow);
+    sandbox
+}
+
+fn trust(sandbox: &Sandbox) {
+    let allowed = sandbox.maestro("trust paint --yes");
+    assert_eq!(allowed.code, 0, "{allowed}");
+}
+
+fn log(sandbox: &Sandbox) -> Vec<String> {
+    let text = fs::read_to_string(sandbox.path("log")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Walks through the workflow to its end; every status on the way.
+fn walk(client: &mut Client) -> Vec<String> {
+    let mut statuses = Vec::new();
+    let mut result = client.tool("paint", &json!({ "who": "Ada" }));
+    loop {
+        let told = result["structuredContent"].clone();
+        let (status, run) = (told["status"].as_str().unwrap().to_owned(), told["run_id"].clone());
+        statuses.push(status.clone());
+        let ticket = &told["ticket"];
+        result = match status.as_str() {
+            "needs_input" => {
+                let value = if told["question"]["options"].is_null() { "2" } else { "blue" };
+                client.tool("run_answer", &json!({ "run_id": run, "ticket": ticket, "value": value }))
+            }
+            "todo" => {
+                assert!(text(&result).contains("Paint it blue."), "{result:#}");
+                client.tool("run_report", &json!({ "run_id": run, "ticket": ticket, "outcome": "ok" }))
+            }
+            _ => {
+                assert_eq!(told["outputs"], json!({ "colour": "blue" }), "{told:#}");
+                return statuses;
+            }
+        };
+    }
+}
+
+/// What happened to the only run, without when and by whom.
+fn transcript(sandbox: &Sandbox) -> Vec<Json> {
+    let runs = sandbox.maestro("workflow runs --json").json();
+    let id = runs[0]["id"].as_str().unwrap().to_owned();
+    let mut client = Client::start(sandbox, &[], Era::Today, Forms::Unknown);
+    let read = client.call("resources/read", json!({ "uri": format!("maestro://runs/{id}/log") })).unwrap();
+    let events: Vec<Json> = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
+    events.iter().map(|event| event["type"].clone()).collect()
+}
+
+#[test]
+fn the_three_ways_of_asking_end_alike_over_both_transports() {
+    let mut transcripts = Vec::new();
+    for (era, forms) in [
+        (Era::Earlier, Forms::Shown),
+        (Era::Earlier, Forms::Unknown),
+        (Era::Today, Forms::Shown),
+        (Era::Today, Forms::Unknown),
+    ] {
+        for served in [false, true] {
+            let sandbox = painting(PAINT);
+            trust(&sandbox);
+            let server = served.then(|| sandbox.serve());
+            let client = match &server {
+                Some(server) => Client::connect(server.url(), "", era, forms),
+                None => Client::start(&sandbox, &[], era, forms),
+            };
+            let mut client = client.answering(&[json!("blue"), json!("2")]);
+            let statuses = walk(&mut client);
+            let questions = if forms == Forms::Shown { 2 } else { 0 };
+            assert_eq!(client.asked.len(), questions, "{era:?} {forms:?} {served}");
+            assert_eq!(statuses.last().unwrap(), "completed", "{statuses:?}");
+            assert_eq!(log(&sandbox), ["mixed", "cleaned"], "{era:?} {forms:?} {served}");
+            drop(client);
+            drop(server);
+            transcripts.push(transcript(&sandbox));
+        }
+    }
+    assert!(transcripts.windows(2).all(|two| two[0] == two[1]), "{transcripts:#?}");
+}
+
+#[test]
+fn answers_that_are_known_beforehand_are_not_asked_for() {
+    let sandbox = painting(PAINT);
+    trust(&sandbox);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
+    let arguments = json!({ "who": "Ada", "answers": { "which": "red", "coats": "1" } });
+    let begun = client.tool("paint", &arguments);
+    assert!(text(&begun).contains("Paint it red."), "{begun:#}");
+    assert!(client.asked.is_empty());
+}
+
+#[test]
+fn a_state_outlives_a_crash_and_is_good_for_nothing_else() {
+    let sandbox = painting(PAINT);
+    trust(&sandbox);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
+    let arguments = json!({ "who": "Ada" });
+    let asked = client.call("tools/call", json!({ "name": "paint", "arguments": arguments })).unwrap();
+    let state = asked["requestState"].as_str().unwrap().to_owned();
+    client.kill();
+
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
+    let answer = json!({ "answer": { "action": "accept", "content": { "answer": "blue" } } });
+    let again = |name: &str, state: &str| json!({ "name": name, "arguments": arguments, "requestState": state, "inputResponses": answer });
+    let mut forged = state.clone().into_bytes();
+    let middle = forged.len() / 2;
+    forged[middle] = if forged[middle] == b'A' { b'B' } else { b'A' };
+    let forged = String::from_utf8(forged).unwrap();
+    for (name, state) in [("paint", forged.as_str()), ("run_start", state.as_str()), ("paint", "nonsense")] {
+        let error = client.call("tools/call", again(name, state)).unwrap_err();
+        assert_eq!(error["code"], json!(-32602), "{name}: {error}");
+    }
+    let next = client.call("tools/call", again("paint", &state)).unwrap();
+    let message = |result: &Json| result["inputRequests"]["answer"]["params"]["message"].clone();
+    assert_eq!(message(&next), json!("How many coats of blue?"), "{next:#}");
+    let replayed = client.call("tools/call", again("paint", &state)).unwrap();
+    assert_eq!(message(&replayed), message(&next), "the same again changes nothing");
+    assert_eq!(log(&sandbox), ["mixed"], "what came before the question was done once");
+}
+
+#[test]
+fn a_question_may_be_declined() {
+    let asks = "options: [red, blue], store: colour";
+    let sandbox = painting(&PAINT.replace(asks, &format!("{asks}, next: {{ok: coats, declined: end}}")));
+    trust(&sandbox);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown).answering(&[Json::Null]);
+    let ended = client.tool("paint", &json!({ "who": "Ada" }));
+    assert_eq!(ended["structuredContent"]["status"], json!("completed"), "{ended:#}");
+    assert_eq!(log(&sandbox), ["mixed"]);
+}
+
+#[test]
+fn the_same_report_again_is_heard_once_and_a_wrong_one_says_what_is_wanted() {
+    let sandbox = painting(PAINT);
+    trust(&sandbox);
+    let mut client = Client::start(&sandbox, &[], Era::Earlier, Forms::Shown).answering(&[json!("blue"), json!("2")]);
+    let told = client.tool("paint", &json!({ "who": "Ada" }))["structuredContent"].clone();
+    let wrong = client.tool("run_report", &json!({ "run_id": told["run_id"], "ticket": "paint#9", "outcome": "ok" }));
+    assert_eq!(wrong["isError"], json!(true), "{wrong:#}");
+    assert!(text(&wrong).contains("Paint it blue."), "what is to be done is told again: {wrong:#}");
+    let report = json!({ "run_id": told["run_id"], "ticket": told["ticket"], "outcome": "ok" });
+    for _ in 0..2 {
+        let ended = client.tool("run_report", &report);
+        assert_eq!(ended["structuredContent"]["status"], json!("completed"), "{ended:#}");
+    }
+    assert_eq!(log(&sandbox), ["mixed", "cleaned"]);
+    let none = client.tool("run_status", &json!({}));
+    assert_eq!(none["structuredContent"]["runs"], json!([]), "{none:#}");
+}
+
+#[test]
+fn what_nobody_allowed_is_not_executed_and_the_model_is_told_how_it_can_be() {
+    let sandbox = painting(PAINT);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let stopped = client.tool("paint", &json!({ "who": "Ada" }));
+    assert_eq!(stopped["structuredContent"]["status"], json!("not_allowed"), "{stopped:#}");
+    assert!(text(&stopped).contains("maestro trust paint"), "{stopped:#}");
+    assert!(log(&sandbox).is_empty());
+    trust(&sandbox);
+    let run = json!({ "run_id": stopped["structuredContent"]["run_id"] });
+    let asks = client.tool("run_next", &run);
+    assert_eq!(asks["structuredContent"]["status"], json!("needs_input"), "it goes on once it is allowed: {asks:#}");
+    assert_eq!(log(&sandbox), ["mixed"]);
+}
+
+/// A command that says its number and waits for a file.
+const SLOW: &str = r#"
+name: paint
+steps:
+  - {id: wait, title: Dry the paint, type: command, shell: {script: "echo $$ > pid; while [ ! -e go ]; do sleep 0.05; done"}}
+"#;
+
+#[test]
+fn a_client_hears_what_is_being_done_and_ends_it_by_cancelling_its_call() {
+    let sandbox = painting(SLOW);
+    trust(&sandbox);
+    for era in [Era::Earlier, Era::Today] {
+        let mut client = Client::start(&sandbox, &[], era, Forms::Unknown);
+        let call = json!({ "name": "paint", "arguments": {}, "_meta": { "progressToken": "p" } });
+        let id = client.send("tools/call", call);
+        let progress = client.wait_for("notifications/progress");
+        assert_eq!(progress["params"]["message"], json!("Dry the paint"), "{progress:#}");
+        let pid = number_in(&sandbox.path("pid"));
+        let open = client.tool("run_status", &json!({}))["structuredContent"]["runs"].clone();
+        let run = open[0]["run_id"].clone();
+        let busy = client.tool("run_status", &json!({ "run_id": run }));
+        assert_eq!(busy["structuredContent"]["status"], json!("running"), "who looks is not kept waiting: {busy:#}");
+        client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
+        wait_until("the command is gone", || !is_alive(pid));
+        wait_until("the run is over", || {
+            client.tool("run_status", &json!({ "run_id": run }))["structuredContent"]["status"] == json!("cancelled")
+        });
+        fs::remove_file(sandbox.path("pid")).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_left_when_the_client_goes_away() {
+    let sandbox = painting(SLOW);
+    trust(&sandbox);
+    let mut client = Client::start(&sandbox, &[], Era::Earlier, Forms::Unknown);
+    client.send("tools/call", json!({ "name": "paint", "arguments": {} }));
+    let pid = number_in(&sandbox.path("pid"));
+    assert_eq!(client.leave(), 0);
+    wait_until("the command is gone", || !is_alive(pid));
+}

@@ -1,0 +1,316 @@
+//! What does Maestro say to a client of the Model Context Protocol? One handler, over standard input and output and over
+//! HTTP, for every revision of the protocol that its crate knows.
+
+mod address;
+mod desk;
+mod http;
+mod library;
+mod prompts;
+mod questions;
+mod reading;
+mod resources;
+mod runs;
+mod skills;
+mod tools;
+mod worker;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{ErrorData, Peer, RoleServer, ServerHandler, ServiceExt as _};
+use serde_json::{Map, json};
+
+use self::desk::{Desk, Who};
+use self::library::Library;
+use self::questions::Seal;
+use self::worker::Reports;
+use crate::shelves::{Changes, Shelves};
+
+pub use self::desk::{Door, Opened, Opening};
+pub use self::http::Site;
+pub(crate) use self::http::route;
+pub use self::questions::Secret;
+
+/// For how many milliseconds a list may be taken for fresh. Who does not listen for changes sees a new skill that soon.
+const FRESH_MS: u64 = 5_000;
+/// How long a message may be.
+const LINE: usize = 4 * 1024 * 1024;
+/// How often it is looked whether a client that is told of changes is still there.
+const STILL_THERE: Duration = Duration::from_mins(1);
+/// What a client's model is told about us. Some clients show the first five hundred characters only.
+const INSTRUCTIONS: &str = "Maestro has skills and workflows for coding agents. At the beginning of a task call `find_skills` with \
+the task, and read those that fit with `use_skill` before you work. A workflow is begun with `run_start`; do what it says, \
+tell what came of it with `run_report`, and go on until it is finished. If you work on a task of Maestro's, call \
+`get_task_info` first, `report_progress` as you go, and `signal_completion` or `signal_blocker` at the end. Every answer \
+says what changed meanwhile.";
+
+/// What a handler works with.
+pub struct Options {
+    /// Finds the way to the API.
+    pub opening: Opening,
+    /// Finds the skills of a directory.
+    pub shelves: Shelves,
+    /// Rings when skills have changed.
+    pub changes: Changes,
+    /// The directory that skills are looked for in and runs work in, where no project is named.
+    pub directory: PathBuf,
+    /// The session that whoever asks is, where the connection does not say.
+    pub session: Option<String>,
+    /// The task that whoever asks works on, where nothing else says.
+    pub task: Option<String>,
+    /// What states are sealed with that clients keep for us.
+    pub secret: Secret,
+    /// Which Maestro this is.
+    pub version: String,
+}
+
+/// Answers clients; cheap to copy.
+#[derive(Clone)]
+pub(crate) struct Mcp {
+    parts: Arc<Parts>,
+}
+
+struct Parts {
+    desk: Desk,
+    library: Library,
+    changes: Changes,
+    session: Option<String>,
+    task: Option<String>,
+    seal: Seal,
+    reports: Reports,
+    version: String,
+}
+
+/// Answers the client at the other end of standard input and output until it goes away. Nothing else may be printed
+/// meanwhile.
+pub async fn speak(options: Options) -> io::Result<()> {
+    let (input, output) = rmcp::transport::io::stdio_pipes();
+    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LINE);
+    match Mcp::new(options).serve(transport).await {
+        Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
+        // A client that goes away before it has said anything is no failure of ours.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(io::Error::other(error.to_string())),
+    }
+}
+
+impl Mcp {
+    pub(crate) fn new(options: Options) -> Self {
+        let parts = Parts {
+            desk: Desk::new(options.opening),
+            library: Library::new(options.shelves, options.directory),
+            changes: options.changes,
+            session: options.session,
+            task: options.task,
+            seal: Seal::new(options.secret),
+            reports: Reports::default(),
+            version: options.version,
+        };
+        Self { parts: Arc::new(parts) }
+    }
+
+    /// How many copies there are, this one included.
+    fn copies(&self) -> usize {
+        Arc::strong_count(&self.parts)
+    }
+
+    fn desk(&self) -> &Desk {
+        &self.parts.desk
+    }
+
+    fn library(&self) -> &Library {
+        &self.parts.library
+    }
+}
+
+/// What went wrong on our side.
+fn internal(why: String) -> ErrorData {
+    ErrorData::internal_error(why, None)
+}
+
+/// The beginning of a text on one line.
+fn clipped(text: &str, most: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text,
+    }
+}
+
+/// What kind of file a name stands for.
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).as_deref() {
+        Some("md") => "text/markdown",
+        Some("json") => "application/json",
+        Some("yaml" | "yml") => "application/yaml",
+        Some("html" | "htm") => "text/html",
+        Some("csv") => "text/csv",
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("gif") => "image/gif",
+        Some("svg") => "image/svg+xml",
+        Some("pdf") => "application/pdf",
+        Some("py") => "text/x-python",
+        Some("sh") => "text/x-shellscript",
+        Some("zip" | "gz" | "xlsx" | "docx" | "pptx" | "ttf" | "woff2") => "application/octet-stream",
+        _ => "text/plain",
+    }
+}
+
+impl ServerHandler for Mcp {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_completions()
+            .build();
+        let mut extensions = ExtensionCapabilities::new();
+        extensions.insert(skills::EXTENSION.to_owned(), Map::from_iter([("directoryRead".to_owned(), json!(true))]));
+        capabilities.extensions = Some(extensions);
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("maestro", self.parts.version.clone()).with_title("Maestro"))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let offer = self.library().offer().await.map_err(internal)?;
+        let result = ListToolsResult::with_all_items(offer.tools.clone());
+        Ok(result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        tools::call(self, request, &context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        prompts::list(self.library(), cursor.as_deref()).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        prompts::get(self.library(), &request.name, &arguments).await.map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        prompts::complete(self.library(), &request).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let catalogue = self.library().own().await.map_err(internal)?.catalogue;
+        resources::list(&catalogue, cursor.as_deref())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(self, &Who::of(&context.extensions), &request.uri).await.map(Into::into)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        skills::answer(self.library(), request).await
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.supported_by(&self.get_info().capabilities))
+    }
+
+    /// Tells a client of today's protocol that asked for it when lists have changed.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.parts.changes.listen();
+        let wanted = context.accepted().clone();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                rung = changes.changed() => if rung.is_err() { return Ok(()) },
+            }
+            let sink = context.sink();
+            // Who cannot be told has gone, and then this is cancelled.
+            if wanted.tools_list_changed == Some(true) {
+                let _ = sink.notify_tool_list_changed().await;
+            }
+            if wanted.prompts_list_changed == Some(true) {
+                let _ = sink.notify_prompt_list_changed().await;
+            }
+            if wanted.resources_list_changed == Some(true) {
+                let _ = sink.notify_resource_list_changed().await;
+            }
+        }
+    }
+
+    /// Tells a client of the earlier protocol, which need not ask, for as long as it is there.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tokio::spawn(tell_of_changes(self.parts.changes.clone(), context.peer));
+    }
+}
+
+async fn tell_of_changes(changes: Changes, peer: Peer<RoleServer>) {
+    let mut changes = changes.listen();
+    while !peer.is_transport_closed() {
+        match tokio::time::timeout(STILL_THERE, changes.changed()).await {
+            Err(_) => {}
+            Ok(Err(_)) => return,
+            Ok(Ok(())) => {
+                let tools = peer.notify_tool_list_changed().await;
+                let prompts = peer.notify_prompt_list_changed().await;
+                let resources = peer.notify_resource_list_changed().await;
+                if tools.and(prompts).and(resources).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}

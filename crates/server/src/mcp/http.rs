@@ -1,0 +1,73 @@
+//! How is the handler reached over HTTP? At `/mcp`, behind the same guard as the API.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tower::ServiceExt as _;
+
+use super::{Door, Mcp, Opened, Options, Secret};
+use crate::api;
+use crate::app::App;
+use crate::shelves::Changes;
+
+/// How large a message may be.
+const BODY: usize = 1024 * 1024;
+/// How many clients of the earlier protocol, which keeps sessions, may be there at once.
+const MOST: usize = 1024;
+
+/// What the handler needs of whoever starts the server.
+pub struct Site {
+    /// The directory that skills are looked for in and runs work in, where no project is named.
+    pub directory: PathBuf,
+    /// Rings when skills have changed.
+    pub changes: Changes,
+    /// What states are sealed with that clients keep for us.
+    pub secret: Secret,
+}
+
+/// The route of the handler.
+pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
+    let mcp = Mcp::new(options(app, site));
+    // Every session holds a copy.
+    let new = move || match mcp.copies() {
+        many if many > MOST => Err(io::Error::other("too many clients are there already")),
+        _ => Ok(mcp.clone()),
+    };
+    // Hosts and origins were looked at by the guard, which knows more names of ours.
+    let config = StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
+        .with_max_request_body_bytes(BODY);
+    let (mut closing, ending) = (app.closing.subscribe(), config.cancellation_token.clone());
+    tokio::spawn(async move {
+        // When nobody is left who could say so, it is over too.
+        let _ = closing.wait_for(|closing| *closing).await;
+        ending.cancel();
+    });
+    let service = StreamableHttpService::new(new, Arc::new(LocalSessionManager::default()), config);
+    Router::new().route_service("/mcp", service)
+}
+
+/// The way to the API is the API itself, told who asks by what the guard made out.
+fn options(app: &App, site: &Site) -> Options {
+    let api = api::routes().layer(DefaultBodyLimit::max(BODY)).with_state(app.clone());
+    let door: Door = Arc::new(move |request| {
+        let api = api.clone();
+        Box::pin(async move { Ok(api.oneshot(request).await.unwrap_or_else(|never| match never {})) })
+    });
+    Options {
+        opening: Arc::new(move || Ok(Opened { door: Arc::clone(&door), project: None })),
+        shelves: Arc::clone(&app.shelves),
+        changes: site.changes.clone(),
+        directory: site.directory.clone(),
+        session: None,
+        task: None,
+        secret: Arc::clone(&site.secret),
+        version: app.facts.version.clone(),
+    }
+}

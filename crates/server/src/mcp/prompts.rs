@@ -1,0 +1,124 @@
+//! Which slash commands does a client offer? One for each workflow and for each skill that people may call by name.
+
+use maestro_core::workflow::Type;
+use maestro_core::workflow::definition::Variable;
+use maestro_skills::render::{Part, References, body};
+use maestro_skills::{Catalogue, Entry, Skill, envelope};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptResult, ListPromptsResult, Prompt,
+    PromptArgument, PromptMessage, Reference, Role,
+};
+use serde_json::{Map, Value as Json, json};
+
+use super::library::{Flow, Library, skill};
+use super::{FRESH_MS, clipped, internal, skills};
+
+/// The argument of a skill that says what it is for.
+const ARGUMENTS: &str = "arguments";
+/// How many characters of a description are told.
+const DESCRIPTION: usize = 200;
+
+/// A part of all prompts, in the order of their names.
+pub(super) async fn list(library: &Library, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
+    let offer = library.offer().await.map_err(internal)?;
+    let catalogue = library.own().await.map_err(internal)?.catalogue;
+    let mut prompts: Vec<Prompt> = offer.workflows.iter().map(of_workflow).collect();
+    let own = |skill: &&Skill| skill.invocation.by_user && offer.workflow(skill.id.as_str()).is_none();
+    prompts.extend(catalogue.skills.iter().map(Entry::skill).filter(own).map(of_skill));
+    prompts.sort_by(|one, other| one.name.cmp(&other.name));
+    let (part, next) = skills::page(&prompts, cursor, |prompt| prompt.name.as_str())?;
+    let mut result = ListPromptsResult::with_all_items(part.to_vec());
+    result.next_cursor = next;
+    Ok(result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+}
+
+fn of_workflow(flow: &Flow) -> Prompt {
+    let argument = |param: &Variable| {
+        let argument = PromptArgument::new(param.name.as_str());
+        let argument = argument.with_required(param.required && param.default.is_none());
+        match &param.description {
+            Some(description) => argument.with_description(clipped(description, DESCRIPTION)),
+            None => argument,
+        }
+    };
+    let arguments: Vec<PromptArgument> = flow.workflow.params.iter().map(argument).collect();
+    let arguments = (!arguments.is_empty()).then_some(arguments);
+    Prompt::new(flow.name.clone(), Some(clipped(&flow.description, DESCRIPTION)), arguments)
+}
+
+fn of_skill(skill: &Skill) -> Prompt {
+    let hint = skill.argument_hint.as_deref().unwrap_or("What to use it for");
+    let argument = PromptArgument::new(ARGUMENTS).with_description(clipped(hint, DESCRIPTION)).with_required(false);
+    Prompt::new(skill.id.as_str(), Some(clipped(&skill.description, DESCRIPTION)), Some(vec![argument]))
+}
+
+/// What is said to the model for a slash command.
+pub(super) async fn get(
+    library: &Library,
+    name: &str,
+    arguments: &Map<String, Json>,
+) -> Result<GetPromptResult, ErrorData> {
+    let offer = library.offer().await.map_err(internal)?;
+    let text = if let Some(flow) = offer.workflow(name) {
+        let call = json!({ "workflow": flow.name, "params": arguments });
+        format!(
+            "Walk through the workflow `{name}`: call the tool `run_start` with {call}, do what it answers, report with \
+             `run_report`, and go on until it says that the workflow is complete."
+        )
+    } else {
+        let shelf = library.own().await.map_err(internal)?;
+        let (name, arguments) = (name.to_owned(), arguments.clone());
+        let read = move || followed(&shelf.catalogue, &name, shelf.settings.skills_max_body_chars.value, &arguments);
+        tokio::task::spawn_blocking(read).await.map_err(|error| internal(error.to_string()))??
+    };
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+}
+
+fn followed(
+    catalogue: &Catalogue,
+    name: &str,
+    most: usize,
+    arguments: &Map<String, Json>,
+) -> Result<String, ErrorData> {
+    let skill = skill(catalogue, name).map_err(|message| ErrorData::invalid_params(message, None))?;
+    let text = body(skill, Part::Body, References::Leave, most).map_err(|error| internal(error.to_string()))?.text;
+    let mut text = String::from_utf8_lossy(&envelope(skill, text.as_bytes())).into_owned();
+    let wanted = arguments.get(ARGUMENTS).and_then(Json::as_str).map(str::trim).filter(|wanted| !wanted.is_empty());
+    text.push_str("\nFollow this skill");
+    text.push_str(
+        &wanted.map_or_else(|| " for what we are working on.".to_owned(), |wanted| format!(" for this: {wanted}")),
+    );
+    Ok(text)
+}
+
+/// What the argument of a slash command may be, as far as it was typed.
+pub(super) async fn complete(library: &Library, request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
+    let typed = request.argument.value.as_str();
+    let offer = library.offer().await.map_err(internal)?;
+    let values = match &request.r#ref {
+        Reference::Prompt(prompt) => offer
+            .workflow(&prompt.name)
+            .and_then(|flow| flow.workflow.params.iter().find(|param| param.name.as_str() == request.argument.name))
+            .map(|param| possible(&param.kind))
+            .unwrap_or_default(),
+        Reference::Resource(resource) if resource.uri.starts_with("skill://") && request.argument.name == "skill" => {
+            let catalogue = library.own().await.map_err(internal)?.catalogue;
+            skills::portable(&catalogue).iter().map(|entry| entry.id().to_owned()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let fitting: Vec<String> = values.into_iter().filter(|value| value.starts_with(typed)).collect();
+    let total = u32::try_from(fitting.len()).ok();
+    let more = fitting.len() > CompletionInfo::MAX_VALUES;
+    let first = fitting.into_iter().take(CompletionInfo::MAX_VALUES).collect();
+    Ok(CompleteResult::new(CompletionInfo::with_pagination(first, total, more).map_err(internal)?))
+}
+
+fn possible(kind: &Type) -> Vec<String> {
+    match kind {
+        Type::Enum(values) => values.clone(),
+        Type::Bool => ["false", "true"].map(str::to_owned).to_vec(),
+        Type::Text | Type::Int | Type::List | Type::Path | Type::Object(_) => Vec::new(),
+    }
+}

@@ -1,0 +1,116 @@
+//! How does a model find and read a skill, in a client that knows tools only?
+
+use std::fmt::Write as _;
+
+use maestro_core::{SkillSelection, StepKind};
+use maestro_skills::folder::{SKILL_MD, children};
+use maestro_skills::render::{Part, References, body};
+use maestro_skills::{Skill, envelope};
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::address::of_skill;
+use super::desk::Who;
+use super::library::skill;
+use super::tools::{Failure, told};
+use super::{Mcp, clipped, media_type};
+use crate::api::skills::{choose, fresh_run};
+use crate::shelves::Shelf;
+
+pub(super) const FIND: &str = "Find the skills that fit a task, each with the reason. Call it when a task begins; read those that help with `use_skill`.";
+pub(super) const USE: &str = "Read a skill's instructions, to follow them for what you do now.";
+
+/// How many of a skill's files are pointed to.
+const MOST_LINKS: usize = 30;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FindArgs {
+    task: String,
+    step: Option<StepKind>,
+    project_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UseArgs {
+    name: String,
+    project_id: Option<String>,
+}
+
+/// The skills for a task. Of a project's selections there is an event, as of all others.
+pub(super) async fn find(mcp: &Mcp, who: &Who, args: FindArgs) -> Result<CallToolResult, Failure> {
+    let step = args.step.unwrap_or(StepKind::Implementation);
+    let shelf = mcp.library().of(mcp.desk(), who, args.project_id.as_deref()).await?;
+    // Whoever cannot be reached keeps nobody from finding what lies on this disk.
+    let here = mcp.desk().project().await.unwrap_or_default();
+    let chosen = match args.project_id.or(here) {
+        Some(project) => {
+            let body = json!({ "task": args.task, "step": step, "projectId": project });
+            mcp.desk().post(who, "/api/skills/select", &body, None).await?
+        }
+        None => chosen_here(shelf.clone(), args.task, step).await?,
+    };
+    let mut text = String::new();
+    let mut skills = Vec::new();
+    for selected in &chosen.skills {
+        let description = shelf.catalogue.get(&selected.name).map(|skill| clipped(&skill.description, 300));
+        let description = description.unwrap_or_default();
+        let _ = writeln!(text, "- {}: {description} ({})", selected.name, selected.reason);
+        skills.push(json!({ "name": selected.name, "reason": selected.reason, "description": description }));
+    }
+    if skills.is_empty() {
+        let considered = chosen.detail.considered;
+        let _ = writeln!(text, "None of {considered} skills fits this task well enough. Work without one.");
+    } else {
+        text.push_str("\nRead one with `use_skill`.\n");
+    }
+    Ok(told(text, json!({ "skills": skills, "considered": chosen.detail.considered, "errors": chosen.errors })))
+}
+
+async fn chosen_here(shelf: Shelf, task: String, step: StepKind) -> Result<SkillSelection, Failure> {
+    let most = match step {
+        StepKind::Review => shelf.settings.skills_max_selected_review.value,
+        StepKind::Implementation => shelf.settings.skills_max_selected_impl.value,
+    };
+    let choose = move || choose(&shelf, fresh_run(), &task, step, most.into());
+    tokio::task::spawn_blocking(choose).await.map_err(|error| Failure::Told(error.to_string()))
+}
+
+/// A skill's text as agents read it, and where its other files are.
+pub(super) async fn read(mcp: &Mcp, who: &Who, args: UseArgs) -> Result<CallToolResult, Failure> {
+    let shelf = mcp.library().of(mcp.desk(), who, args.project_id.as_deref()).await?;
+    let read = tokio::task::spawn_blocking(move || {
+        let skill = skill(&shelf.catalogue, args.name.trim())?;
+        page(skill, shelf.settings.skills_max_body_chars.value)
+    });
+    read.await.map_err(|error| Failure::Told(error.to_string()))?.map_err(Failure::Told)
+}
+
+fn page(skill: &Skill, most: usize) -> Result<CallToolResult, String> {
+    let id = skill.id.as_str();
+    let text = body(skill, Part::Body, References::Leave, most)
+        .map_err(|error| format!("the text of `{id}` cannot be read: {error}"))?;
+    let mut page = String::from_utf8_lossy(&envelope(skill, text.text.as_bytes())).into_owned();
+    if !skill.dependencies.is_empty() {
+        let _ = writeln!(page, "\nIt builds on {}; read them with `use_skill`.", skill.dependencies.join(", "));
+    }
+    if skill.workflow.is_some() {
+        let _ = writeln!(page, "\nIt has a workflow: begin it with `run_start`, `workflow` being \"{id}\".");
+    }
+    let data = json!({
+        "name": id, "directory": skill.path.to_string_lossy(), "location": skill.location, "source": skill.source,
+        "cut": text.truncated.is_some(),
+    });
+    let mut result = told(page, data);
+    // What is in deeper directories is found by asking for those.
+    let files = children(skill, "").unwrap_or_default();
+    let others = files.keys().filter(|name| *name != SKILL_MD && **name != skill.file).take(MOST_LINKS);
+    let link = |name: &String| {
+        ContentBlock::resource_link(Resource::new(of_skill(id, name), name).with_mime_type(media_type(name)))
+    };
+    let plain = |name: &&String| matches!(files.get(*name), Some(maestro_skills::folder::Child::File { .. }));
+    result.content.extend(others.filter(plain).map(link));
+    Ok(result)
+}

@@ -1,0 +1,401 @@
+//! How does a model walk through a workflow? Commands are executed by Maestro, questions are asked by whatever its client
+//! can do, and everything else is told to the model, which reports what came of it.
+
+mod page;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use maestro_core::workflow::run::Ticket;
+use maestro_core::workflow::told::{News, Now};
+use maestro_engine::changes;
+use rmcp::RoleServer;
+use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNotificationParam};
+use rmcp::service::RequestContext;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use tokio::time::Instant;
+
+use super::desk::{Unheard, Who};
+use super::questions::{self, Asked, Given, Open};
+use super::tools::{Failure, told, words};
+use super::{Mcp, clipped};
+
+pub(super) const START: &str = "Begin a workflow. Its commands are executed for you; the answer says what you do next, which you \
+report with `run_report`.";
+pub(super) const NEXT: &str =
+    "Hear what a run wants now, waiting a while for one that is busy. Use it to go on with a run after a break.";
+pub(super) const REPORT: &str =
+    "Report what came of what a run told you to do, and hear what comes next. The same again is heard once.";
+pub(super) const ANSWER: &str = "Answer a run's question with what the user said. Never make an answer up.";
+pub(super) const STATUS: &str = "See how a run stands without going on with it; without a run, all that are not over.";
+
+/// How long a call takes at most before it answers that a run is busy. Clients give up after a minute.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// How soon it is first looked whether a run is still busy, and how seldom at last.
+const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
+/// How often a client that waits is told so.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// How long it is believed that nobody has allowed something, when somebody may just have: twice what a beat takes.
+const RECONSIDERED: Duration = Duration::from_secs(2);
+/// How many runs are listed.
+const MOST_LISTED: usize = 50;
+
+/// A run, as the API tells of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunReply {
+    pub(super) id: String,
+    workflow: String,
+    waiting: Option<String>,
+    workspace: String,
+    reviewed: Option<String>,
+    /// Why what is to be executed is not.
+    not_allowed: Option<String>,
+    news: Vec<News>,
+    pub(super) now: Now,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StartArgs {
+    workflow: String,
+    #[serde(default)]
+    params: Map<String, Json>,
+    #[serde(default)]
+    answers: Map<String, Json>,
+    project_id: Option<String>,
+    key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NextArgs {
+    run_id: String,
+    #[serde(default)]
+    answers: Map<String, Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReportArgs {
+    run_id: String,
+    ticket: String,
+    outcome: Option<String>,
+    #[serde(default)]
+    set: Map<String, Json>,
+    #[serde(default)]
+    result: Map<String, Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnswerArgs {
+    run_id: String,
+    ticket: Option<Ticket>,
+    value: Option<Json>,
+    instead: Option<questions::Instead>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StatusArgs {
+    run_id: Option<String>,
+    #[serde(default)]
+    wait_s: u64,
+}
+
+/// What becomes of a run whose caller gives up while it is busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stake {
+    /// It is cancelled, and what is executed for it ends: the caller has set it going.
+    Ends,
+    /// Nothing: the caller has only looked.
+    Stays,
+}
+
+/// One call about a run.
+pub(super) struct Turn<'t> {
+    pub(super) mcp: &'t Mcp,
+    pub(super) who: &'t Who,
+    pub(super) context: &'t RequestContext<RoleServer>,
+    pub(super) tool: &'t str,
+    /// The question that the client was asked before it called again.
+    open: Option<Open>,
+    given: InputResponses,
+    /// Answers that came with the call, by the steps that ask.
+    answers: Map<String, Json>,
+    /// What happened before the last question of this call.
+    news: Vec<News>,
+    until: Instant,
+    /// Until when nobody's having allowed something is not believed yet.
+    doubtful_until: Instant,
+    /// How often the client was told what is being done.
+    told_of: AtomicU32,
+}
+
+impl<'t> Turn<'t> {
+    pub(super) fn new(
+        mcp: &'t Mcp,
+        who: &'t Who,
+        context: &'t RequestContext<RoleServer>,
+        tool: &'t str,
+        state: Option<&str>,
+        given: InputResponses,
+    ) -> Result<Self, Failure> {
+        let open = state.map(|state| mcp.parts.seal.open(state, tool, who)).transpose()?;
+        let now = Instant::now();
+        Ok(Self {
+            mcp,
+            who,
+            context,
+            tool,
+            open,
+            given,
+            answers: Map::new(),
+            news: Vec::new(),
+            until: now + PATIENCE,
+            doubtful_until: now,
+            told_of: AtomicU32::new(0),
+        })
+    }
+
+    pub(super) async fn start(mut self, args: StartArgs) -> Result<CallToolResponse, Failure> {
+        self.answers = args.answers;
+        if let Some(open) = self.open.take() {
+            return self.go_on(open).await;
+        }
+        let mut body = json!({ "workflow": args.workflow, "params": args.params, "taskId": self.mcp.parts.task });
+        if let Some(project) = args.project_id {
+            body["projectId"] = json!(project);
+        } else {
+            body["projectId"] = json!(self.mcp.desk().project().await?);
+            body["workspace"] = json!(self.mcp.library().directory.to_string_lossy());
+        }
+        let begun = self.mcp.desk().post(self.who, "/api/runs", &body, args.key.as_deref()).await?;
+        self.settle(begun, Stake::Ends).await
+    }
+
+    /// Begins a workflow by its own tool: its parameters are the arguments.
+    pub(super) async fn start_own(self, workflow: &str, arguments: Json) -> Result<CallToolResponse, Failure> {
+        let Json::Object(mut params) = arguments else {
+            return Err(Failure::Told("the arguments are no object".to_owned()));
+        };
+        let answers = match params.get("answers") {
+            Some(Json::Object(_)) => params.remove("answers"),
+            _ => None,
+        };
+        let answers = answers.and_then(|answers| answers.as_object().cloned()).unwrap_or_default();
+        self.start(StartArgs { workflow: workflow.to_owned(), params, answers, project_id: None, key: None }).await
+    }
+
+    pub(super) async fn next(mut self, args: NextArgs) -> Result<CallToolResponse, Failure> {
+        self.answers = args.answers;
+        if let Some(open) = self.open.take() {
+            return self.go_on(open).await;
+        }
+        let reply = self.get(&args.run_id).await?;
+        self.doubtful_until = Instant::now() + RECONSIDERED;
+        self.settle(reply, Stake::Stays).await
+    }
+
+    pub(super) async fn report(mut self, args: ReportArgs) -> Result<CallToolResponse, Failure> {
+        if let Some(open) = self.open.take() {
+            return self.go_on(open).await;
+        }
+        let seen = self.seen(self.get(&args.run_id).await?).await?;
+        let body = json!({
+            "ticket": args.ticket, "outcome": args.outcome, "set": args.set, "result": args.result, "seen": seen,
+        });
+        match self.tell(&args.run_id, "report", &body).await {
+            Ok(reply) => self.settle(reply, Stake::Ends).await,
+            Err(error) => refused(error),
+        }
+    }
+
+    pub(super) async fn answer(mut self, args: AnswerArgs) -> Result<CallToolResponse, Failure> {
+        if let Some(open) = self.open.take() {
+            return self.go_on(open).await;
+        }
+        let given = match (args.value, args.instead) {
+            (Some(value), None) => Given::Value(value),
+            (None, Some(instead)) => Given::Instead(instead),
+            _ => return Err(Failure::Told("give `value`, or `instead` where there is no answer".to_owned())),
+        };
+        let ticket = match args.ticket {
+            Some(ticket) => ticket,
+            None => match self.get(&args.run_id).await?.now {
+                Now::Directive { directive } if directive.question.is_some() => directive.ticket,
+                _ => return Err(Failure::Told("the run asks nothing; `run_next` says what it wants".to_owned())),
+            },
+        };
+        match self.submit(&args.run_id, &ticket, given).await {
+            Ok(reply) => self.settle(reply, Stake::Ends).await,
+            Err(error) => refused(error),
+        }
+    }
+
+    pub(super) async fn status(mut self, args: StatusArgs) -> Result<CallToolResponse, Failure> {
+        let Some(run) = args.run_id else { return self.open_runs().await.map(Into::into) };
+        self.until = Instant::now() + PATIENCE.min(Duration::from_secs(args.wait_s));
+        let reply = self.get(&run).await?;
+        let reply = self.waited(reply, Stake::Stays).await?;
+        Ok(self.told(reply).into())
+    }
+
+    /// The runs that are not over, of the project here or of all.
+    async fn open_runs(&self) -> Result<CallToolResult, Failure> {
+        let project = self.mcp.desk().project().await?;
+        let of_project = project.map(|project| format!("&projectId={project}")).unwrap_or_default();
+        let (mut lines, mut runs) = (Vec::new(), Vec::new());
+        for status in ["running", "paused"] {
+            let path = format!("/api/runs?status={status}&limit={MOST_LISTED}{of_project}");
+            let found: Vec<Json> = self.mcp.desk().get(self.who, &path).await?;
+            for run in found {
+                let word = |field: &str| run[field].as_str().unwrap_or_default().to_owned();
+                let waits = run["waiting"].as_str().map(|whom| format!(", waits for the {whom}")).unwrap_or_default();
+                lines.push(format!("- {} {}: {status} at {}{waits}", word("id"), word("workflow"), word("step")));
+                runs.push(json!({
+                    "run_id": run["id"], "workflow": run["workflow"], "status": status,
+                    "step": run["step"], "waiting": run["waiting"],
+                }));
+            }
+        }
+        let text = if lines.is_empty() { "No run is open.".to_owned() } else { lines.join("\n") };
+        Ok(told(text, json!({ "runs": runs })))
+    }
+
+    /// Goes on after a question that the client was asked. One that was answered already, by this call or by somebody
+    /// else, is not answered again: then the run is told of as it stands.
+    async fn go_on(self, open: Open) -> Result<CallToolResponse, Failure> {
+        let reply = match questions::responded(&self.given)? {
+            None => self.get(&open.run).await?,
+            Some(given) => match self.submit(&open.run, &open.ticket, given).await {
+                Ok(reply) => reply,
+                Err(error) => stands(&error).ok_or(error)?,
+            },
+        };
+        self.settle(reply, Stake::Ends).await
+    }
+
+    /// Waits, asks and answers until somebody else must do something.
+    async fn settle(mut self, mut reply: RunReply, stake: Stake) -> Result<CallToolResponse, Failure> {
+        loop {
+            reply = self.waited(reply, stake).await?;
+            let Now::Directive { directive } = &reply.now else { return Ok(self.told(reply).into()) };
+            let Some(question) = &directive.question else { return Ok(self.told(reply).into()) };
+            // Whether something is done again that may have happened is for the user to say, and not beforehand.
+            let foreseen = reply.waiting.as_deref() == Some("user") && question.refused.is_none();
+            let known = self.answers.remove(directive.step.id.as_str()).filter(|_| foreseen);
+            let given = match known {
+                Some(value) => Given::Value(value),
+                None => match questions::ask(&self, &reply.id, directive).await? {
+                    Asked::Answered(given) => given,
+                    Asked::Later(result) => return Ok((*result).into()),
+                    Asked::Nobody => return Ok(self.told(reply).into()),
+                },
+            };
+            let ticket = directive.ticket.clone();
+            self.news.append(&mut reply.news);
+            // A person may take a while, and what is executed then has its own time.
+            self.until = self.until.max(Instant::now() + PATIENCE / 2);
+            reply = match self.submit(&reply.id, &ticket, given).await {
+                Ok(reply) => reply,
+                Err(error) => return refused(error),
+            };
+        }
+    }
+
+    /// The run once it is not busy any more, or when waiting for it has become too long.
+    async fn waited(&self, mut reply: RunReply, stake: Stake) -> Result<RunReply, Failure> {
+        let (mut pause, mut told, mut at) = (LOOK.0, String::new(), Instant::now());
+        while let Now::Busy { title, .. } = &reply.now {
+            let now = Instant::now();
+            if now >= self.until || (reply.not_allowed.is_some() && now >= self.doubtful_until) {
+                return Ok(reply);
+            }
+            if *title != told || at.elapsed() >= SIGN_OF_LIFE {
+                (told, at) = (title.clone(), now);
+                self.progress(title).await;
+            }
+            tokio::select! {
+                () = self.context.ct.cancelled() => {
+                    if stake == Stake::Ends {
+                        // It may have ended meanwhile, which is as good.
+                        let _ = self.tell(&reply.id, "cancel", &json!({})).await;
+                    }
+                    return Err(Failure::Told("the call was cancelled".to_owned()));
+                }
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(LOOK.1),
+            }
+            reply = self.get(&reply.id).await?;
+        }
+        Ok(reply)
+    }
+
+    /// Tells a client that asked for it what is being done.
+    async fn progress(&self, title: &str) {
+        if let Some(token) = self.context.meta.get_progress_token() {
+            let count = self.told_of.fetch_add(1, Ordering::Relaxed) + 1;
+            let note = ProgressNotificationParam::new(token, count.into()).with_message(clipped(title, 200));
+            // Who cannot be told has gone, and the answer will find that out.
+            let _ = self.context.peer.notify_progress(note).await;
+        }
+    }
+
+    fn told(&self, mut reply: RunReply) -> CallToolResult {
+        let mut news = self.news.clone();
+        news.append(&mut reply.news);
+        page::page(RunReply { news, ..reply })
+    }
+
+    async fn get(&self, run: &str) -> Result<RunReply, Unheard> {
+        self.mcp.desk().get(self.who, &path(run, "")).await
+    }
+
+    async fn tell(&self, run: &str, what: &str, body: &Json) -> Result<RunReply, Unheard> {
+        self.mcp.desk().post(self.who, &path(run, what), body, None).await
+    }
+
+    async fn submit(&self, run: &str, ticket: &Ticket, given: Given) -> Result<RunReply, Unheard> {
+        let body = match given {
+            Given::Value(value) => json!({ "ticket": ticket, "value": value }),
+            Given::Instead(instead) => json!({ "ticket": ticket, "instead": instead }),
+        };
+        self.tell(run, "answer", &body).await
+    }
+
+    /// What is known of the files, where a review wants to know.
+    async fn seen(&self, reply: RunReply) -> Result<Json, Failure> {
+        let reviewed = matches!(&reply.now, Now::Directive { directive } if directive.round.review.is_some());
+        if !reviewed || reply.workspace.is_empty() {
+            return Ok(json!({}));
+        }
+        let look = move || changes::seen(reply.workspace.as_ref(), reply.reviewed.as_deref());
+        let seen = tokio::task::spawn_blocking(look).await.map_err(|error| Failure::Told(error.to_string()))?;
+        Ok(json!(seen))
+    }
+}
+
+/// The place of a run in the API.
+fn path(run: &str, what: &str) -> String {
+    let place = format!("/api/runs/{}", super::desk::escaped(run.trim()));
+    if what.is_empty() { place } else { format!("{place}/{what}") }
+}
+
+/// How a run stands that did not take what it was told.
+fn stands(error: &Unheard) -> Option<RunReply> {
+    match error {
+        Unheard::Refused { details, .. } => serde_json::from_value(details["run"].clone()).ok(),
+        Unheard::Unreachable(_) => None,
+    }
+}
+
+/// Why a run did not take what it was told, and what it wants all the same.
+fn refused(error: Unheard) -> Result<CallToolResponse, Failure> {
+    let Some(reply) = stands(&error) else { return Err(error.into()) };
+    let mut result = page::page(reply);
+    result.content.insert(0, words(&format!("Not taken: {error}")));
+    result.is_error = Some(true);
+    Ok(result.into())
+}

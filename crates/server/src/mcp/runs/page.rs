@@ -1,0 +1,135 @@
+//! What does a model read about a run, and what does a program? The same page as everywhere, but what is to be typed there
+//! is a call here.
+
+use std::fmt::Write as _;
+
+use maestro_core::workflow::directive::{Directive, QuestionInfo};
+use maestro_core::workflow::render::{self, Form};
+use maestro_core::workflow::told::{News, Now, Told};
+use maestro_core::workflow::tool::Tool;
+use rmcp::model::CallToolResult;
+use serde_json::{Value as Json, json};
+
+use super::super::tools::told;
+use super::RunReply;
+
+/// A page about a run.
+pub(super) fn page(reply: RunReply) -> CallToolResult {
+    let RunReply { id, workflow, not_allowed, news, now, .. } = reply;
+    let (text, mut data) = match now {
+        Now::Directive { directive } => directed(&id, news, *directive),
+        Now::Finished { ref finished, ref message } => {
+            let data = json!({
+                "status": finished.status, "outcome": finished.outcome, "outputs": finished.outputs,
+                "message": message,
+            });
+            (rendered(&id, news, now), data)
+        }
+        Now::Busy { title, .. } => busy(&id, &workflow, &title, not_allowed, &news),
+        Now::Paused => {
+            let resume = format!("The run is paused; the user resumes it with `maestro workflow resume {id}`.");
+            (in_lines(&news) + &resume, json!({ "status": "paused" }))
+        }
+        Now::Noted { .. } => (rendered(&id, news, now), json!({ "status": "noted" })),
+        Now::Handed(_) => (rendered(&id, news, now), json!({ "status": "handed" })),
+    };
+    data["run_id"] = json!(id);
+    data["workflow"] = json!(workflow);
+    told(text, data)
+}
+
+/// What is to be done, or asked.
+fn directed(id: &str, news: Vec<News>, mut directive: Directive) -> (String, Json) {
+    if let Some(question) = &directive.question {
+        return (asked(id, &directive, question, &news), question_data(&directive, question));
+    }
+    let data = json!({
+        "status": "todo", "step": directive.step.id, "ticket": directive.ticket, "outcomes": directive.outcomes,
+    });
+    call_instead(id, &mut directive);
+    let now = Now::Directive { directive: Box::new(directive) };
+    (format!("{}\n{CALLS}\n", rendered(id, news, now)), data)
+}
+
+/// That something is executed, or why it is not.
+fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news: &[News]) -> (String, Json) {
+    let news = in_lines(news);
+    if let Some(why) = not_allowed {
+        let text = format!(
+            "{news}Stopped: {why}. Ask the user to run `maestro trust {workflow}`, which shows what it would execute and \
+             asks; then call `run_next` with run_id \"{id}\"."
+        );
+        return (text, json!({ "status": "not_allowed", "reason": why }));
+    }
+    let text = format!("{news}Busy: {title}. Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.");
+    (text, json!({ "status": "running", "step": title }))
+}
+
+/// What stands below a page on which calls stand in the place of commands.
+const CALLS: &str = "`run_report` is a tool of this server: call it with these arguments, and with the fields of the result, where \
+one is asked for, under `result`. A sub-agent may report by the same tool with its own ticket; `run_next` is the tool for \
+`maestro workflow next`.";
+
+fn rendered(run: &str, news: Vec<News>, now: Now) -> String {
+    render::told(&Told { run: run.to_owned(), news, now }, &Tool::unknown().in_form(Form::Markdown))
+}
+
+/// Puts the call that reports in the place of the command.
+fn call_instead(run: &str, directive: &mut Directive) {
+    if directive.report.is_empty() || !directive.dispatches.is_empty() {
+        return;
+    }
+    let arguments = json!({ "run_id": run, "ticket": directive.ticket, "outcome": "OUTCOME" });
+    directive.report = vec!["run_report".to_owned(), arguments.to_string()];
+}
+
+fn question_data(directive: &Directive, question: &QuestionInfo) -> Json {
+    json!({
+        "status": "needs_input", "step": directive.step.id, "ticket": directive.ticket,
+        "question": {
+            "prompt": question.prompt, "options": question.options, "default": question.default,
+            "multiple": question.multiple, "refused": question.refused,
+        },
+    })
+}
+
+/// A question that the model has to ask, because the client cannot.
+fn asked(run: &str, directive: &Directive, question: &QuestionInfo, news: &[News]) -> String {
+    let mut text = in_lines(news);
+    if let Some(refused) = &question.refused {
+        let _ = writeln!(text, "The last answer was not taken: {refused}\n");
+    }
+    let _ = writeln!(text, "Ask the user, and do not answer yourself:\n\n{}\n", question.prompt);
+    for option in question.options.iter().flatten() {
+        let _ = writeln!(text, "- {option}");
+    }
+    if question.multiple {
+        text.push_str("(several may be chosen)\n");
+    }
+    if let Some(usual) = &question.default {
+        let _ = writeln!(text, "(usually: {usual})");
+    }
+    let arguments = json!({ "run_id": run, "ticket": directive.ticket, "value": "ANSWER" });
+    let _ = writeln!(
+        text,
+        "\nThen call `run_answer` with {arguments}, ANSWER being what the user said. If the user does not want to \
+         answer, give `instead`: \"declined\" in the place of `value`; to stop here, \"cancelled\"."
+    );
+    text
+}
+
+/// What happened on the way, a line or a text each.
+fn in_lines(news: &[News]) -> String {
+    let mut text = String::new();
+    for news in news {
+        let _ = match news {
+            News::Shown { text: said, .. } => writeln!(text, "{}\n", said.trim_end()),
+            News::Judged { title, outcome, .. } => writeln!(text, "[gate] {title}: {outcome}"),
+            News::Failed { step, reason, .. } => writeln!(text, "[failed] {step}: {reason}"),
+            News::Tolerated { step, .. } => writeln!(text, "[optional] {step}: it goes on without"),
+            News::Cut { name, bytes } => writeln!(text, "[cut] {name}: {bytes} bytes are left out"),
+            News::RiskAccepted { gate, items } => writeln!(text, "[risk] {gate}: accepted {}", items.join(", ")),
+        };
+    }
+    text
+}

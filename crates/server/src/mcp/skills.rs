@@ -1,0 +1,148 @@
+//! Skills over the protocol, as its extension for skills has them: which there are, what each consists of, and what lies in
+//! a directory of one.
+
+use maestro_skills::folder::{Child, SKILL_MD, children, files, header};
+use maestro_skills::{Catalogue, Entry, Skill, name_fault};
+use rmcp::ErrorData;
+use rmcp::model::{CustomRequest, CustomResult, ErrorCode};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::address::{Address, of_skill};
+use super::library::Library;
+use super::{FRESH_MS, media_type};
+
+/// The extension's name.
+pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
+/// How many skills or files come at once.
+const PAGE: usize = 50;
+
+/// What a request of the extension says.
+#[derive(Debug, Default, Deserialize)]
+struct Params {
+    uri: Option<String>,
+    cursor: Option<String>,
+}
+
+/// Answers a request of the extension.
+pub(super) async fn answer(library: &Library, request: CustomRequest) -> Result<CustomResult, ErrorData> {
+    let params: Params = request.params_as().map_err(|error| wrong(error.to_string()))?.unwrap_or_default();
+    let catalogue = library.own().await.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
+    let method = request.method;
+    let answer = tokio::task::spawn_blocking(move || match method.as_str() {
+        "skills/list" => list(&catalogue, params.cursor.as_deref()),
+        "skills/get" => get(&catalogue, &named(params.uri)?),
+        "resources/directory/read" => directory(&catalogue, &named(params.uri)?, params.cursor.as_deref()),
+        _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
+    });
+    answer.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?.map(CustomResult::new)
+}
+
+fn named(uri: Option<String>) -> Result<String, ErrorData> {
+    uri.ok_or_else(|| wrong("`uri` is required".to_owned()))
+}
+
+fn wrong(message: String) -> ErrorData {
+    ErrorData::invalid_params(message, None)
+}
+
+fn unknown(uri: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no skill at `{uri}`"), Some(json!({ "uri": uri })))
+}
+
+/// The skills that can be taken elsewhere, in the order of their names: those whose header says a name that all tools take.
+pub(super) fn portable(catalogue: &Catalogue) -> Vec<&Entry> {
+    let mut entries: Vec<&Entry> = catalogue.skills.iter().filter(|entry| name_fault(entry.id()).is_none()).collect();
+    entries.sort_by(|one, other| one.id().cmp(other.id()));
+    entries
+}
+
+/// The part of a sorted list that follows a cursor, and the cursor of what follows that.
+pub(super) fn page<'a, T>(
+    items: &'a [T],
+    cursor: Option<&str>,
+    name: impl Fn(&T) -> &str,
+) -> Result<(&'a [T], Option<String>), ErrorData> {
+    let from = match cursor {
+        None => 0,
+        Some(cursor) => {
+            let last =
+                cursor.strip_prefix("after:").ok_or_else(|| wrong(format!("`{cursor}` is no cursor of ours")))?;
+            items.partition_point(|item| name(item) <= last)
+        }
+    };
+    let to = items.len().min(from + PAGE);
+    let part = items.get(from..to).unwrap_or_default();
+    let next = part.last().filter(|_| to < items.len()).map(|last| format!("after:{}", name(last)));
+    Ok((part, next))
+}
+
+fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<Json, ErrorData> {
+    let entries = portable(catalogue);
+    let (part, next) = page(&entries, cursor, |entry| entry.id())?;
+    let skills: Vec<Json> = part.iter().filter_map(|entry| told(entry.skill())).collect();
+    Ok(complete(json!({ "skills": skills }), next))
+}
+
+fn get(catalogue: &Catalogue, uri: &str) -> Result<Json, ErrorData> {
+    let found = match Address::parse(uri) {
+        Some(Address::Skill { id, path }) if path == SKILL_MD => catalogue.get(&id).and_then(told),
+        _ => None,
+    };
+    let skill = found.ok_or_else(|| unknown(uri))?;
+    Ok(complete(json!({ "skill": skill }), None))
+}
+
+/// A skill with its header and all its files; nothing if its header does not say what it must.
+fn told(skill: &Skill) -> Option<Json> {
+    let id = skill.id.as_str();
+    let header = header(skill)?;
+    // What has more files than may be told of, or changes while it is read, is read file by file.
+    let resources = match files(skill) {
+        Ok(files) => {
+            let file = |file: maestro_skills::folder::SkillFile| {
+                let digest = format!("sha256:{}", file.digest);
+                json!({ "uri": of_skill(id, &file.path), "digest": digest, "size": file.size })
+            };
+            Json::Array(files.into_iter().map(file).collect())
+        }
+        Err(_) => json!("dynamic"),
+    };
+    Some(json!({ "uri": of_skill(id, SKILL_MD), "frontmatter": header, "resources": resources }))
+}
+
+fn directory(catalogue: &Catalogue, uri: &str, cursor: Option<&str>) -> Result<Json, ErrorData> {
+    let Some(Address::Skill { id, path }) = Address::parse(uri) else { return Err(unknown(uri)) };
+    let skill = catalogue.get(&id).ok_or_else(|| unknown(uri))?;
+    let children = children(skill, &path).map_err(|error| wrong(error.to_string()))?;
+    if children.is_empty() {
+        return Err(wrong(format!("`{uri}` is no directory of a skill")));
+    }
+    let children: Vec<(String, Child)> = children.into_iter().collect();
+    let (part, next) = page(&children, cursor, |(name, _)| name.as_str())?;
+    let child = |(name, child): &(String, Child)| {
+        let below = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+        let uri = of_skill(&id, &below);
+        match child {
+            Child::Directory => json!({ "uri": uri, "name": name, "mimeType": "inode/directory" }),
+            Child::File { size } if below == SKILL_MD => json!({
+                "uri": uri, "name": skill.id, "description": skill.description,
+                "mimeType": media_type(name), "size": size,
+            }),
+            Child::File { size } => json!({ "uri": uri, "name": name, "mimeType": media_type(name), "size": size }),
+        }
+    };
+    let resources: Vec<Json> = part.iter().map(child).collect();
+    Ok(complete(json!({ "resources": resources }), next))
+}
+
+/// A whole answer of the extension; the protocol's crate does not know it, and adds nothing to it.
+fn complete(mut answer: Json, next: Option<String>) -> Json {
+    answer["resultType"] = json!("complete");
+    answer["ttlMs"] = json!(FRESH_MS);
+    answer["cacheScope"] = json!("private");
+    if let Some(next) = next {
+        answer["nextCursor"] = json!(next);
+    }
+    answer
+}

@@ -1,0 +1,183 @@
+//! Which tools does a client see, and what does a call of one do?
+//!
+//! A few are always there and the same for everybody. Workflows have tools of their own as long as all of them together
+//! stay short: what a client is told here takes room in every conversation of its model.
+
+mod schema;
+
+use maestro_skills::Source;
+use rmcp::ErrorData;
+use rmcp::RoleServer;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Tool, ToolAnnotations};
+use rmcp::service::RequestContext;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json};
+
+use super::desk::{Unheard, Who};
+use super::library::Flow;
+use super::runs::{self, Turn};
+use super::{Mcp, clipped, internal, reading, worker};
+
+/// How many bytes the list of all tools may have.
+const BUDGET: usize = 11 * 1024;
+/// How many characters of a workflow's description are told with its tool.
+const DESCRIPTION: usize = 160;
+/// The same in brief.
+const BRIEF: usize = 90;
+/// How many bytes one workflow's tool may have. Who wants so many parameters is begun with `run_start`.
+const LARGEST: usize = 750;
+/// The longest name that all clients take.
+const LONGEST_NAME: usize = 64;
+
+/// Why a tool did not do what it was called for. Its caller reads it, and may do better.
+pub(super) enum Failure {
+    /// Said to whoever called.
+    Told(String),
+    /// Not a call at all: no such tool, or a state that is not ours.
+    Protocol(ErrorData),
+}
+
+impl From<Unheard> for Failure {
+    fn from(error: Unheard) -> Self {
+        Self::Told(error.to_string())
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Told(message)
+    }
+}
+
+/// How much is told of a workflow's tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// What it does, and what its parameters mean.
+    Full,
+    /// What it does in a few words, and its parameters' names.
+    Brief,
+}
+
+/// All tools: those that are always there, then those of workflows, the project's own first. All workflows of a kind of place
+/// have room, in full or in brief, or none has. The order is always the same.
+pub(super) fn listed(workflows: &[Flow]) -> Vec<Tool> {
+    let mut tools = steady();
+    for place in [Source::Project, Source::User, Source::Given, Source::Workspace, Source::Builtin] {
+        let room = BUDGET.saturating_sub(size(&tools));
+        let of = |manner| {
+            let own = workflows.iter().filter(|flow| flow.source == place);
+            own.filter_map(|flow| of_workflow(flow, manner)).collect::<Vec<Tool>>()
+        };
+        let Some(own) = [Manner::Full, Manner::Brief].into_iter().map(of).find(|own| size(own) <= room) else { break };
+        tools.extend(own);
+    }
+    tools
+}
+
+/// How many bytes something takes on the wire.
+fn size(told: &impl Serialize) -> usize {
+    serde_json::to_vec(told).map_or(usize::MAX, |bytes| bytes.len())
+}
+
+fn steady() -> Vec<Tool> {
+    let reads = || ToolAnnotations::new().read_only(true).open_world(false);
+    let again = || ToolAnnotations::new().destructive(false).idempotent(true).open_world(false);
+    let steps = || ToolAnnotations::new().destructive(false).open_world(false);
+    let tool = |name: &'static str, description: &'static str, schema: Map<String, Json>, hints: ToolAnnotations| {
+        Tool::new(name, description, schema).with_annotations(hints)
+    };
+    vec![
+        tool("find_skills", reading::FIND, schema::find_skills(), reads()),
+        tool("use_skill", reading::USE, schema::use_skill(), reads()),
+        tool("run_start", runs::START, schema::run_start(), steps()),
+        tool("run_next", runs::NEXT, schema::run_next(), again()),
+        tool("run_report", runs::REPORT, schema::run_report(), again()),
+        tool("run_answer", runs::ANSWER, schema::run_answer(), again()),
+        tool("run_status", runs::STATUS, schema::run_status(), reads()),
+        tool("get_task_info", worker::INFO, schema::task(), again()),
+        tool("report_progress", worker::PROGRESS, schema::report_progress(), again()),
+        tool("mark_subtask_complete", worker::SUBTASK, schema::mark_subtask_complete(), again()),
+        tool("signal_completion", worker::COMPLETION, schema::signal_completion(), again()),
+        tool("signal_blocker", worker::BLOCKER, schema::signal_blocker(), again()),
+    ]
+}
+
+/// The tool of a workflow, if clients take its name and it does not take more room than it is worth.
+fn of_workflow(flow: &Flow, manner: Manner) -> Option<Tool> {
+    let name = flow.name.clone();
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.len() > LONGEST_NAME || !name.chars().all(fits) || steady().iter().any(|tool| tool.name == name) {
+        return None;
+    }
+    let most = if manner == Manner::Full { DESCRIPTION } else { BRIEF };
+    let description = format!("Workflow: {}", clipped(&flow.description, most));
+    let tool = Tool::new(name, description, schema::of_workflow(&flow.workflow, manner));
+    (size(&tool) <= LARGEST).then_some(tool)
+}
+
+/// Carries out a call.
+pub(super) async fn call(
+    mcp: &Mcp,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    match carry_out(mcp, request, context).await {
+        Ok(response) => Ok(response),
+        Err(Failure::Told(message)) => Ok(CallToolResult::error(vec![words(&message)]).into()),
+        Err(Failure::Protocol(error)) => Err(error),
+    }
+}
+
+async fn carry_out(
+    mcp: &Mcp,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, Failure> {
+    let who = Who::of(&context.extensions);
+    let name = request.name.to_string();
+    let arguments = Json::Object(request.arguments.unwrap_or_default());
+    let state = request.request_state.as_deref();
+    let given = request.input_responses.unwrap_or_default();
+    let turn = || Turn::new(mcp, &who, context, &name, state, given);
+    match name.as_str() {
+        "find_skills" => reading::find(mcp, &who, read(arguments)?).await.map(Into::into),
+        "use_skill" => reading::read(mcp, &who, read(arguments)?).await.map(Into::into),
+        "run_start" => turn()?.start(read(arguments)?).await,
+        "run_next" => turn()?.next(read(arguments)?).await,
+        "run_report" => turn()?.report(read(arguments)?).await,
+        "run_answer" => turn()?.answer(read(arguments)?).await,
+        "run_status" => turn()?.status(read(arguments)?).await,
+        "get_task_info" => worker::info(mcp, &who, read(arguments)?).await.map(Into::into),
+        "report_progress" => worker::progress(mcp, &who, read(arguments)?).await.map(Into::into),
+        "mark_subtask_complete" => worker::subtask(mcp, &who, read(arguments)?).await.map(Into::into),
+        "signal_completion" => worker::completion(mcp, &who, read(arguments)?).await.map(Into::into),
+        "signal_blocker" => worker::blocker(mcp, &who, read(arguments)?).await.map(Into::into),
+        workflow => {
+            let offer = mcp.library().offer().await.map_err(|error| Failure::Protocol(internal(error)))?;
+            if offer.workflow(workflow).is_none() {
+                let message = format!("there is no tool `{workflow}`");
+                return Err(Failure::Protocol(ErrorData::invalid_params(message, None)));
+            }
+            turn()?.start_own(workflow, arguments).await
+        }
+    }
+}
+
+/// The arguments of a call; what is wrong with them is told to whoever called.
+fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Failure> {
+    serde_json::from_value(arguments).map_err(|error| Failure::Told(format!("the arguments do not fit: {error}")))
+}
+
+/// What a tool answers: words, and the same for programs.
+pub(super) fn told(text: impl AsRef<str>, data: Json) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![words(text.as_ref())]);
+    result.structured_content = Some(data);
+    result
+}
+
+/// A text with nothing in it that a terminal would take for an order.
+pub(super) fn words(text: &str) -> ContentBlock {
+    let orders = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    ContentBlock::text(text.replace(orders, "\u{fffd}"))
+}

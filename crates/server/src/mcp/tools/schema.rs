@@ -1,0 +1,137 @@
+//! What may a call say? The schema of each tool's arguments, as short as it can be.
+
+use maestro_core::workflow::definition::Variable;
+use maestro_core::workflow::{Type, Workflow};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::clipped;
+use super::Manner;
+
+/// How many characters of a parameter's description are told.
+const DESCRIPTION: usize = 70;
+
+/// The schema of an object with these properties, of which these must be there.
+fn object(properties: Json, required: &[&str]) -> Map<String, Json> {
+    let mut schema = Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), properties)]);
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    schema
+}
+
+fn text(description: &str) -> Json {
+    json!({ "type": "string", "description": description })
+}
+
+fn project() -> Json {
+    text("A project's id; without it, the project here")
+}
+
+fn task_id() -> Json {
+    text("The task; without it, the one you were started for")
+}
+
+fn run_id() -> Json {
+    text("The run, as `run_start` named it")
+}
+
+fn answers() -> Json {
+    json!({ "type": "object", "description": "Answers to its questions by step id, where they are known already" })
+}
+
+pub(super) fn find_skills() -> Map<String, Json> {
+    let step = json!({ "type": "string", "enum": ["implementation", "review"] });
+    object(json!({ "task": text("The task in words"), "step": step, "project_id": project() }), &["task"])
+}
+
+pub(super) fn use_skill() -> Map<String, Json> {
+    object(json!({ "name": text("The skill's name"), "project_id": project() }), &["name"])
+}
+
+pub(super) fn run_start() -> Map<String, Json> {
+    let params = json!({ "type": "object", "description": "The workflow's parameters" });
+    let key = text("The same key begins the same run, not another one");
+    let properties = json!({
+        "workflow": text("Its name"), "params": params, "answers": answers(), "project_id": project(), "key": key,
+    });
+    object(properties, &["workflow"])
+}
+
+pub(super) fn run_next() -> Map<String, Json> {
+    object(json!({ "run_id": run_id(), "answers": answers() }), &["run_id"])
+}
+
+pub(super) fn run_report() -> Map<String, Json> {
+    let properties = json!({
+        "run_id": run_id(),
+        "ticket": text("The ticket of what you were told to do"),
+        "outcome": text("One of the outcomes that were named"),
+        "set": { "type": "object", "description": "Variables to set" },
+        "result": { "type": "object", "description": "The fields of the result that was asked for" },
+    });
+    object(properties, &["run_id", "ticket"])
+}
+
+pub(super) fn run_answer() -> Map<String, Json> {
+    let properties = json!({
+        "run_id": run_id(),
+        "ticket": text("The question's ticket; without it, the question that is open"),
+        "value": { "description": "What the user said: a text, or a list where several may be chosen" },
+        "instead": { "type": "string", "enum": ["declined", "cancelled"], "description": "Where there is no answer" },
+    });
+    object(properties, &["run_id"])
+}
+
+pub(super) fn run_status() -> Map<String, Json> {
+    let wait =
+        json!({ "type": "integer", "minimum": 0, "maximum": 45, "description": "Seconds to wait while it is busy" });
+    object(json!({ "run_id": text("The run; without it, all that are not over"), "wait_s": wait }), &[])
+}
+
+pub(super) fn task() -> Map<String, Json> {
+    object(json!({ "task_id": task_id() }), &[])
+}
+
+pub(super) fn report_progress() -> Map<String, Json> {
+    object(json!({ "message": text("What was accomplished"), "task_id": task_id() }), &["message"])
+}
+
+pub(super) fn mark_subtask_complete() -> Map<String, Json> {
+    object(json!({ "subtaskId": text("ID of the subtask"), "task_id": task_id() }), &["subtaskId"])
+}
+
+pub(super) fn signal_completion() -> Map<String, Json> {
+    object(json!({ "message": text("What was done, in a sentence"), "task_id": task_id() }), &[])
+}
+
+pub(super) fn signal_blocker() -> Map<String, Json> {
+    object(json!({ "reason": text("Why you are blocked"), "task_id": task_id() }), &["reason"])
+}
+
+/// A workflow's parameters; and, unless one of them is called so, its answers.
+pub(super) fn of_workflow(workflow: &Workflow, manner: Manner) -> Map<String, Json> {
+    let mut properties: Map<String, Json> =
+        workflow.params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
+    properties.entry("answers").or_insert_with(|| json!({ "type": "object" }));
+    let required = workflow.params.iter().filter(|param| param.required && param.default.is_none());
+    let required: Vec<&str> = required.map(|param| param.name.as_str()).collect();
+    object(Json::Object(properties), &required)
+}
+
+fn of_param(param: &Variable, manner: Manner) -> Json {
+    let mut schema = match &param.kind {
+        Type::Text | Type::Path => json!({ "type": "string" }),
+        Type::Int => json!({ "type": "integer" }),
+        Type::Bool => json!({ "type": "boolean" }),
+        Type::Enum(values) => json!({ "type": "string", "enum": values }),
+        Type::List => json!({ "type": "array" }),
+        Type::Object(_) => json!({ "type": "object" }),
+    };
+    if let Some(description) = param.description.as_ref().filter(|_| manner == Manner::Full) {
+        schema["description"] = json!(clipped(description, DESCRIPTION));
+    }
+    if let Some(default) = &param.default {
+        schema["default"] = default.clone();
+    }
+    schema
+}

@@ -1,0 +1,278 @@
+//! What does an agent say of its work, and what does it hear? The five tools of a worker; each answers with what changed.
+//!
+//! All of them may be called again: words that were just said are a sign of life, and a subtask that is done stays so.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::CallToolResult;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::desk::{Unheard, Who, escaped};
+use super::tools::{Failure, told};
+use super::{Mcp, clipped};
+
+pub(super) const INFO: &str =
+    "Get details about the current assigned task and subtasks, and what changed since you last heard.";
+pub(super) const PROGRESS: &str =
+    "Log a progress update visible to the user. Call it often; the answer says what changed meanwhile.";
+pub(super) const SUBTASK: &str = "Mark a specific subtask as done.";
+pub(super) const COMPLETION: &str = "Signal that all assigned work in this session is finished.";
+pub(super) const BLOCKER: &str = "Signal that you are blocked and cannot proceed.";
+
+/// Of how many sessions it is remembered what they said and heard last.
+const MOST: usize = 1024;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InfoArgs {
+    task_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProgressArgs {
+    message: String,
+    task_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct SubtaskArgs {
+    subtask_id: String,
+    #[serde(rename = "task_id")]
+    task_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompletionArgs {
+    message: Option<String>,
+    task_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BlockerArgs {
+    reason: String,
+    task_id: Option<String>,
+}
+
+/// What a report is answered with.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    session_id: String,
+    session_status: String,
+    changes: Vec<String>,
+    notice_cursor: i64,
+}
+
+/// What sessions said and heard last. That a session calls again shows that it heard the answer before; only then is that
+/// confirmed, so that what gets lost on the way is told again.
+#[derive(Default)]
+pub(super) struct Reports {
+    last: Mutex<BTreeMap<String, Last>>,
+}
+
+#[derive(Default, Clone)]
+struct Last {
+    said: Option<String>,
+    session: String,
+    heard: i64,
+}
+
+impl Reports {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Last>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn of(&self, place: &str) -> Option<Last> {
+        self.lock().get(place).cloned()
+    }
+
+    fn note(&self, place: &str, last: Last) {
+        let mut known = self.lock();
+        if known.len() >= MOST && !known.contains_key(place) {
+            known.clear();
+        }
+        known.insert(place.to_owned(), last);
+    }
+}
+
+/// Who speaks: a session, or whoever works on a task.
+struct Speaker<'s> {
+    mcp: &'s Mcp,
+    who: &'s Who,
+    /// Where its reports go.
+    place: String,
+    /// The task that was named beside a session.
+    task: Option<String>,
+}
+
+impl<'s> Speaker<'s> {
+    fn of(mcp: &'s Mcp, who: &'s Who, task: Option<String>) -> Result<Self, Failure> {
+        let session = who.session().or_else(|| mcp.parts.session.clone());
+        let (place, task) = match (session, task, &mcp.parts.task) {
+            (Some(session), task, _) => (format!("/api/sessions/{}/reports", escaped(&session)), task),
+            (None, Some(task), _) => (format!("/api/tasks/{}/reports", escaped(&task)), None),
+            (None, None, Some(task)) => (format!("/api/tasks/{}/reports", escaped(task)), None),
+            (None, None, None) => {
+                let help = "nothing says which task is meant; give `task_id`, or set MAESTRO_TASK_ID where this server is started";
+                return Err(Failure::Told(help.to_owned()));
+            }
+        };
+        Ok(Self { mcp, who, place, task })
+    }
+
+    /// Reports something, after what the last answer said was confirmed.
+    async fn say(&self, kind: &str, message: Option<&str>, about: Option<&str>) -> Result<Answer, Unheard> {
+        let (desk, reports) = (self.mcp.desk(), &self.mcp.parts.reports);
+        let last = reports.of(&self.place);
+        if let Some(last) = last.as_ref().filter(|last| last.heard > 0) {
+            let path = format!("/api/sessions/{}/notices/confirm", escaped(&last.session));
+            let body = json!({ "noticeCursor": last.heard, "how": "reply to a tool call" });
+            // What is not confirmed is told again.
+            let _ = desk.post::<Json>(self.who, &path, &body, None).await;
+        }
+        let said = message.map(|message| format!("{kind} {message}"));
+        let again = kind == "progress" && said.is_some() && last.and_then(|last| last.said) == said;
+        let tasks: Vec<&str> = about.or(self.task.as_deref()).into_iter().collect();
+        let message = message.filter(|_| !again);
+        let body = json!({ "kind": kind, "message": message, "taskIds": tasks });
+        let answer: Answer = desk.post(self.who, &self.place, &body, None).await?;
+        reports.note(&self.place, Last { said, session: answer.session_id.clone(), heard: answer.notice_cursor });
+        Ok(answer)
+    }
+
+    /// The session's tasks, each with everything below it.
+    async fn tasks(&self, session: &str) -> Result<Vec<Json>, Unheard> {
+        let path = format!("/api/tasks?sessionId={}&limit=100", escaped(session));
+        let mut tasks: Vec<Json> = self.mcp.desk().get(self.who, &path).await?;
+        for task in &mut tasks {
+            let id = task["id"].as_str().unwrap_or_default();
+            let below = format!("/api/tasks/{}/children?recursive=true", escaped(id));
+            task["subtasks"] = self.mcp.desk().get(self.who, &below).await?;
+        }
+        Ok(tasks)
+    }
+}
+
+pub(super) async fn info(mcp: &Mcp, who: &Who, args: InfoArgs) -> Result<CallToolResult, Failure> {
+    let speaker = Speaker::of(mcp, who, args.task_id)?;
+    // The news first: what changes while the rest is read is told twice rather than never.
+    let answer = speaker.say("progress", None, None).await?;
+    let tasks = speaker.tasks(&answer.session_id).await?;
+    let mut text = String::new();
+    for task in &tasks {
+        let _ = writeln!(text, "Task {}", line(task));
+        if let Some(description) = task["description"].as_str().filter(|text| !text.trim().is_empty()) {
+            let _ = writeln!(text, "{}", description.trim());
+        }
+        for subtask in task["subtasks"].as_array().into_iter().flatten() {
+            let _ = writeln!(text, "- {}", line(subtask));
+        }
+    }
+    if tasks.is_empty() {
+        text.push_str("You have no task.\n");
+    }
+    let data = json!({ "tasks": tasks.iter().map(short).collect::<Vec<_>>() });
+    Ok(heard(text, data, &answer))
+}
+
+pub(super) async fn progress(mcp: &Mcp, who: &Who, args: ProgressArgs) -> Result<CallToolResult, Failure> {
+    let message = words(&args.message, "message")?;
+    let answer = Speaker::of(mcp, who, args.task_id)?.say("progress", Some(message), None).await?;
+    Ok(heard("Reported.\n".to_owned(), json!({}), &answer))
+}
+
+pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<CallToolResult, Failure> {
+    let speaker = Speaker::of(mcp, who, args.task_id)?;
+    let id = args.subtask_id.trim();
+    let found: Result<Json, Unheard> = mcp.desk().get(who, &format!("/api/tasks/{}", escaped(id))).await;
+    let task = match found {
+        Ok(task) if task["parentId"].is_string() => task,
+        Err(error) if !error.is_not_found() => return Err(error.into()),
+        _ => return Err(Failure::Told(other_subtasks(&speaker, id).await?)),
+    };
+    let (text, answer) = if task["status"] == "completed" {
+        (format!("It is done already: {}\n", line(&task)), speaker.say("progress", None, None).await?)
+    } else {
+        (format!("Completed: {}\n", line(&task)), speaker.say("complete", None, Some(id)).await?)
+    };
+    Ok(heard(text, json!({ "subtaskId": id }), &answer))
+}
+
+/// What is said when there is no such subtask: which there are.
+async fn other_subtasks(speaker: &Speaker<'_>, id: &str) -> Result<String, Failure> {
+    let answer = speaker.say("progress", None, None).await?;
+    let tasks = speaker.tasks(&answer.session_id).await?;
+    let below = tasks.iter().flat_map(|task| task["subtasks"].as_array().into_iter().flatten());
+    let known: Vec<String> = below.map(|subtask| format!("- {}", line(subtask))).collect();
+    Ok(match known.as_slice() {
+        [] => format!("`{id}` is no subtask of yours, and you have none"),
+        known => format!("`{id}` is no subtask of yours; you have\n{}", known.join("\n")),
+    })
+}
+
+pub(super) async fn completion(mcp: &Mcp, who: &Who, args: CompletionArgs) -> Result<CallToolResult, Failure> {
+    let speaker = Speaker::of(mcp, who, args.task_id)?;
+    let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
+    let answer = speaker.say("complete", message, None).await?;
+    let tasks = speaker.tasks(&answer.session_id).await?;
+    let below = tasks.iter().flat_map(|task| task["subtasks"].as_array().into_iter().flatten());
+    let closed = |task: &&Json| matches!(task["status"].as_str(), Some("completed" | "cancelled"));
+    let open: Vec<&Json> = below.filter(|task| !closed(task)).collect();
+    let mut text = "Reported as complete.\n".to_owned();
+    if !open.is_empty() {
+        text.push_str("Subtasks are open, so your task is not done yet:\n");
+        for task in &open {
+            let _ = writeln!(text, "- {}", line(task));
+        }
+    }
+    let data = json!({ "open_subtasks": open.iter().map(|task| task["id"].clone()).collect::<Vec<_>>() });
+    Ok(heard(text, data, &answer))
+}
+
+pub(super) async fn blocker(mcp: &Mcp, who: &Who, args: BlockerArgs) -> Result<CallToolResult, Failure> {
+    let reason = words(&args.reason, "reason")?;
+    let answer = Speaker::of(mcp, who, args.task_id)?.say("blocked", Some(reason), None).await?;
+    Ok(heard("Reported as blocked.\n".to_owned(), json!({}), &answer))
+}
+
+fn words<'w>(text: &'w str, name: &str) -> Result<&'w str, Failure> {
+    let text = text.trim();
+    if text.is_empty() { Err(Failure::Told(format!("`{name}` is empty; say it in a sentence"))) } else { Ok(text) }
+}
+
+/// A task on a line.
+fn line(task: &Json) -> String {
+    let word = |field: &str| task[field].as_str().unwrap_or_default();
+    format!("{} [{}] {}", word("id"), word("status"), clipped(word("title"), 200))
+}
+
+/// What of a task a program needs to go on.
+fn short(task: &Json) -> Json {
+    let brief = |task: &Json| json!({ "id": task["id"], "title": task["title"], "status": task["status"] });
+    let mut told = brief(task);
+    told["description"] = task["description"].clone();
+    let below = task["subtasks"].as_array().into_iter().flatten();
+    told["subtasks"] = below.map(brief).collect();
+    told
+}
+
+/// The answer of a tool, with what changed since the session last heard.
+fn heard(mut text: String, mut data: Json, answer: &Answer) -> CallToolResult {
+    if answer.session_status == "stopped" {
+        "Noted. Your session has ended, so nothing changes.\n".clone_into(&mut text);
+    }
+    for change in &answer.changes {
+        let _ = writeln!(text, "! {}", clipped(change, 2000));
+    }
+    data["session_id"] = json!(answer.session_id);
+    data["session_status"] = json!(answer.session_status);
+    data["changes"] = json!(answer.changes);
+    told(text, data)
+}

@@ -1,0 +1,191 @@
+//! Which files is a skill made of, for somebody who takes it elsewhere?
+//!
+//! Every file with its size and digest, so that who has read them all knows that nothing is missing and nothing was
+//! changed. Links are not followed. A skill without a `SKILL.md` has one made of what is known of it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use maestro_core::yaml::Node;
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use crate::frontmatter;
+use crate::listing::{Directory, Kind};
+use crate::read::instructions;
+use crate::scan::IGNORED;
+use crate::skill::{Format, Skill};
+use crate::text::{MAX_TEXT_BYTES, read_bounded};
+
+/// How many files a skill may have.
+pub const MOST_FILES: usize = 512;
+/// How many bytes they may have together.
+pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// How deep they may lie.
+const MOST_LEVELS: usize = 16;
+/// The file that every skill has to those who take it elsewhere.
+pub const SKILL_MD: &str = "SKILL.md";
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillFile {
+    /// Its path below the skill's directory, with `/` between its parts.
+    pub path: String,
+    /// How many bytes it has.
+    pub size: u64,
+    /// The SHA-256 of its bytes in hexadecimal digits.
+    pub digest: String,
+}
+
+/// Something that lies directly in a directory of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Child {
+    /// A file of so many bytes.
+    File {
+        /// Its size.
+        size: u64,
+    },
+    /// A directory with files below it.
+    Directory,
+}
+
+/// Why a skill cannot be taken elsewhere as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// It has too many files, or too large ones.
+    #[error("`{id}` has more than {MOST_FILES} files or {MOST_BYTES} bytes")]
+    TooLarge {
+        /// The skill.
+        id: String,
+    },
+    /// A file of it cannot be read.
+    #[error("`{}` cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Every file of a skill with its size and digest, in the order of their paths.
+pub fn files(skill: &Skill) -> Result<Vec<SkillFile>, FolderError> {
+    let listed = listed(skill)?;
+    let mut files = Vec::with_capacity(listed.len());
+    for path in listed.into_keys() {
+        let bytes = read_file(skill, &path)
+            .map_err(|source| FolderError::Unreadable { path: skill.path.join(&path), source })?;
+        files.push(SkillFile { size: bytes.len() as u64, digest: digest(&bytes), path });
+    }
+    Ok(files)
+}
+
+/// What lies directly in a directory of a skill, by name; nothing if there is no such directory.
+pub fn children(skill: &Skill, directory: &str) -> Result<BTreeMap<String, Child>, FolderError> {
+    let mut children = BTreeMap::new();
+    for (path, size) in listed(skill)? {
+        let below = if directory.is_empty() { Some(path.as_str()) } else { path.strip_prefix(directory) };
+        let below = below.and_then(|rest| if directory.is_empty() { Some(rest) } else { rest.strip_prefix('/') });
+        match below.map(|rest| rest.split_once('/')) {
+            None => {}
+            Some(Some((name, _))) => drop(children.insert(name.to_owned(), Child::Directory)),
+            Some(None) => drop(children.insert(below.unwrap_or_default().to_owned(), Child::File { size })),
+        }
+    }
+    Ok(children)
+}
+
+/// A file of a skill. Neither the spelling of its path nor a link leads out of the skill's directory.
+pub fn read_file(skill: &Skill, path: &str) -> io::Result<Vec<u8>> {
+    if path == SKILL_MD && is_made(skill) {
+        return made(skill);
+    }
+    let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    let folder = skill.path.canonicalize()?;
+    let file = folder.join(path);
+    if !plain || path.is_empty() || file.canonicalize()? != file {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let contents = read_bounded(&file, MOST_BYTES)?;
+    if contents.cut { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(contents.bytes) }
+}
+
+/// The header of a skill's `SKILL.md` with every field as it was written; nothing if it does not say the skill's name
+/// and description.
+pub fn header(skill: &Skill) -> Option<Map<String, Json>> {
+    if is_made(skill) {
+        let header = json!({ "name": skill.id, "description": skill.description });
+        return header.as_object().cloned();
+    }
+    let contents = read_bounded(&skill.path.join(&skill.file), MAX_TEXT_BYTES).ok()?;
+    let yaml = contents.bytes.get(frontmatter::find(&contents.bytes).ok()?.yaml)?;
+    let yaml = std::str::from_utf8(yaml).ok()?;
+    let read = |tree: &Node<'_>| tree.to_json();
+    let Json::Object(header) = frontmatter::parse(yaml, read).ok()?.value else { return None };
+    let says = |field: &str| header.get(field).and_then(Json::as_str);
+    (says("name") == Some(skill.id.as_str()) && says("description").is_some()).then_some(header)
+}
+
+/// The SHA-256 of some bytes in hexadecimal digits.
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+/// Whether the skill's `SKILL.md` is made of what is known of it.
+fn is_made(skill: &Skill) -> bool {
+    skill.format != Format::SkillMd || skill.file != SKILL_MD
+}
+
+fn made(skill: &Skill) -> io::Result<Vec<u8>> {
+    let text = instructions(skill)?.bytes;
+    let (name, description) = (json!(skill.id), json!(skill.description));
+    // Text in JSON's quotes is text in YAML's.
+    let mut bytes = format!("---\nname: {name}\ndescription: {description}\n---\n\n").into_bytes();
+    let body = match (skill.format, frontmatter::find(&text)) {
+        (Format::SkillMd, Ok(header)) => text.get(header.body_at..).unwrap_or_default(),
+        _ => &text,
+    };
+    bytes.extend_from_slice(body);
+    Ok(bytes)
+}
+
+/// The paths of all files with their sizes.
+fn listed(skill: &Skill) -> Result<BTreeMap<String, u64>, FolderError> {
+    let too_large = || FolderError::TooLarge { id: skill.id.to_string() };
+    let unreadable = |path: &Path, source| FolderError::Unreadable { path: path.to_owned(), source };
+    let mut files = BTreeMap::new();
+    if is_made(skill) {
+        let bytes = made(skill).map_err(|source| unreadable(&skill.path, source))?;
+        files.insert(SKILL_MD.to_owned(), bytes.len() as u64);
+    }
+    let mut level = vec![PathBuf::new()];
+    for _ in 0..MOST_LEVELS {
+        let mut below = Vec::new();
+        for relative in level {
+            let directory = skill.path.join(&relative);
+            let open = Directory::open(&directory).map_err(|source| unreadable(&directory, source))?;
+            let mut names = Vec::new();
+            let listed = open.each(|name, kind| match kind {
+                Kind::File => names.push(relative.join(name)),
+                Kind::Directory if !IGNORED.iter().any(|&ignored| name == ignored) => below.push(relative.join(name)),
+                _ => {}
+            });
+            listed.map_err(|source| unreadable(&directory, source))?;
+            for path in names {
+                // A name that is no text cannot be asked for by anybody.
+                let Some(name) = path.to_str().filter(|name| *name != SKILL_MD || !is_made(skill)) else { continue };
+                let size = skill.path.join(&path).symlink_metadata().map_err(|source| unreadable(&path, source))?.len();
+                files.insert(name.to_owned(), size);
+            }
+            if files.len() > MOST_FILES || below.len() > MOST_FILES || files.values().sum::<u64>() > MOST_BYTES {
+                return Err(too_large());
+            }
+        }
+        if below.is_empty() {
+            return Ok(files);
+        }
+        level = below;
+    }
+    Err(too_large())
+}
