@@ -7,6 +7,7 @@ mod branches;
 pub(crate) mod child;
 mod completions;
 mod config;
+mod connect;
 mod db;
 mod demo;
 pub(crate) mod demo_agent;
@@ -67,6 +68,8 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Workflow(args)) => workflow::run(args, world),
         Some(Command::Trust(args)) => trust::run(args, world),
         Some(Command::Agents(args)) => agents::run(args, world),
+        Some(Command::Connect(args)) => connect::connect(args, world),
+        Some(Command::Disconnect(args)) => connect::disconnect(args, world),
         Some(Command::Up(args)) => up::run(args, world),
         Some(Command::Update(args)) => update::run(args, world),
         Some(Command::Info) => info::run(world),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// The groups of the overview. A test sees to it that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["demo", "init", "agents", "up", "worker", "doctor"]),
+    ("Start", &["demo", "init", "connect", "disconnect", "agents", "up", "worker", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["do", "loop", "project", "task", "plan", "prompt", "workflow"]),
     ("Keep or drop what was done", &["diff", "merge", "pr", "discard"]),

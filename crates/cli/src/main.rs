@@ -9,6 +9,7 @@ mod checks;
 mod client;
 mod commands;
 mod config;
+mod connections;
 mod context;
 mod database;
 mod error;

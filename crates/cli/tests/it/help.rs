@@ -20,6 +20,8 @@ fn the_overview_groups_the_commands() {
     Start
       demo         Watch agents work through a small plan in a repository of its own; needs no model
       init         Set a project up: write its config file, copy its skill pack
+      connect      Tell your coding tools of Maestro, in their own settings
+      disconnect   Take Maestro out of your coding tools' settings again
       agents       List coding agents: which are installed, and how each is started
       up           Start the server
       worker       Start the agents that are asked for

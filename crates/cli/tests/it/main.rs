@@ -11,6 +11,7 @@ mod builtin_skills;
 mod builtin_skills_commands;
 mod completions;
 mod config;
+mod connect;
 mod db;
 mod doctor;
 mod errors;
