@@ -21,7 +21,7 @@ pub(crate) use agents::{
     SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
 };
 pub(crate) use branches::{BranchArgs, DiscardArgs};
-pub(crate) use connect::{ConnectArgs, DisconnectArgs};
+pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
     RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
@@ -188,6 +188,8 @@ pub(crate) enum Command {
     Manifest(ManifestArgs),
     /// Note that a file was changed; for hooks, silent and never failing
     TrackFile(TrackFileArgs),
+    /// Hear what an agent's own session does, and answer with the skill that fits; for hooks, never failing
+    Hook(HookArgs),
     /// Copy, bring back and check the database
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Db(DbArgs),

@@ -16,6 +16,7 @@ mod events;
 mod handoff;
 mod help;
 mod home;
+mod hook;
 mod info;
 mod init;
 mod loops;
@@ -99,6 +100,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Handoff(args)) => handoff::run(args, world),
         Some(Command::Manifest(args)) => manifest::run(args, world),
         Some(Command::TrackFile(args)) => Ok(track_file::run(args, world)),
+        Some(Command::Hook(args)) => Ok(hook::run(args, world)),
         Some(Command::Db(args)) => db::run(args, world),
         Some(Command::Config(args)) => config::run(args, world),
         Some(Command::Version) => version::run(world),

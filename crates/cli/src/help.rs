@@ -26,6 +26,7 @@ const FOR_AGENTS: &[&str] = &[
     "commands",
     "manifest",
     "track-file",
+    "hook",
     "orchestrator",
 ];
 
@@ -122,6 +123,7 @@ Skills, plans and settings.
   maestro session suggest-name ROLE --json [{name, person, background}]
   maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
   maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
+  maestro hook AGENT               for hooks of sessions that people start: hears what happens, answers with a skill
   maestro db check --json          {ok, database, findings}
   maestro agents --json            {agents, problems}: which agents are known, which are installed; --check starts them
   maestro doctor --json            {ok, problems, roots, agents, settings}

@@ -14,7 +14,7 @@ mod yaml;
 mod tests;
 
 pub use edit::{EditError, Put, Removed, put, take_out};
-pub use item::{Item, Slot, server};
+pub use item::{Item, Slot, hooks, server};
 pub use undo::{Before, Undo};
 
 /// What Maestro is called in every tool's settings.
@@ -70,6 +70,8 @@ pub enum Base {
     VsCodeUser,
     /// `CLAUDE_CONFIG_DIR`, or the home directory.
     ClaudeConfig,
+    /// `CLAUDE_CONFIG_DIR`, or `.claude` in the home directory.
+    ClaudeSettings,
     /// `CODEX_HOME`, or `.codex` in the home directory.
     CodexHome,
     /// The project's root.
@@ -160,6 +162,19 @@ impl Client {
                 Some(Location { base: Base::Config, names: &["goose/config.yaml"], format: Format::Yaml })
             }
             (Self::Goose, Scope::Project) => None,
+        }
+    }
+
+    /// The file that names what it calls when something happens; only some tools call anybody.
+    pub fn hooks_file(self, scope: Scope) -> Option<Location> {
+        let json = |base, names| Some(Location { base, names, format: Format::Json });
+        match (self, scope) {
+            (Self::ClaudeCode, Scope::User) => json(Base::ClaudeSettings, &["settings.json"]),
+            (Self::ClaudeCode, Scope::Project) => json(Base::Project, &[".claude/settings.json"]),
+            (Self::Codex, Scope::User) => json(Base::CodexHome, &["hooks.json"]),
+            (Self::Codex, Scope::Project) => json(Base::Project, &[".codex/hooks.json"]),
+            (Self::Gemini, _) => self.servers_file(scope),
+            (Self::Cursor | Self::VsCode | Self::OpenCode | Self::Goose, _) => None,
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod connect;
 mod entries;
 pub mod event;
 pub mod handoff;
+pub mod hook;
 pub mod id;
 pub mod manifest;
 pub mod message;

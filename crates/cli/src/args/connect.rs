@@ -12,6 +12,9 @@ pub(crate) struct ConnectArgs {
     /// Whose settings are changed: your own, or those that this project brings for everybody
     #[arg(long, value_name = "WHOSE", default_value = "user")]
     pub(crate) scope: ScopeChoice,
+    /// Also have them call Maestro at every prompt, so that the right skill is at hand: claude-code, codex, gemini
+    #[arg(long)]
+    pub(crate) hooks: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -29,6 +32,14 @@ pub(crate) struct DisconnectArgs {
     /// Show what would change, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// Options of `maestro hook`.
+#[derive(Debug, Args)]
+pub(crate) struct HookArgs {
+    /// Whose hook it is: claude-code, codex or gemini; what happened comes as JSON on standard input
+    #[arg(value_name = "AGENT")]
+    pub(crate) agent: String,
 }
 
 /// Whose settings.

@@ -1,18 +1,21 @@
 //! `maestro connect` and `maestro disconnect`: whether your coding tools know Maestro, by their own settings.
 
 mod diff;
+mod parts;
 mod shown;
 mod target;
 mod undone;
 
-use maestro_core::connect::{Client, EditError, Location, Put, SERVER, Scope, Undo, put, server};
+use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, put};
 use maestro_core::suggest::closest;
 
+use self::parts::{File, Hooks, Part};
 use self::shown::{Change, State};
 use self::target::Target;
 use crate::args::{ConnectArgs, DisconnectArgs};
 use crate::connections::Connections;
 use crate::error::CommandError;
+use crate::question::{Silence, agreed};
 use crate::reply::Reply;
 use crate::world::World;
 
@@ -25,10 +28,13 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
         Named::These(clients) => clients,
         Named::All => here(scope, world)?,
     };
+    let program = program(scope)?;
     // Everything is worked out before anything is written, so that one broken file leaves all as they are.
     let mut changes = Vec::new();
     for client in clients {
-        changes.push(planned(client, scope, world)?);
+        for file in parts::of(client, scope, hooks_wanted(client, args, world)?)? {
+            changes.push(planned(client, file, &program, world)?);
+        }
     }
     if !args.dry_run {
         let mut connections = Connections::load(world)?;
@@ -39,18 +45,42 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
     shown::connected(&changes, world)
 }
 
+/// Whether a tool is to call Maestro at every prompt; where a person sits, they are asked.
+fn hooks_wanted(client: Client, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
+    let is_able = client.hooks_file(args.scope.into()).is_some();
+    let is_asked = world.terminals.stdin && world.terminals.stderr && !world.json && !args.dry_run;
+    match (is_able, args.hooks, is_asked) {
+        (false, _, _) | (true, false, false) => Ok(Hooks::Without),
+        (true, true, _) => Ok(Hooks::With),
+        (true, false, true) => {
+            let question = format!(
+                "Also have {} call Maestro at every prompt, so that the skill that fits is at hand?",
+                client.title()
+            );
+            Ok(if agreed(&question, Silence::Refuses)? { Hooks::With } else { Hooks::Without })
+        }
+    }
+}
+
 pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, CommandError> {
     let scope = args.scope.into();
     let mut connections = Connections::load(world)?;
-    let (clients, all) = match named(&args.clients)? {
-        Named::These(clients) => (clients, false),
-        Named::All => (Client::ALL.into_iter().filter(|client| client.servers_file(scope).is_some()).collect(), true),
+    let (clients, named) = match named(&args.clients)? {
+        Named::These(clients) => (clients.clone(), clients),
+        Named::All => {
+            let able = Client::ALL.into_iter().filter(|client| client.servers_file(scope).is_some());
+            (able.collect(), Vec::new())
+        }
     };
     let mut changes = Vec::new();
     for client in clients {
-        let change = undone::planned(client, location(client, scope)?, &connections, world)?;
-        if !all || change.state != State::NotConnected {
-            changes.push(change);
+        for file in parts::of(client, scope, Hooks::With)? {
+            let change = undone::planned(client, file, &connections, world)?;
+            // Who was named is told of; who was not, only if there is something to tell.
+            let is_answer = named.contains(&client) && change.parts.contains(&Part::Server);
+            if is_answer || change.state != State::NotConnected {
+                changes.push(change);
+            }
         }
     }
     if !args.dry_run {
@@ -102,23 +132,22 @@ fn here(scope: Scope, world: &World) -> Result<Vec<Client>, CommandError> {
     Ok(clients)
 }
 
-fn location(client: Client, scope: Scope) -> Result<Location, CommandError> {
-    client.servers_file(scope).ok_or_else(|| {
-        CommandError::invalid(format!("{} has no settings in a project", client.title()))
-            .hint(format!("`maestro connect {}` changes your own", client.name()))
-    })
-}
-
-/// What is to be done so that a tool knows Maestro.
-fn planned(client: Client, scope: Scope, world: &World) -> Result<Change, CommandError> {
-    let target = Target::find(location(client, scope)?, world)?;
-    let item = server(client, &program(scope)?, target.text.as_deref());
-    let state = match put(target.text.as_deref().unwrap_or_default(), target.format, &item) {
-        Ok(Put::Same) => State::Same,
-        Ok(Put::Changed(after)) => State::Write(after),
-        Err(error) => return Err(refused(&error, &target, client)),
-    };
-    Ok(Change { client, target, state })
+/// What is to be done so that a file tells a tool of Maestro.
+fn planned(client: Client, file: File, program: &str, world: &World) -> Result<Change, CommandError> {
+    let target = Target::find(file.location, world)?;
+    let mut text = target.text.clone().unwrap_or_default();
+    let mut state = State::Same;
+    for item in file.items(client, program, target.text.as_deref()) {
+        match put(&text, target.format, &item) {
+            Ok(Put::Same) => {}
+            Ok(Put::Changed(after)) => {
+                text.clone_from(&after);
+                state = State::Write(after);
+            }
+            Err(error) => return Err(refused(&error, &target, client)),
+        }
+    }
+    Ok(Change { client, parts: file.parts, target, state })
 }
 
 fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {

@@ -206,6 +206,9 @@ fn a_dry_run_shows_the_difference_and_writes_nothing() {
       "clients": [
         {
           "client": "gemini",
+          "parts": [
+            "server"
+          ],
           "file": "[HOME]/.gemini/settings.json",
           "state": "would_connect",
           "backup": null,
@@ -391,4 +394,51 @@ fn tools_that_keep_their_settings_elsewhere_are_found_there() {
     let variables = [("CLAUDE_CONFIG_DIR", claude.to_str().unwrap()), ("CODEX_HOME", codex.to_str().unwrap())];
     assert_eq!(sandbox.maestro_as(&variables, &["connect", "claude", "codex"]).code, 0);
     assert!(claude.join(".claude.json").is_file() && codex.join("config.toml").is_file());
+}
+
+#[test]
+fn hooks_come_with_a_word_and_go_by_themselves() {
+    let sandbox = with_files();
+    let settings = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n    ]\n  }\n}\n";
+    sandbox.write("~/.claude/settings.json", settings);
+    assert_snapshot!(sandbox.maestro("connect claude-code codex gemini cursor --hooks"), @"
+    $ maestro connect claude-code codex gemini cursor --hooks
+    Claude Code knows Maestro now: changed ~/.claude.json, kept the old one as ~/.claude.json.before-maestro.
+    Claude Code calls Maestro at every prompt now: changed ~/.claude/settings.json, kept the old one as ~/.claude/settings.json.before-maestro.
+    Codex knows Maestro now: changed ~/.codex/config.toml, kept the old one as ~/.codex/config.toml.before-maestro.
+    Codex calls Maestro at every prompt now: made ~/.codex/hooks.json.
+    Gemini CLI knows Maestro and calls it at every prompt now: changed ~/.gemini/settings.json, kept the old one as ~/.gemini/settings.json.before-maestro.
+    Cursor knows Maestro now: changed ~/.cursor/mcp.json, kept the old one as ~/.cursor/mcp.json.before-maestro.
+    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    ");
+    for path in ["~/.claude/settings.json", "~/.codex/hooks.json", "~/.gemini/settings.json"] {
+        let text = fs::read_to_string(sandbox.path(path)).unwrap();
+        assert_snapshot!(sandbox.normal(&text));
+    }
+    let once = sandbox.tree();
+    assert_eq!(sandbox.maestro("connect claude-code codex gemini cursor --hooks").code, 0);
+    assert_eq!(sandbox.tree(), once);
+    assert_snapshot!(sandbox.maestro("disconnect claude-code codex gemini"), @"
+    $ maestro disconnect claude-code codex gemini
+    Claude Code knows Maestro no more, by ~/.claude.json.
+    Claude Code calls Maestro no more, by ~/.claude/settings.json.
+    Codex knows Maestro no more, by ~/.codex/config.toml.
+    Codex calls Maestro no more, by ~/.codex/hooks.json.
+    Gemini CLI knows Maestro no more, by ~/.gemini/settings.json.
+    ");
+    assert_eq!(fs::read_to_string(sandbox.path("~/.claude/settings.json")).unwrap(), settings);
+    assert!(!sandbox.path("~/.codex/hooks.json").exists());
+    for (client, path, text) in FILES.iter().filter(|(client, ..)| *client != "cursor") {
+        assert_eq!(&fs::read_to_string(sandbox.path(path)).unwrap(), text, "{client}");
+    }
+}
+
+#[test]
+fn hooks_that_come_later_go_with_the_rest() {
+    let sandbox = with_files();
+    sandbox.maestro("connect gemini");
+    sandbox.maestro("connect gemini --hooks");
+    assert_eq!(sandbox.maestro("disconnect gemini").code, 0);
+    let (_, path, text) = FILES.iter().find(|(client, ..)| *client == "gemini").unwrap();
+    assert_eq!(&fs::read_to_string(sandbox.path(path)).unwrap(), text);
 }

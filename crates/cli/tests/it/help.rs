@@ -144,6 +144,7 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro session suggest-name ROLE --json [{name, person, background}]
       maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
       maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
+      maestro hook AGENT               for hooks of sessions that people start: hears what happens, answers with a skill
       maestro db check --json          {ok, database, findings}
       maestro agents --json            {agents, problems}: which agents are known, which are installed; --check starts them
       maestro doctor --json            {ok, problems, roots, agents, settings}

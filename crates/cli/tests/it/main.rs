@@ -20,6 +20,7 @@ mod execute;
 mod handoff;
 mod help;
 mod home;
+mod hook;
 mod hooks;
 mod init;
 mod kill;

@@ -65,6 +65,34 @@ pub fn server(client: Client, program: &str, text: Option<&str>) -> Item {
     Item { path, slot: Slot::Member, value }
 }
 
+/// The calls of `maestro hook`, one for each thing that a tool tells of; none for a tool that calls nobody.
+pub fn hooks(client: Client, program: &str) -> Vec<Item> {
+    let events: &[&str] = match client {
+        Client::ClaudeCode => &["SessionStart", "UserPromptSubmit", "Notification", "Stop", "SessionEnd"],
+        Client::Codex => &["SessionStart", "UserPromptSubmit", "PermissionRequest", "Stop"],
+        Client::Gemini => &["SessionStart", "BeforeAgent", "Notification", "AfterAgent", "SessionEnd"],
+        Client::Cursor | Client::VsCode | Client::OpenCode | Client::Goose => &[],
+    };
+    let command = format!("{} hook {}", quoted(program), client.name());
+    let call = match client {
+        // It counts in milliseconds, the others in seconds.
+        Client::Gemini => json!({ "type": "command", "name": SERVER, "command": command, "timeout": 5000 }),
+        _ => json!({ "type": "command", "command": command, "timeout": 5 }),
+    };
+    let item = |event: &&'static str| Item {
+        path: vec!["hooks", event],
+        slot: Slot::Element,
+        value: json!({ "hooks": [call] }),
+    };
+    events.iter().map(item).collect()
+}
+
+/// A program as a shell reads it: tools hand their hooks to one.
+fn quoted(program: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if program.chars().all(is_plain) { program.to_owned() } else { format!("'{}'", program.replace('\'', "'\\''")) }
+}
+
 /// Whether an OpenCode file has its servers in a table of their own, as its second version does.
 fn has_server_table(text: &str) -> bool {
     super::json::value(text).is_ok_and(|value| value.pointer("/mcp/servers").is_some_and(Json::is_object))

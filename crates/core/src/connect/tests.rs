@@ -59,8 +59,7 @@ fn listed(open: char, all: &[String], (comma, space): (&str, &str), close: char)
 }
 
 fn hook() -> Item {
-    let command = json!({ "type": "command", "command": "'/opt/my tools/maestro' hook claude-code" });
-    Item { path: vec!["hooks", "UserPromptSubmit"], slot: Slot::Element, value: json!({ "hooks": [command] }) }
+    hooks(Client::ClaudeCode, PROGRAM).remove(1)
 }
 
 proptest! {
@@ -178,6 +177,29 @@ fn what_cannot_be_read_or_added_to_is_left_alone() {
     insta::assert_snapshot!(at("mcp_servers = { x = 1 }\n", Format::Toml, Client::Codex), @"`mcp_servers.maestro` is written in a way that cannot be added to or taken from");
     insta::assert_snapshot!(at("a: 1\n b: 2\n", Format::Yaml, Client::Goose), @"line 2, column 3: mapping values are not allowed in this context");
     insta::assert_snapshot!(at("extensions: [1]\n", Format::Yaml, Client::Goose), @"`extensions` is written in a way that cannot be added to or taken from");
+}
+
+#[test]
+fn a_hook_is_one_more_of_those_that_are_there() {
+    let text = "{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}\n    ]\n  }\n}\n";
+    insta::assert_snapshot!(changed(text, Format::Json, &hook()).unwrap(), @r#"
+    {
+      "hooks": {
+        "UserPromptSubmit": [
+          {"hooks": [{"type": "command", "command": "x"}]},
+          {
+            "hooks": [
+              {
+                "type": "command",
+                "command": "'/opt/my tools/maestro' hook claude-code",
+                "timeout": 5
+              }
+            ]
+          }
+        ]
+      }
+    }
+    "#);
 }
 
 #[test]

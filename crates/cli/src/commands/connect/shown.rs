@@ -6,6 +6,7 @@ use maestro_core::connect::Client;
 use serde_json::{Value as Json, json};
 
 use super::diff::diff;
+use super::parts::Part;
 use super::target::Target;
 use crate::error::CommandError;
 use crate::reply::Reply;
@@ -15,6 +16,8 @@ use crate::world::World;
 /// A tool's file, and what becomes of it.
 pub(super) struct Change {
     pub(super) client: Client,
+    /// What the file is about.
+    pub(super) parts: Vec<Part>,
     pub(super) target: Target,
     pub(super) state: State,
 }
@@ -39,6 +42,15 @@ pub(super) enum State {
 }
 
 impl Change {
+    /// What a tool does by what the file says.
+    fn deed(&self) -> &'static str {
+        match self.parts.as_slice() {
+            [Part::Hooks] => "calls Maestro at every prompt",
+            [_, Part::Hooks] => "knows Maestro and calls it at every prompt",
+            _ => "knows Maestro",
+        }
+    }
+
     /// What would change, for a person.
     fn diff(&self, paint: Paint) -> Option<String> {
         let after = match &self.state {
@@ -60,6 +72,7 @@ impl Change {
         let backup = self.target.backup();
         json!({
             "client": self.client.name(),
+            "parts": self.parts.iter().map(|part| part.word()).collect::<Vec<_>>(),
             "file": self.target.path.to_string_lossy(),
             "state": state,
             "backup": backup.exists().then(|| backup.to_string_lossy().into_owned()),
@@ -77,12 +90,15 @@ pub(super) fn connected(changes: &[Change], world: &World) -> Result<Reply, Comm
     for change in changes {
         let (title, file) = (change.client.title(), clean_path(&change.target.shown));
         let _ = match &change.state {
-            State::Written if change.target.text.is_none() => writeln!(text, "{title} knows Maestro now: made {file}."),
+            State::Written if change.target.text.is_none() => {
+                writeln!(text, "{title} {} now: made {file}.", change.deed())
+            }
             State::Written => {
                 let kept = world.short(&change.target.backup());
-                writeln!(text, "{title} knows Maestro now: changed {file}, kept the old one as {}.", clean_path(&kept))
+                let kept = clean_path(&kept);
+                writeln!(text, "{title} {} now: changed {file}, kept the old one as {kept}.", change.deed())
             }
-            State::Same => writeln!(text, "{title} knows Maestro already, by {file}."),
+            State::Same => writeln!(text, "{title} {} already, by {file}.", change.deed()),
             State::Write(_) | State::Restore(_) | State::Remove | State::NotConnected | State::NotOurs => Ok(()),
         };
         text.extend(change.diff(world.paint));
@@ -102,6 +118,9 @@ pub(super) fn disconnected(changes: &[Change], world: &World) -> Result<Reply, C
     for change in changes {
         let (title, file) = (change.client.title(), clean_path(&change.target.shown));
         let _ = match &change.state {
+            State::Written if change.parts == [Part::Hooks] => {
+                writeln!(text, "{title} calls Maestro no more, by {file}.")
+            }
             State::Written => writeln!(text, "{title} knows Maestro no more, by {file}."),
             State::NotConnected => writeln!(text, "{title} does not know Maestro, by {file}."),
             State::NotOurs => writeln!(text, "What is called `maestro` in {file} does not start Maestro, and stays."),

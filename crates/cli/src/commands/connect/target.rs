@@ -39,6 +39,7 @@ pub(super) fn directory(base: Base, world: &World) -> PathBuf {
         Base::VsCodeUser if cfg!(target_os = "macos") => home.join("Library/Application Support/Code/User"),
         Base::VsCodeUser => config.join("Code/User"),
         Base::ClaudeConfig => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()),
+        Base::ClaudeSettings => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
         Base::CodexHome => set("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
         Base::Project => world.places.project.clone(),
     }

@@ -1,8 +1,9 @@
 //! How does a tool's file get rid of Maestro? By undoing what was written; where somebody changed that, by taking out
 //! what is Maestro's and nothing else.
 
-use maestro_core::connect::{Before, Client, Item, Location, Removed, Undo, server, take_out};
+use maestro_core::connect::{Before, Client, EditError, Item, Removed, Undo, take_out};
 
+use super::parts::File;
 use super::shown::{Change, State};
 use super::target::Target;
 use super::{SERVER, refused};
@@ -12,28 +13,49 @@ use crate::world::World;
 
 pub(super) fn planned(
     client: Client,
-    location: Location,
+    file: File,
     connections: &Connections,
     world: &World,
 ) -> Result<Change, CommandError> {
-    let target = Target::find(location, world)?;
-    let Some(text) = &target.text else { return Ok(Change { client, target, state: State::NotConnected }) };
-    let item = server(client, SERVER, Some(text));
-    let taken = take_out(text, target.format, &item).map_err(|error| refused(&error, &target, client))?;
-    let state = match taken {
-        Removed::NotThere => State::NotConnected,
-        Removed::NotOurs => State::NotOurs,
-        Removed::Changed(without) => match before(text, connections.undos(&target.path)) {
-            Some(Before::Absent) => State::Remove,
-            Some(Before::Text(before)) if is_without(&before, &target, &item) => State::Restore(before),
-            Some(Before::Text(_)) | None => State::Write(without),
-        },
+    let target = Target::find(file.location, world)?;
+    let state = match &target.text {
+        None => State::NotConnected,
+        Some(text) => {
+            let items = file.items(client, SERVER, Some(text));
+            let without = without(text, &items, &target).map_err(|error| refused(&error, &target, client))?;
+            match (without, before(text, connections.undos(&target.path))) {
+                (State::Write(_), Some(Before::Absent)) => State::Remove,
+                (State::Write(_), Some(Before::Text(before))) if has_none(&before, &items, &target) => {
+                    State::Restore(before)
+                }
+                (state, _) => state,
+            }
+        }
     };
-    Ok(Change { client, target, state })
+    Ok(Change { client, parts: file.parts, target, state })
 }
 
-fn is_without(text: &str, target: &Target, item: &Item) -> bool {
-    take_out(text, target.format, item) == Ok(Removed::NotThere)
+/// What a file says without all of the items.
+fn without(text: &str, items: &[Item], target: &Target) -> Result<State, EditError> {
+    let mut state = State::NotConnected;
+    let mut text = text.to_owned();
+    for item in items {
+        match take_out(&text, target.format, item)? {
+            Removed::NotThere => {}
+            Removed::NotOurs if state == State::NotConnected => state = State::NotOurs,
+            Removed::NotOurs => {}
+            Removed::Changed(after) => {
+                text.clone_from(&after);
+                state = State::Write(after);
+            }
+        }
+    }
+    Ok(state)
+}
+
+/// Whether a text has none of the items.
+fn has_none(text: &str, items: &[Item], target: &Target) -> bool {
+    without(text, items, target) == Ok(State::NotConnected)
 }
 
 /// What a file was before the changes that can still be undone, the last one first.
