@@ -42,9 +42,9 @@ def write(project, name, description):
         file.write(f"---\nname: {name}\ndescription: {description}\n---\n\n" + "Step by step, with care.\n" * 100)
 
 
-def hook(environment, project, number):
+def hook(environment, project, title, number):
     words = "Stitch the scanned receipts of May into a report" if number % 2 == 0 else "What does this function return?"
-    told = {"session_id": f"bench-{os.getpid()}-{number}", "cwd": project, "hook_event_name": "UserPromptSubmit",
+    told = {"session_id": f"{title.replace(' ', '-')}-{number}", "cwd": project, "hook_event_name": "UserPromptSubmit",
             "prompt": words}
     begun = time.perf_counter()
     done = subprocess.run([MAESTRO, "hook", "claude-code"], input=json.dumps(told).encode(), env=environment,
@@ -56,8 +56,8 @@ def hook(environment, project, number):
 
 def measure(title, environment, project, prompts):
     for number in range(5):
-        hook(environment, project, number)
-    taken = [hook(environment, project, 5 + number) for number in range(prompts)]
+        hook(environment, project, title, number)
+    taken = [hook(environment, project, title, 5 + number) for number in range(prompts)]
     times = sorted(took for took, _ in taken)
     fits = sum(fits for _, fits in taken)
     print(f"{title:22} median {statistics.median(times):6.1f} ms   p95 {times[int(len(times) * 0.95)]:6.1f} ms   "

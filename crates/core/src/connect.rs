@@ -14,8 +14,10 @@ mod yaml;
 mod tests;
 
 pub use edit::{EditError, Put, Removed, put, take_out};
-pub use item::{Item, Slot, hooks, server};
+pub use item::{Item, Slot, Started, hooks, server, started};
 pub use undo::{Before, Undo};
+
+use serde_json::{Value as Json, json};
 
 /// What Maestro is called in every tool's settings.
 pub const SERVER: &str = "maestro";
@@ -136,6 +138,26 @@ impl Client {
     /// The tool of that name; what its program is called is another name of it.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|client| client.name() == name || client.program() == name)
+    }
+
+    /// What it says first to an MCP server, as far as servers go by it.
+    pub fn hello(self) -> Json {
+        let (name, revision) = match self {
+            Self::ClaudeCode => ("claude-code", "2025-11-25"),
+            Self::Cursor => ("cursor-vscode", "2025-06-18"),
+            Self::VsCode => ("Visual Studio Code", "2025-11-25"),
+            Self::OpenCode => ("opencode", "2025-06-18"),
+            Self::Codex => ("codex-mcp-client", "2025-06-18"),
+            Self::Gemini => ("gemini-cli-mcp-client", "2025-06-18"),
+            Self::Goose => ("goose", "2025-03-26"),
+        };
+        let abilities = match self {
+            Self::ClaudeCode | Self::Cursor | Self::VsCode => json!({ "roots": {}, "elicitation": {} }),
+            Self::Codex | Self::Goose => json!({ "elicitation": {} }),
+            Self::OpenCode | Self::Gemini => json!({}),
+        };
+        let us = json!({ "name": name, "version": env!("CARGO_PKG_VERSION") });
+        json!({ "protocolVersion": revision, "capabilities": abilities, "clientInfo": us })
     }
 
     /// The file that names its MCP servers; Goose has none in a project.

@@ -3,7 +3,7 @@
 mod diff;
 mod parts;
 mod shown;
-mod target;
+pub(super) mod target;
 mod undone;
 
 use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, put};

@@ -12,6 +12,7 @@ mod builtin_skills_commands;
 mod completions;
 mod config;
 mod connect;
+mod connect_doctor;
 mod db;
 mod doctor;
 mod errors;

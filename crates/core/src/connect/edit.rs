@@ -77,6 +77,11 @@ impl Hand {
     }
 }
 
+/// What a text says.
+pub(super) fn read(text: &str, format: Format) -> Result<Json, EditError> {
+    (Hand::of(format).value)(without_mark(text).1)
+}
+
 /// Puts an item into a text; one of Maestro's own that is out of date is brought up to date.
 pub fn put(text: &str, format: Format, item: &Item) -> Result<Put, EditError> {
     let (mark, text) = without_mark(text);

@@ -1,10 +1,12 @@
 //! What does Maestro put into a tool's settings, and how does it know its own part again?
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::{Client, SERVER};
+use super::edit::read;
+use super::{Client, Format, SERVER};
 
 /// One thing in a settings file.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +65,26 @@ pub fn server(client: Client, program: &str, text: Option<&str>) -> Item {
         ),
     };
     Item { path, slot: Slot::Member, value }
+}
+
+/// What a tool starts when it starts Maestro.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables that are set for it.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What a tool's settings have it start, if they name Maestro.
+pub fn started(text: &str, format: Format, client: Client) -> Option<Started> {
+    let item = server(client, SERVER, Some(text));
+    let whole = read(text, format).ok()?;
+    let entry = item.find(&whole).filter(|entry| item.is_ours(entry))?;
+    let command = command(entry)?.into_iter().map(str::to_owned).collect();
+    let env = ["env", "envs", "environment"].iter().find_map(|name| entry.get(name)?.as_object());
+    let text = |(name, value): (&String, &Json)| Some((name.clone(), value.as_str()?.to_owned()));
+    Some(Started { command, env: env.into_iter().flatten().filter_map(text).collect() })
 }
 
 /// The calls of `maestro hook`, one for each thing that a tool tells of; none for a tool that calls nobody.

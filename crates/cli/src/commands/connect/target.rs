@@ -17,14 +17,14 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 const BACKUP: &str = ".before-maestro";
 
 /// A file of a tool.
-pub(super) struct Target {
+pub(crate) struct Target {
     /// Where it is, or would be: behind links.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Where it is as people know it.
     pub(super) shown: String,
-    pub(super) format: Format,
+    pub(crate) format: Format,
     /// What it says, if it is there.
-    pub(super) text: Option<String>,
+    pub(crate) text: Option<String>,
 }
 
 /// Where a tool's files start from.
@@ -57,7 +57,7 @@ pub(super) fn is_here(client: Client, world: &World) -> bool {
 }
 
 impl Target {
-    pub(super) fn find(location: Location, world: &World) -> Result<Self, CommandError> {
+    pub(crate) fn find(location: Location, world: &World) -> Result<Self, CommandError> {
         let directory = directory(location.base, world);
         let names = location.names.iter().map(|name| directory.join(name));
         let path = names.clone().find(|path| path.symlink_metadata().is_ok()).or_else(|| names.clone().next());
