@@ -52,6 +52,11 @@ impl Connections {
         self.files.iter().find(|known| known.path == file).map_or(&[], |known| &known.undos)
     }
 
+    /// The files below a directory that were changed.
+    pub(crate) fn below(&self, directory: &Path) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|known| known.path.as_path()).filter(move |path| path.starts_with(directory))
+    }
+
     /// Remembers one change more.
     pub(crate) fn add(&mut self, file: &Path, undo: Undo) -> Result<(), CommandError> {
         match self.files.iter_mut().find(|known| known.path == file) {

@@ -7,6 +7,7 @@ mod edit;
 mod item;
 mod json;
 mod toml;
+mod trigger;
 mod undo;
 mod yaml;
 
@@ -15,6 +16,7 @@ mod tests;
 
 pub use edit::{EditError, Put, Removed, put, take_out};
 pub use item::{Item, Slot, Started, hooks, server, started};
+pub use trigger::{Trigger, aider_dir};
 pub use undo::{Before, Undo};
 
 use serde_json::{Value as Json, json};

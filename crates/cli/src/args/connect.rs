@@ -6,12 +6,15 @@ use maestro_core::connect::Scope;
 /// Options of `maestro connect`.
 #[derive(Debug, Args)]
 pub(crate) struct ConnectArgs {
-    /// Which tools: claude-code, cursor, vscode, opencode, codex, gemini, goose, or `all` that are here
+    /// Which tools: claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, or `all` that are here
     #[arg(value_name = "CLIENT", required = true)]
     pub(crate) clients: Vec<String>,
     /// Whose settings are changed: your own, or those that this project brings for everybody
     #[arg(long, value_name = "WHOSE", default_value = "user")]
     pub(crate) scope: ScopeChoice,
+    /// Also let them start this workflow, by a file of their own (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workflow: Vec<String>,
     /// Also have them call Maestro at every prompt, so that the right skill is at hand: claude-code, codex, gemini
     #[arg(long)]
     pub(crate) hooks: bool,

@@ -4,14 +4,16 @@ mod diff;
 mod parts;
 mod shown;
 pub(super) mod target;
+mod tool;
+mod triggers;
 mod undone;
 
 use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, put};
-use maestro_core::suggest::closest;
 
 use self::parts::{File, Hooks, Part};
 use self::shown::{Change, State};
 use self::target::Target;
+use self::tool::{Named, Tool};
 use crate::args::{ConnectArgs, DisconnectArgs};
 use crate::connections::Connections;
 use crate::error::CommandError;
@@ -19,21 +21,27 @@ use crate::question::{Silence, agreed};
 use crate::reply::Reply;
 use crate::world::World;
 
-/// The word for every tool that is meant by it.
-const ALL: &str = "all";
-
 pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, CommandError> {
     let scope = args.scope.into();
-    let clients = match named(&args.clients)? {
-        Named::These(clients) => clients,
-        Named::All => here(scope, world)?,
+    let tools = match tool::named(&args.clients)? {
+        Named::These(tools) => tools,
+        Named::All => tool::here(scope, world)?,
     };
-    let program = program(scope)?;
     // Everything is worked out before anything is written, so that one broken file leaves all as they are.
+    let triggers = triggers::wanted(&args.workflow, world)?;
     let mut changes = Vec::new();
-    for client in clients {
-        for file in parts::of(client, scope, hooks_wanted(client, args, world)?)? {
-            changes.push(planned(client, file, &program, world)?);
+    for tool in tools {
+        if tool == Tool::Aider && triggers.is_empty() {
+            return Err(CommandError::invalid("Aider speaks no protocol by which it could know Maestro")
+                .hint("name workflows that it is to start: `maestro connect aider --workflow NAME`"));
+        }
+        if let Some(client) = tool.client() {
+            for file in parts::of(client, scope, hooks_wanted(client, args, world)?)? {
+                changes.push(planned(client, file, &program(scope)?, world)?);
+            }
+        }
+        for trigger in &triggers {
+            changes.extend(triggers::planned(tool, scope, trigger, world)?);
         }
     }
     if !args.dry_run {
@@ -65,23 +73,23 @@ fn hooks_wanted(client: Client, args: &ConnectArgs, world: &World) -> Result<Hoo
 pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, CommandError> {
     let scope = args.scope.into();
     let mut connections = Connections::load(world)?;
-    let (clients, named) = match named(&args.clients)? {
-        Named::These(clients) => (clients.clone(), clients),
-        Named::All => {
-            let able = Client::ALL.into_iter().filter(|client| client.servers_file(scope).is_some());
-            (able.collect(), Vec::new())
-        }
+    let (tools, named) = match tool::named(&args.clients)? {
+        Named::These(tools) => (tools.clone(), tools),
+        Named::All => (Tool::all(scope).collect(), Vec::new()),
     };
     let mut changes = Vec::new();
-    for client in clients {
-        for file in parts::of(client, scope, Hooks::With)? {
-            let change = undone::planned(client, file, &connections, world)?;
-            // Who was named is told of; who was not, only if there is something to tell.
-            let is_answer = named.contains(&client) && change.parts.contains(&Part::Server);
-            if is_answer || change.state != State::NotConnected {
-                changes.push(change);
+    for tool in tools {
+        if let Some(client) = tool.client() {
+            for file in parts::of(client, scope, Hooks::With)? {
+                let change = undone::planned(client, file, &connections, world)?;
+                // Who was named is told of; who was not, only if there is something to tell.
+                let is_answer = named.contains(&tool) && change.parts.contains(&Part::Server);
+                if is_answer || change.state != State::NotConnected {
+                    changes.push(change);
+                }
             }
         }
+        changes.extend(triggers::undone(tool, scope, &connections, world)?);
     }
     if !args.dry_run {
         for change in &mut changes {
@@ -91,54 +99,13 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, 
     shown::disconnected(&changes, world)
 }
 
-/// Which tools were named.
-enum Named {
-    All,
-    These(Vec<Client>),
-}
-
-fn named(names: &[String]) -> Result<Named, CommandError> {
-    let mut clients = Vec::new();
-    for name in names {
-        if name == ALL {
-            return Ok(Named::All);
-        }
-        let client = Client::from_name(name).ok_or_else(|| unknown(name))?;
-        if !clients.contains(&client) {
-            clients.push(client);
-        }
-    }
-    Ok(Named::These(clients))
-}
-
-fn unknown(name: &str) -> CommandError {
-    let known: Vec<&str> = Client::ALL.iter().map(|client| client.name()).chain([ALL]).collect();
-    let error = CommandError::not_found(format!("no tool called `{name}` is known"));
-    match closest(name, known.iter().copied()) {
-        Some(meant) => error.hint(format!("did you mean `{meant}`?")),
-        None => error.hint(format!("known are {}", known.join(", "))),
-    }
-}
-
-/// The tools that are on this machine, and can be told of Maestro there.
-fn here(scope: Scope, world: &World) -> Result<Vec<Client>, CommandError> {
-    let is_meant = |client: &Client| client.servers_file(scope).is_some() && target::is_here(*client, world);
-    let clients: Vec<Client> = Client::ALL.into_iter().filter(is_meant).collect();
-    if clients.is_empty() {
-        let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();
-        return Err(CommandError::not_found("none of the tools that Maestro knows is installed here")
-            .hint(format!("name one to connect it all the same: {}", names.join(", "))));
-    }
-    Ok(clients)
-}
-
 /// What is to be done so that a file tells a tool of Maestro.
 fn planned(client: Client, file: File, program: &str, world: &World) -> Result<Change, CommandError> {
     let target = Target::find(file.location, world)?;
     let mut text = target.text.clone().unwrap_or_default();
     let mut state = State::Same;
     for item in file.items(client, program, target.text.as_deref()) {
-        match put(&text, target.format, &item) {
+        match put(&text, file.location.format, &item) {
             Ok(Put::Same) => {}
             Ok(Put::Changed(after)) => {
                 text.clone_from(&after);
@@ -147,7 +114,7 @@ fn planned(client: Client, file: File, program: &str, world: &World) -> Result<C
             Err(error) => return Err(refused(&error, &target, client)),
         }
     }
-    Ok(Change { client, parts: file.parts, target, state })
+    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, state })
 }
 
 fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {

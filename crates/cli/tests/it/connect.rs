@@ -375,7 +375,7 @@ fn a_tool_that_nobody_knows_is_told_apart_from_one_that_is_not_here() {
     $ maestro connect emacs
     --- stderr
     error: no tool called `emacs` is known
-    hint: known are claude-code, cursor, vscode, opencode, codex, gemini, goose, all
+    hint: known are claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, all
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("connect all"), @"

@@ -147,7 +147,7 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro hook AGENT               for hooks of sessions that people start: hears what happens, answers with a skill
       maestro db check --json          {ok, database, findings}
       maestro agents --json            {agents, problems}: which agents are known, which are installed; --check starts them
-      maestro doctor --json            {ok, problems, roots, agents, settings}
+      maestro doctor --json            {ok, problems, roots, agents, connections, settings}
 
     With --json an error is one object on standard output: {success, error, message, details, suggestion}.
     Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed, 5 no agent started.

@@ -13,6 +13,7 @@ mod completions;
 mod config;
 mod connect;
 mod connect_doctor;
+mod connect_workflows;
 mod db;
 mod doctor;
 mod errors;

@@ -5,20 +5,26 @@ use maestro_core::connect::{Client, Item, Location, Scope, hooks, server};
 use crate::error::CommandError;
 
 /// What a tool is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     /// Which MCP server Maestro is.
     Server,
     /// That it calls Maestro when something happens.
     Hooks,
+    /// How a workflow is started.
+    Workflow {
+        /// What its user types for that, where that is known.
+        by: Option<String>,
+    },
 }
 
 impl Part {
     /// Its name for programs.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Hooks => "hooks",
+            Self::Workflow { .. } => "workflow",
         }
     }
 }
@@ -57,6 +63,7 @@ impl File {
         let of_part = |part: &Part| match part {
             Part::Server => vec![server(client, program, text)],
             Part::Hooks => hooks(client, program),
+            Part::Workflow { .. } => Vec::new(),
         };
         self.parts.iter().flat_map(of_part).collect()
     }

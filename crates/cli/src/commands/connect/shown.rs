@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use maestro_core::connect::Client;
 use serde_json::{Value as Json, json};
 
 use super::diff::diff;
 use super::parts::Part;
 use super::target::Target;
+use super::tool::Tool;
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::screen::{Paint, clean_path};
@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// A tool's file, and what becomes of it.
 pub(super) struct Change {
-    pub(super) client: Client,
+    pub(super) tool: Tool,
     /// What the file is about.
     pub(super) parts: Vec<Part>,
     pub(super) target: Target,
@@ -39,15 +39,18 @@ pub(super) enum State {
     NotConnected,
     /// Something else has Maestro's name in it.
     NotOurs,
+    /// It was made for Maestro, and somebody changed it.
+    ChangedSince,
 }
 
 impl Change {
     /// What a tool does by what the file says.
-    fn deed(&self) -> &'static str {
+    fn deed(&self) -> String {
         match self.parts.as_slice() {
-            [Part::Hooks] => "calls Maestro at every prompt",
-            [_, Part::Hooks] => "knows Maestro and calls it at every prompt",
-            _ => "knows Maestro",
+            [Part::Hooks] => "calls Maestro at every prompt".to_owned(),
+            [_, Part::Hooks] => "knows Maestro and calls it at every prompt".to_owned(),
+            [Part::Workflow { by: Some(by) }] => format!("starts a workflow by `{by}`"),
+            _ => "knows Maestro".to_owned(),
         }
     }
 
@@ -56,7 +59,7 @@ impl Change {
         let after = match &self.state {
             State::Write(text) | State::Restore(text) => Some(text.as_str()),
             State::Remove => None,
-            State::Same | State::Written | State::NotConnected | State::NotOurs => return None,
+            State::Same | State::Written | State::NotConnected | State::NotOurs | State::ChangedSince => return None,
         };
         Some(diff(&self.target.shown, self.target.text.as_deref(), after, paint))
     }
@@ -68,10 +71,11 @@ impl Change {
             State::Same => "already_connected",
             State::NotConnected => "not_connected",
             State::NotOurs => "not_ours",
+            State::ChangedSince => "changed_since",
         };
         let backup = self.target.backup();
         json!({
-            "client": self.client.name(),
+            "client": self.tool.name(),
             "parts": self.parts.iter().map(|part| part.word()).collect::<Vec<_>>(),
             "file": self.target.path.to_string_lossy(),
             "state": state,
@@ -88,7 +92,7 @@ pub(super) fn connected(changes: &[Change], world: &World) -> Result<Reply, Comm
     }
     let mut text = String::new();
     for change in changes {
-        let (title, file) = (change.client.title(), clean_path(&change.target.shown));
+        let (title, file) = (change.tool.title(), clean_path(&change.target.shown));
         let _ = match &change.state {
             State::Written if change.target.text.is_none() => {
                 writeln!(text, "{title} {} now: made {file}.", change.deed())
@@ -99,7 +103,12 @@ pub(super) fn connected(changes: &[Change], world: &World) -> Result<Reply, Comm
                 writeln!(text, "{title} {} now: changed {file}, kept the old one as {kept}.", change.deed())
             }
             State::Same => writeln!(text, "{title} {} already, by {file}.", change.deed()),
-            State::Write(_) | State::Restore(_) | State::Remove | State::NotConnected | State::NotOurs => Ok(()),
+            State::Write(_)
+            | State::Restore(_)
+            | State::Remove
+            | State::NotConnected
+            | State::NotOurs
+            | State::ChangedSince => Ok(()),
         };
         text.extend(change.diff(world.paint));
     }
@@ -116,12 +125,16 @@ pub(super) fn disconnected(changes: &[Change], world: &World) -> Result<Reply, C
     }
     let mut text = String::new();
     for change in changes {
-        let (title, file) = (change.client.title(), clean_path(&change.target.shown));
+        let (title, file) = (change.tool.title(), clean_path(&change.target.shown));
         let _ = match &change.state {
             State::Written if change.parts == [Part::Hooks] => {
                 writeln!(text, "{title} calls Maestro no more, by {file}.")
             }
+            State::Written if matches!(change.parts.as_slice(), [Part::Workflow { .. }]) => {
+                writeln!(text, "{title} starts no workflow by {file} any more.")
+            }
             State::Written => writeln!(text, "{title} knows Maestro no more, by {file}."),
+            State::ChangedSince => writeln!(text, "{file} was changed since it was made for Maestro, and stays."),
             State::NotConnected => writeln!(text, "{title} does not know Maestro, by {file}."),
             State::NotOurs => writeln!(text, "What is called `maestro` in {file} does not start Maestro, and stays."),
             State::Write(_) | State::Restore(_) | State::Remove | State::Same => Ok(()),

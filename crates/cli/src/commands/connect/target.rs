@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use maestro_core::connect::{Base, Client, Format, Location, Scope};
+use maestro_core::connect::{Base, Client, Location, Scope};
 use maestro_skills::read_bounded;
 
 use crate::error::CommandError;
@@ -22,7 +22,6 @@ pub(crate) struct Target {
     pub(crate) path: PathBuf,
     /// Where it is as people know it.
     pub(super) shown: String,
-    pub(crate) format: Format,
     /// What it says, if it is there.
     pub(crate) text: Option<String>,
 }
@@ -61,9 +60,13 @@ impl Target {
         let directory = directory(location.base, world);
         let names = location.names.iter().map(|name| directory.join(name));
         let path = names.clone().find(|path| path.symlink_metadata().is_ok()).or_else(|| names.clone().next());
-        let path = path.unwrap_or(directory);
+        Self::at(path.unwrap_or(directory), location.base, world)
+    }
+
+    /// The file at a path.
+    pub(super) fn at(path: PathBuf, base: Base, world: &World) -> Result<Self, CommandError> {
         let shown = world.short(&path);
-        let path = behind_links(&path, location.base, &shown, world)?;
+        let path = behind_links(&path, base, &shown, world)?;
         let refuse = |why: &str| {
             Err(CommandError::invalid(format!("{shown} {why}")).hint("it was left as it is; look at it first"))
         };
@@ -79,7 +82,7 @@ impl Target {
                     .hint("check its permissions, and that it is a file"));
             }
         };
-        Ok(Self { path, shown, format: location.format, text })
+        Ok(Self { path, shown, text })
     }
 
     /// Writes the file in one step. What it said before is kept beside it.

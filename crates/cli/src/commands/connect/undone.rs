@@ -1,16 +1,18 @@
 //! How does a tool's file get rid of Maestro? By undoing what was written; where somebody changed that, by taking out
 //! what is Maestro's and nothing else.
 
-use maestro_core::connect::{Before, Client, EditError, Item, Removed, Undo, take_out};
+use maestro_core::connect::{Before, Client, EditError, Format, Item, Removed, Undo, take_out};
 
-use super::parts::File;
+use super::parts::{File, Part};
 use super::shown::{Change, State};
 use super::target::Target;
+use super::tool::Tool;
 use super::{SERVER, refused};
 use crate::connections::Connections;
 use crate::error::CommandError;
 use crate::world::World;
 
+/// What is to be done so that a file of a tool does not tell of Maestro.
 pub(super) fn planned(
     client: Client,
     file: File,
@@ -22,25 +24,26 @@ pub(super) fn planned(
         None => State::NotConnected,
         Some(text) => {
             let items = file.items(client, SERVER, Some(text));
-            let without = without(text, &items, &target).map_err(|error| refused(&error, &target, client))?;
+            let without =
+                without(text, &items, file.location.format).map_err(|error| refused(&error, &target, client))?;
             match (without, before(text, connections.undos(&target.path))) {
                 (State::Write(_), Some(Before::Absent)) => State::Remove,
-                (State::Write(_), Some(Before::Text(before))) if has_none(&before, &items, &target) => {
+                (State::Write(_), Some(Before::Text(before))) if has_none(&before, &items, file.location.format) => {
                     State::Restore(before)
                 }
                 (state, _) => state,
             }
         }
     };
-    Ok(Change { client, parts: file.parts, target, state })
+    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, state })
 }
 
 /// What a file says without all of the items.
-fn without(text: &str, items: &[Item], target: &Target) -> Result<State, EditError> {
+fn without(text: &str, items: &[Item], format: Format) -> Result<State, EditError> {
     let mut state = State::NotConnected;
     let mut text = text.to_owned();
     for item in items {
-        match take_out(&text, target.format, item)? {
+        match take_out(&text, format, item)? {
             Removed::NotThere => {}
             Removed::NotOurs if state == State::NotConnected => state = State::NotOurs,
             Removed::NotOurs => {}
@@ -54,8 +57,8 @@ fn without(text: &str, items: &[Item], target: &Target) -> Result<State, EditErr
 }
 
 /// Whether a text has none of the items.
-fn has_none(text: &str, items: &[Item], target: &Target) -> bool {
-    without(text, items, target) == Ok(State::NotConnected)
+fn has_none(text: &str, items: &[Item], format: Format) -> bool {
+    without(text, items, format) == Ok(State::NotConnected)
 }
 
 /// What a file was before the changes that can still be undone, the last one first.
@@ -74,10 +77,16 @@ fn before(text: &str, undos: &[Undo]) -> Option<Before> {
 
 pub(super) fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {
     match &change.state {
-        State::Remove => change.target.remove()?,
+        State::Remove => {
+            change.target.remove()?;
+            if let ([Part::Workflow { .. }], Some(folder)) = (change.parts.as_slice(), change.target.path.parent()) {
+                // A folder that somebody put something else into stays.
+                let _ = std::fs::remove_dir(folder);
+            }
+        }
         State::Restore(text) => change.target.restore(text)?,
         State::Write(text) => change.target.write(text)?,
-        State::Same | State::Written | State::NotConnected | State::NotOurs => return Ok(()),
+        State::Same | State::Written | State::NotConnected | State::NotOurs | State::ChangedSince => return Ok(()),
     }
     connections.forget(&change.target.path)?;
     change.state = State::Written;

@@ -40,13 +40,10 @@ pub(super) fn tried(world: &World) -> Vec<Connection> {
     let mut asked: Vec<(Client, PathBuf, Result<Configured, String>)> = Vec::new();
     for client in Client::ALL {
         for scope in [Scope::User, Scope::Project] {
-            let Some(target) = client.servers_file(scope).and_then(|location| Target::find(location, world).ok())
-            else {
-                continue;
-            };
-            let Some(started) = target.text.as_deref().and_then(|text| started(text, target.format, client)) else {
-                continue;
-            };
+            let Some(location) = client.servers_file(scope) else { continue };
+            let Ok(target) = Target::find(location, world) else { continue };
+            let text = target.text.as_deref();
+            let Some(started) = text.and_then(|text| started(text, location.format, client)) else { continue };
             asked.push((client, target.path, configured(client, scope, started, world)));
         }
     }
