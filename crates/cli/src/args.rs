@@ -2,6 +2,7 @@
 
 mod agents;
 mod branches;
+mod connect;
 mod records;
 mod server;
 mod skills;
@@ -20,6 +21,7 @@ pub(crate) use agents::{
     SpawnArgs, WorkArgs, WorkerArgs, WorkerCommand,
 };
 pub(crate) use branches::{BranchArgs, DiscardArgs};
+pub(crate) use connect::{ConnectArgs, DisconnectArgs, HookArgs};
 pub(crate) use records::{
     DbArgs, DbCommand, GenerateArgs, HandoffArgs, HandoffCommand, ManifestArgs, ManifestCommand, NewHandoffArgs,
     RolesArgs, RolesCommand, SuggestNameArgs, TrackFileArgs,
@@ -109,6 +111,10 @@ pub(crate) enum Command {
     Trust(TrustArgs),
     /// List coding agents: which are installed, and how each is started
     Agents(AgentsArgs),
+    /// Tell your coding tools of Maestro, in their own settings
+    Connect(ConnectArgs),
+    /// Take Maestro out of your coding tools' settings again
+    Disconnect(DisconnectArgs),
     /// Start the server
     Up(UpArgs),
     /// Answer an editor or agent over the Model Context Protocol; it starts this itself
@@ -184,6 +190,8 @@ pub(crate) enum Command {
     Manifest(ManifestArgs),
     /// Note that a file was changed; for hooks, silent and never failing
     TrackFile(TrackFileArgs),
+    /// Hear what an agent's own session does, and answer with the skill that fits; for hooks, never failing
+    Hook(HookArgs),
     /// Copy, bring back and check the database
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Db(DbArgs),

@@ -7,6 +7,7 @@ mod branches;
 pub(crate) mod child;
 mod completions;
 mod config;
+mod connect;
 mod db;
 mod demo;
 pub(crate) mod demo_agent;
@@ -15,6 +16,7 @@ mod events;
 mod handoff;
 mod help;
 mod home;
+mod hook;
 mod info;
 mod init;
 mod loops;
@@ -68,6 +70,8 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Workflow(args)) => workflow::run(args, world),
         Some(Command::Trust(args)) => trust::run(args, world),
         Some(Command::Agents(args)) => agents::run(args, world),
+        Some(Command::Connect(args)) => connect::connect(args, world),
+        Some(Command::Disconnect(args)) => connect::disconnect(args, world),
         Some(Command::Up(args)) => up::run(args, world),
         Some(Command::Mcp) => mcp::run(world),
         Some(Command::Update(args)) => update::run(args, world),
@@ -98,6 +102,7 @@ pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
         Some(Command::Handoff(args)) => handoff::run(args, world),
         Some(Command::Manifest(args)) => manifest::run(args, world),
         Some(Command::TrackFile(args)) => Ok(track_file::run(args, world)),
+        Some(Command::Hook(args)) => Ok(hook::run(args, world)),
         Some(Command::Db(args)) => db::run(args, world),
         Some(Command::Config(args)) => config::run(args, world),
         Some(Command::Version) => version::run(world),

@@ -62,6 +62,14 @@ pub(crate) fn open(place: Place) -> Result<Store, CommandError> {
     Store::open(place, &clock()).map_err(|error| failed(&error))
 }
 
+/// Whether anything was ever stored here; of a server elsewhere nobody knows before asking.
+pub(crate) fn exists(world: &World) -> bool {
+    match place(world) {
+        Place::File(path) => path.exists(),
+        Place::Postgres(_) => true,
+    }
+}
+
 /// What the settings decide about what is stored.
 pub(crate) fn rules(settings: &Settings) -> Rules {
     const MINUTE: i64 = 60 * 1000;

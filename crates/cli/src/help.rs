@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// The groups of the overview. A test sees to it that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["demo", "init", "agents", "up", "worker", "mcp", "doctor"]),
+    ("Start", &["demo", "init", "connect", "disconnect", "agents", "up", "worker", "mcp", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["do", "loop", "project", "task", "plan", "prompt", "workflow"]),
     ("Keep or drop what was done", &["diff", "merge", "pr", "discard"]),
@@ -26,6 +26,7 @@ const FOR_AGENTS: &[&str] = &[
     "commands",
     "manifest",
     "track-file",
+    "hook",
     "orchestrator",
 ];
 
@@ -122,9 +123,10 @@ Skills, plans and settings.
   maestro session suggest-name ROLE --json [{name, person, background}]
   maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
   maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
+  maestro hook AGENT               for hooks of sessions that people start: hears what happens, answers with a skill
   maestro db check --json          {ok, database, findings}
   maestro agents --json            {agents, problems}: which agents are known, which are installed; --check starts them
-  maestro doctor --json            {ok, problems, roots, agents, settings}
+  maestro doctor --json            {ok, problems, roots, agents, connections, settings}
 
 With --json an error is one object on standard output: {success, error, message, details, suggestion}.
 Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed, 5 no agent started.

@@ -9,6 +9,7 @@ mod checks;
 mod client;
 mod commands;
 mod config;
+mod connections;
 mod context;
 mod database;
 mod error;
@@ -59,6 +60,8 @@ fn main() -> ExitCode {
     };
     match World::of_this_process(&cli.globals).and_then(|world| commands::run(&cli, &world)) {
         Ok(reply) => reply::print(reply),
+        // A hook that fails could stop an agent.
+        Err(_) if matches!(cli.command, Some(args::Command::Hook(_))) => ExitCode::SUCCESS,
         Err(error) => print_error(&error, cli.globals.json, Paint::for_stderr(cli.globals.color)),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub(crate) program: String,
     /// Where skill packs go when the usual place cannot be written to.
     pub(crate) spare_dir: PathBuf,
-    /// Variables whose names are of interest to the settings.
+    /// Variables whose names are of interest: Maestro's own, and those that say where others keep their things.
     pub(crate) variables: BTreeMap<String, String>,
     /// The directories programs are looked for in.
     pub(crate) program_dirs: Vec<PathBuf>,
@@ -70,8 +70,8 @@ impl World {
         let cache = xdg("XDG_CACHE_HOME", &home, ".cache").join("maestro");
         let maestro_home = absolute("MAESTRO_HOME").unwrap_or_else(|| home.join(".maestro"));
         let user_config = xdg("XDG_CONFIG_HOME", &home, ".config").join("maestro/config.toml");
-        let of_interest =
-            |name: &str| name.starts_with("MAESTRO_") || matches!(name, "SKILLS_DIR" | "DATA_DIR" | "SESSION_DIR");
+        let of_others = ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"];
+        let of_interest = |name: &str| name.starts_with("MAESTRO_") || of_others.contains(&name);
         // Settings are text; a value that is none cannot be one.
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

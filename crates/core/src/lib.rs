@@ -4,9 +4,11 @@
 //! function needs of the world it is handed. So the core cannot fail on I/O and is tested as plain data.
 
 pub mod agent;
+pub mod connect;
 mod entries;
 pub mod event;
 pub mod handoff;
+pub mod hook;
 pub mod id;
 pub mod manifest;
 pub mod message;

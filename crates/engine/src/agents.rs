@@ -9,6 +9,7 @@ mod book;
 mod command;
 pub mod demo;
 mod lines;
+pub mod mcp;
 mod opened;
 mod pace;
 pub(crate) mod places;

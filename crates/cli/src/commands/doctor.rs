@@ -1,15 +1,18 @@
 //! `maestro doctor`: everything that could be mended, with file, line and help.
 
+mod connections;
+
 use std::fmt::Write as _;
 
 use maestro_core::{Problem, Settings, Severity};
 use maestro_skills::{Catalogue, Root, search_order};
 use serde_json::json;
 
+use self::connections::Connection;
 use crate::args::DirArgs;
 use crate::error::{CommandError, Exit};
 use crate::reply::Reply;
-use crate::screen::{self, clean, count, pad};
+use crate::screen::{self, clean, clean_path, count, pad};
 use crate::world::World;
 use crate::{agents, catalogue, config, packs};
 
@@ -21,6 +24,8 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     let agents = agents::installed(&table, world);
     problems.extend(table.problems);
     problems.extend(found.problems.iter().cloned());
+    let connections = connections::tried(world);
+    problems.extend(connections.iter().filter_map(Connection::problem));
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     let exit = if failed { Exit::Failed } else { Exit::Ok };
     if world.json {
@@ -29,6 +34,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
             "problems": problems,
             "roots": found.roots,
             "agents": agents,
+            "connections": connections,
             "settings": loaded.files,
         });
         return Ok(Reply::json(&reply)?.ending(exit));
@@ -45,6 +51,12 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     }
     if agents.is_empty() {
         text.push_str("  none of the agents Maestro knows is on your PATH\n");
+    }
+    if !connections.is_empty() {
+        section(&mut text, world, "Connected tools");
+    }
+    for Connection { title, file, answer, .. } in &connections {
+        let _ = writeln!(text, "  {} {} ({})", pad(title, 12), clean(answer), clean_path(&world.short(file)));
     }
     section(&mut text, world, "Where skills are looked for");
     text.push_str(&roots(&found, world));

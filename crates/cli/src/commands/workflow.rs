@@ -19,6 +19,7 @@ use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
 use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::json;
 
+pub(super) use self::show::declared;
 use crate::args::{FormArgs, WorkflowArgs, WorkflowCommand};
 use crate::error::CommandError;
 use crate::reply::Reply;

@@ -148,6 +148,7 @@ fn programs_get_problems_roots_agents_and_settings() {
           "path": "[HOME]/bin/claude"
         }
       ],
+      "connections": [],
       "settings": [
         {
           "path": "[HOME]/.config/maestro/config.toml",

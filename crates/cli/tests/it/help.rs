@@ -20,6 +20,8 @@ fn the_overview_groups_the_commands() {
     Start
       demo         Watch agents work through a small plan in a repository of its own; needs no model
       init         Set a project up: write its config file, copy its skill pack
+      connect      Tell your coding tools of Maestro, in their own settings
+      disconnect   Take Maestro out of your coding tools' settings again
       agents       List coding agents: which are installed, and how each is started
       up           Start the server
       worker       Start the agents that are asked for
@@ -143,9 +145,10 @@ fn what_agents_and_programs_call_is_a_topic_of_its_own() {
       maestro session suggest-name ROLE --json [{name, person, background}]
       maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
       maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
+      maestro hook AGENT               for hooks of sessions that people start: hears what happens, answers with a skill
       maestro db check --json          {ok, database, findings}
       maestro agents --json            {agents, problems}: which agents are known, which are installed; --check starts them
-      maestro doctor --json            {ok, problems, roots, agents, settings}
+      maestro doctor --json            {ok, problems, roots, agents, connections, settings}
 
     With --json an error is one object on standard output: {success, error, message, details, suggestion}.
     Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed, 5 no agent started.

@@ -161,7 +161,11 @@ impl Sandbox {
     }
 
     fn places(&self) -> Vec<(PathBuf, &'static str)> {
-        vec![(self.project(), "[PROJECT]"), (self.home(), "[HOME]")]
+        vec![
+            (self.project(), "[PROJECT]"),
+            (self.home(), "[HOME]"),
+            (PathBuf::from(env!("CARGO_BIN_EXE_maestro")), "[MAESTRO]"),
+        ]
     }
 
     /// Starts a server on this sandbox's database. Commands find it by themselves.

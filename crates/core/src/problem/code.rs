@@ -68,6 +68,7 @@ codes! {
     ConfigInvalid = "config-invalid", "A configuration file cannot be read or has a value of the wrong kind.";
     ConfigUnknown = "config-unknown", "A configuration key that Maestro does not know.";
     ConfigNotAllowed = "config-not-allowed", "A project's file says what to run, and nobody has allowed it yet.";
+    ConnectionBroken = "connection-broken", "A tool's settings name Maestro, but what they start does not answer.";
     CheckboxMalformed = "checkbox-malformed", "A plan line looks like a task but its box is not one.";
 }
 

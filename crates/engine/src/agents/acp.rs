@@ -9,7 +9,7 @@ pub(super) mod greeting;
 mod hearing;
 mod questions;
 mod told;
-mod wire;
+pub(super) mod wire;
 
 use std::time::Duration;
 

@@ -186,7 +186,7 @@ impl Probe {
 }
 
 /// The first lines that a program prints; the rest is read and forgotten.
-async fn first_lines<R: tokio::io::AsyncRead + Unpin>(from: &mut super::LineReader<R>) -> Vec<String> {
+pub(super) async fn first_lines<R: tokio::io::AsyncRead + Unpin>(from: &mut super::LineReader<R>) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(line) = from.next().await {
         let line = text(&line);
@@ -198,7 +198,7 @@ async fn first_lines<R: tokio::io::AsyncRead + Unpin>(from: &mut super::LineRead
 }
 
 /// The line that says most about what went wrong; programs say it first, or last.
-fn telling(lines: &[String]) -> Option<String> {
+pub(super) fn telling(lines: &[String]) -> Option<String> {
     let tells = |line: &&String| {
         let line = line.to_lowercase();
         ["error", "denied", "cannot", "not found", "failed"].iter().any(|word| line.contains(word))
@@ -211,7 +211,7 @@ fn text(line: &Line) -> String {
     short(String::from_utf8_lossy(bytes).trim())
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     match text.char_indices().nth(MOST_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

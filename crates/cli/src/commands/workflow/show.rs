@@ -49,7 +49,8 @@ pub(super) fn run(workflows: &Workflows<'_>, name: &str, world: &World) -> Resul
     Ok(Reply::text(text))
 }
 
-fn declared(param: &Variable) -> String {
+/// A parameter as a person reads it.
+pub(in crate::commands) fn declared(param: &Variable) -> String {
     let needed = match &param.default {
         Some(default) => format!(", otherwise {default}"),
         None if param.required => ", required".to_owned(),

@@ -9,7 +9,7 @@ const LOGIN: i64 = -32000;
 
 /// A message from an agent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Message {
+pub(in crate::agents) enum Message {
     /// It wants something.
     Request { id: Json, method: String, parameters: Json },
     /// It tells something.
@@ -20,15 +20,15 @@ pub(super) enum Message {
 
 /// Why an agent did not do what we wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(in crate::agents) struct Refusal {
     /// The status of the model's server, where the agent passes it on.
     pub(super) status: Option<u16>,
-    pub(super) message: String,
+    pub(in crate::agents) message: String,
 }
 
 impl Message {
     /// Reads a line; nothing if it is no message.
-    pub(super) fn read(line: &[u8]) -> Option<Self> {
+    pub(in crate::agents) fn read(line: &[u8]) -> Option<Self> {
         let mut message: Json = serde_json::from_slice(line).ok()?;
         let fields = message.as_object_mut()?;
         let id = fields.remove("id").filter(|id| !id.is_null());
@@ -67,12 +67,12 @@ impl Refusal {
 }
 
 /// A request as a line.
-pub(super) fn request(id: u64, method: &str, parameters: &Json) -> String {
+pub(in crate::agents) fn request(id: u64, method: &str, parameters: &Json) -> String {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters }))
 }
 
 /// A notification as a line.
-pub(super) fn notification(method: &str, parameters: &Json) -> String {
+pub(in crate::agents) fn notification(method: &str, parameters: &Json) -> String {
     line(&json!({ "jsonrpc": "2.0", "method": method, "params": parameters }))
 }
 

@@ -1,0 +1,157 @@
+//! `maestro connect` and `maestro disconnect`: whether your coding tools know Maestro, by their own settings.
+
+mod diff;
+mod parts;
+mod shown;
+pub(super) mod target;
+mod tool;
+mod triggers;
+mod undone;
+
+use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, put};
+
+use self::parts::{File, Hooks, Part};
+use self::shown::{Change, State};
+use self::target::Target;
+use self::tool::{Named, Tool};
+use crate::args::{ConnectArgs, DisconnectArgs};
+use crate::connections::Connections;
+use crate::error::CommandError;
+use crate::question::{Silence, agreed};
+use crate::reply::Reply;
+use crate::world::World;
+
+pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, CommandError> {
+    let scope = args.scope.into();
+    let tools = match tool::named(&args.clients)? {
+        Named::These(tools) => tools,
+        Named::All => tool::here(scope, world)?,
+    };
+    // Everything is worked out before anything is written, so that one broken file leaves all as they are.
+    let triggers = triggers::wanted(&args.workflow, world)?;
+    let mut changes = Vec::new();
+    for tool in tools {
+        if tool == Tool::Aider && triggers.is_empty() {
+            return Err(CommandError::invalid("Aider speaks no protocol by which it could know Maestro")
+                .hint("name workflows that it is to start: `maestro connect aider --workflow NAME`"));
+        }
+        if let Some(client) = tool.client() {
+            for file in parts::of(client, scope, hooks_wanted(client, args, world)?)? {
+                changes.push(planned(client, file, &program(scope)?, world)?);
+            }
+        }
+        for trigger in &triggers {
+            changes.extend(triggers::planned(tool, scope, trigger, world)?);
+        }
+    }
+    if !args.dry_run {
+        let mut connections = Connections::load(world)?;
+        for change in &mut changes {
+            carry_out(change, &mut connections)?;
+        }
+    }
+    shown::connected(&changes, world)
+}
+
+/// Whether a tool is to call Maestro at every prompt; where a person sits, they are asked.
+fn hooks_wanted(client: Client, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
+    let is_able = client.hooks_file(args.scope.into()).is_some();
+    let is_asked = world.terminals.stdin && world.terminals.stderr && !world.json && !args.dry_run;
+    match (is_able, args.hooks, is_asked) {
+        (false, _, _) | (true, false, false) => Ok(Hooks::Without),
+        (true, true, _) => Ok(Hooks::With),
+        (true, false, true) => {
+            let question = format!(
+                "Also have {} call Maestro at every prompt, so that the skill that fits is at hand?",
+                client.title()
+            );
+            Ok(if agreed(&question, Silence::Refuses)? { Hooks::With } else { Hooks::Without })
+        }
+    }
+}
+
+pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, CommandError> {
+    let scope = args.scope.into();
+    let mut connections = Connections::load(world)?;
+    let (tools, named) = match tool::named(&args.clients)? {
+        Named::These(tools) => (tools.clone(), tools),
+        Named::All => (Tool::all(scope).collect(), Vec::new()),
+    };
+    let mut changes = Vec::new();
+    for tool in tools {
+        if let Some(client) = tool.client() {
+            for file in parts::of(client, scope, Hooks::With)? {
+                let change = undone::planned(client, file, &connections, world)?;
+                // Who was named is told of; who was not, only if there is something to tell.
+                let is_answer = named.contains(&tool) && change.parts.contains(&Part::Server);
+                if is_answer || change.state != State::NotConnected {
+                    changes.push(change);
+                }
+            }
+        }
+        changes.extend(triggers::undone(tool, scope, &connections, world)?);
+    }
+    if !args.dry_run {
+        for change in &mut changes {
+            undone::carry_out(change, &mut connections)?;
+        }
+    }
+    shown::disconnected(&changes, world)
+}
+
+/// What is to be done so that a file tells a tool of Maestro.
+fn planned(client: Client, file: File, program: &str, world: &World) -> Result<Change, CommandError> {
+    let target = Target::find(file.location, world)?;
+    let mut text = target.text.clone().unwrap_or_default();
+    let mut state = State::Same;
+    for item in file.items(client, program, target.text.as_deref()) {
+        match put(&text, file.location.format, &item) {
+            Ok(Put::Same) => {}
+            Ok(Put::Changed(after)) => {
+                text.clone_from(&after);
+                state = State::Write(after);
+            }
+            Err(error) => return Err(refused(&error, &target, client)),
+        }
+    }
+    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, state })
+}
+
+fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {
+    let State::Write(after) = &change.state else { return Ok(()) };
+    // Remembered first: what is remembered in vain does no harm, since it fits no file.
+    connections.add(&change.target.path, Undo::of(change.target.text.as_deref(), after))?;
+    change.target.write(after)?;
+    change.state = State::Written;
+    Ok(())
+}
+
+/// How a tool is to start Maestro: where it is, since a tool may know another `PATH`; by its name in a file that others
+/// read too.
+fn program(scope: Scope) -> Result<String, CommandError> {
+    if scope == Scope::Project {
+        return Ok(SERVER.to_owned());
+    }
+    let path = std::env::current_exe().map_err(|error| {
+        CommandError::io("where this program is cannot be found out", &error).hint("start it by its full path")
+    })?;
+    path.into_os_string().into_string().map_err(|path| {
+        CommandError::invalid(format!("the path of this program is no UTF-8 text: {}", path.to_string_lossy()))
+            .hint("install it elsewhere, or use --scope project")
+    })
+}
+
+/// Why a tool's file was left alone, and what to do about it.
+fn refused(error: &EditError, target: &Target, client: Client) -> CommandError {
+    let shown = &target.shown;
+    match error {
+        EditError::Broken { line, column, reason } => {
+            CommandError::invalid(format!("{shown}:{line}:{column} cannot be read: {reason}"))
+                .hint("mend the file first; it was left as it is, and no other was changed")
+        }
+        EditError::Taken { path } => CommandError::refused(format!("{shown}: {error}"))
+            .hint(format!("give `{path}` another name, or remove it; it does not start Maestro")),
+        EditError::Shape { path } => CommandError::invalid(format!("{shown}: {error}"))
+            .hint(format!("change `{path}` by hand; {} is to start `{SERVER} mcp`", client.title())),
+    }
+}

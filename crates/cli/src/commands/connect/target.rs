@@ -1,0 +1,158 @@
+//! Which file of a tool is meant, what does it say, and how is it changed?
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use maestro_core::connect::{Base, Client, Location, Scope};
+use maestro_skills::read_bounded;
+
+use crate::error::CommandError;
+use crate::files;
+use crate::screen::clean_path;
+use crate::world::World;
+
+/// How large a settings file may be; Claude Code's grows with every project.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// What is added to the name of a file that is kept beside a changed one.
+const BACKUP: &str = ".before-maestro";
+
+/// A file of a tool.
+pub(crate) struct Target {
+    /// Where it is, or would be: behind links.
+    pub(crate) path: PathBuf,
+    /// Where it is as people know it.
+    pub(super) shown: String,
+    /// What it says, if it is there.
+    pub(crate) text: Option<String>,
+}
+
+/// Where a tool's files start from.
+pub(super) fn directory(base: Base, world: &World) -> PathBuf {
+    let home = &world.places.home;
+    // Where Maestro's own settings are tells where those of others are.
+    let config = world.user_config.ancestors().nth(2).map_or_else(|| home.join(".config"), Path::to_owned);
+    let set = |name: &str| world.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    match base {
+        Base::Home => home.clone(),
+        Base::Config => config,
+        Base::VsCodeUser if cfg!(target_os = "macos") => home.join("Library/Application Support/Code/User"),
+        Base::VsCodeUser => config.join("Code/User"),
+        Base::ClaudeConfig => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()),
+        Base::ClaudeSettings => set("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
+        Base::CodexHome => set("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+        Base::Project => world.places.project.clone(),
+    }
+}
+
+/// Whether a tool is there: its program, or the directory of its settings.
+pub(super) fn is_here(client: Client, world: &World) -> bool {
+    let is_installed = world.program_dirs.iter().any(|dir| dir.is_absolute() && dir.join(client.program()).is_file());
+    let has_settings = client.servers_file(Scope::User).is_some_and(|location| {
+        let path = directory(location.base, world).join(location.names[0]);
+        let own = path.parent().filter(|dir| *dir != world.places.home);
+        path.exists() || own.is_some_and(Path::is_dir)
+    });
+    is_installed || has_settings
+}
+
+impl Target {
+    pub(crate) fn find(location: Location, world: &World) -> Result<Self, CommandError> {
+        let directory = directory(location.base, world);
+        let names = location.names.iter().map(|name| directory.join(name));
+        let path = names.clone().find(|path| path.symlink_metadata().is_ok()).or_else(|| names.clone().next());
+        Self::at(path.unwrap_or(directory), location.base, world)
+    }
+
+    /// The file at a path.
+    pub(super) fn at(path: PathBuf, base: Base, world: &World) -> Result<Self, CommandError> {
+        let shown = world.short(&path);
+        let path = behind_links(&path, base, &shown, world)?;
+        let refuse = |why: &str| {
+            Err(CommandError::invalid(format!("{shown} {why}")).hint("it was left as it is; look at it first"))
+        };
+        let text = match read_bounded(&path, MAX_BYTES) {
+            Ok(contents) if contents.cut => return refuse("is larger than 16 MiB"),
+            Ok(contents) => match String::from_utf8(contents.bytes) {
+                Ok(text) => Some(text),
+                Err(_) => return refuse("is not UTF-8 text"),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                return Err(CommandError::io(format!("{shown} cannot be read"), &error)
+                    .hint("check its permissions, and that it is a file"));
+            }
+        };
+        Ok(Self { path, shown, text })
+    }
+
+    /// Writes the file in one step. What it said before is kept beside it.
+    pub(super) fn write(&self, text: &str) -> Result<(), CommandError> {
+        let written = match &self.text {
+            None => files::create(&self.path, text),
+            Some(old) => self.keep_old(old).and_then(|()| files::replace(&self.path, text)),
+        };
+        if let (Err(_), Some(old)) = (&written, &self.text) {
+            // What was not changed needs nothing beside it; why it was not is the error to tell.
+            let _ = self.drop_old(old);
+        }
+        written.map_err(|error| self.unwritable(&error))
+    }
+
+    /// Writes what the file said before Maestro came, and removes what was kept beside it if it is the same.
+    pub(super) fn restore(&self, text: &str) -> Result<(), CommandError> {
+        files::replace(&self.path, text).map_err(|error| self.unwritable(&error))?;
+        self.drop_old(text).map_err(|error| self.unwritable(&error))
+    }
+
+    /// Removes a file that Maestro made.
+    pub(super) fn remove(&self) -> Result<(), CommandError> {
+        std::fs::remove_file(&self.path).map_err(|error| self.unwritable(&error))
+    }
+
+    /// Where what the file said before is kept.
+    pub(super) fn backup(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(BACKUP);
+        PathBuf::from(name)
+    }
+
+    fn keep_old(&self, old: &str) -> io::Result<()> {
+        // Settings may hold secrets: what is kept is for their owner alone.
+        files::keep_private(&self.backup(), old.as_bytes())
+    }
+
+    fn drop_old(&self, text: &str) -> io::Result<()> {
+        match read_bounded(&self.backup(), MAX_BYTES) {
+            Ok(kept) if kept.bytes == text.as_bytes() => std::fs::remove_file(self.backup()),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn unwritable(&self, error: &io::Error) -> CommandError {
+        CommandError::io(format!("{} cannot be written", self.shown), error)
+            .hint("check its permissions, and those of its directory; it was left as it is")
+    }
+}
+
+/// Where a file really is. A user may keep theirs elsewhere; what a project brings must not lead out of it.
+fn behind_links(path: &Path, base: Base, shown: &str, world: &World) -> Result<PathBuf, CommandError> {
+    if base == Base::Project && !is_inside(path, &world.places.project) {
+        return Err(CommandError::invalid(format!("{} leads out of the project", clean_path(shown)))
+            .hint("put a file in place of the link; Maestro does not write through it"));
+    }
+    if !path.is_symlink() {
+        return Ok(path.to_owned());
+    }
+    path.canonicalize().map_err(|error| {
+        CommandError::io(format!("{shown} is a link that leads nowhere"), &error).hint("mend or remove the link")
+    })
+}
+
+fn is_inside(path: &Path, project: &Path) -> bool {
+    match (path.canonicalize(), project.canonicalize()) {
+        (Ok(real), Ok(project)) => real.starts_with(project),
+        _ => !path.is_symlink() && files::stays_inside(path, project),
+    }
+}

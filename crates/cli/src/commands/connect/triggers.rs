@@ -1,0 +1,91 @@
+//! How does a tool get to know a workflow? By a small file of its own, which goes again with the connection.
+
+use std::path::PathBuf;
+
+use maestro_core::connect::{Base, Scope, Trigger, Undo, aider_dir};
+use maestro_engine::workflows::Workflows;
+
+use super::parts::Part;
+use super::shown::{Change, State};
+use super::target::{self, Target};
+use super::tool::Tool;
+use crate::commands::workflow::declared;
+use crate::connections::Connections;
+use crate::error::CommandError;
+use crate::world::World;
+use crate::{catalogue, config};
+
+/// The workflows of these names; each must be there and sound.
+pub(super) fn wanted(names: &[String], world: &World) -> Result<Vec<Trigger>, CommandError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let settings = config::settings(world)?;
+    let catalogue = catalogue::load(world, &[], &settings)?;
+    let workflows = Workflows::of(&catalogue, &world.places.working_dir);
+    let trigger = |name: &String| {
+        let workflow = workflows.definition(name)?.main;
+        Ok(Trigger {
+            workflow: workflows.find(name)?.source.name,
+            description: workflow.description.clone(),
+            parameters: workflow.params.iter().map(declared).collect(),
+        })
+    };
+    names.iter().map(trigger).collect()
+}
+
+/// The file by which a tool knows a workflow; none for one that knows it by the MCP server alone.
+pub(super) fn planned(
+    tool: Tool,
+    scope: Scope,
+    trigger: &Trigger,
+    world: &World,
+) -> Result<Option<Change>, CommandError> {
+    let Some((base, directory)) = directory(tool, scope) else { return Ok(None) };
+    let directory = target::directory(base, world).join(directory);
+    let (path, text, by) = match tool {
+        Tool::Client(client) => (trigger.skill_file(), trigger.skill(client), client.calls(trigger)),
+        Tool::Aider => (trigger.aider_file(), trigger.for_aider(), format!("/run {}", trigger.command(tool.name()))),
+    };
+    let target = Target::at(directory.join(path), base, world)?;
+    let state = match &target.text {
+        None => State::Write(text),
+        Some(there) if *there == text => State::Same,
+        Some(_) => {
+            return Err(CommandError::refused(format!("{} is something else already", target.shown))
+                .hint("remove it, or what it was changed to; `maestro connect` then writes it"));
+        }
+    };
+    Ok(Some(Change { tool, parts: vec![Part::Workflow { by: Some(by) }], target, state }))
+}
+
+/// What is to become of the files by which a tool knows workflows: those that are as they were made go.
+pub(super) fn undone(
+    tool: Tool,
+    scope: Scope,
+    connections: &Connections,
+    world: &World,
+) -> Result<Vec<Change>, CommandError> {
+    let Some((base, below)) = directory(tool, scope) else { return Ok(Vec::new()) };
+    let directory = target::directory(base, world).join(below);
+    let made: Vec<PathBuf> = connections.below(&directory).map(ToOwned::to_owned).collect();
+    let mut changes = Vec::new();
+    for path in made {
+        let target = Target::at(path, base, world)?;
+        let is_as_made = |text: &String| connections.undos(&target.path).contains(&Undo::Made { text: text.clone() });
+        let state = match &target.text {
+            None => continue,
+            Some(text) if is_as_made(text) => State::Remove,
+            Some(_) => State::ChangedSince,
+        };
+        changes.push(Change { tool, parts: vec![Part::Workflow { by: None }], target, state });
+    }
+    Ok(changes)
+}
+
+fn directory(tool: Tool, scope: Scope) -> Option<(Base, &'static str)> {
+    match tool {
+        Tool::Client(client) => client.skills_dir(scope),
+        Tool::Aider => Some(aider_dir(scope)),
+    }
+}

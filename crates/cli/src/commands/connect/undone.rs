@@ -1,0 +1,94 @@
+//! How does a tool's file get rid of Maestro? By undoing what was written; where somebody changed that, by taking out
+//! what is Maestro's and nothing else.
+
+use maestro_core::connect::{Before, Client, EditError, Format, Item, Removed, Undo, take_out};
+
+use super::parts::{File, Part};
+use super::shown::{Change, State};
+use super::target::Target;
+use super::tool::Tool;
+use super::{SERVER, refused};
+use crate::connections::Connections;
+use crate::error::CommandError;
+use crate::world::World;
+
+/// What is to be done so that a file of a tool does not tell of Maestro.
+pub(super) fn planned(
+    client: Client,
+    file: File,
+    connections: &Connections,
+    world: &World,
+) -> Result<Change, CommandError> {
+    let target = Target::find(file.location, world)?;
+    let state = match &target.text {
+        None => State::NotConnected,
+        Some(text) => {
+            let items = file.items(client, SERVER, Some(text));
+            let without =
+                without(text, &items, file.location.format).map_err(|error| refused(&error, &target, client))?;
+            match (without, before(text, connections.undos(&target.path))) {
+                (State::Write(_), Some(Before::Absent)) => State::Remove,
+                (State::Write(_), Some(Before::Text(before))) if has_none(&before, &items, file.location.format) => {
+                    State::Restore(before)
+                }
+                (state, _) => state,
+            }
+        }
+    };
+    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, state })
+}
+
+/// What a file says without all of the items.
+fn without(text: &str, items: &[Item], format: Format) -> Result<State, EditError> {
+    let mut state = State::NotConnected;
+    let mut text = text.to_owned();
+    for item in items {
+        match take_out(&text, format, item)? {
+            Removed::NotThere => {}
+            Removed::NotOurs if state == State::NotConnected => state = State::NotOurs,
+            Removed::NotOurs => {}
+            Removed::Changed(after) => {
+                text.clone_from(&after);
+                state = State::Write(after);
+            }
+        }
+    }
+    Ok(state)
+}
+
+/// Whether a text has none of the items.
+fn has_none(text: &str, items: &[Item], format: Format) -> bool {
+    without(text, items, format) == Ok(State::NotConnected)
+}
+
+/// What a file was before the changes that can still be undone, the last one first.
+fn before(text: &str, undos: &[Undo]) -> Option<Before> {
+    let mut text = text.to_owned();
+    let mut is_changed = false;
+    for undo in undos.iter().rev() {
+        match undo.undone(&text) {
+            Some(Before::Text(before)) => (text, is_changed) = (before, true),
+            Some(Before::Absent) => return Some(Before::Absent),
+            None => {}
+        }
+    }
+    is_changed.then_some(Before::Text(text))
+}
+
+pub(super) fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {
+    match &change.state {
+        State::Remove => {
+            change.target.remove()?;
+            if let ([Part::Workflow { .. }], Some(folder)) = (change.parts.as_slice(), change.target.path.parent()) {
+                // A folder that somebody put something else into stays.
+                let _ = std::fs::remove_dir(folder);
+            }
+        }
+        State::Restore(text) => change.target.restore(text)?,
+        State::Write(text) => change.target.write(text)?,
+        State::Same | State::Written | State::NotConnected | State::NotOurs | State::ChangedSince => return Ok(()),
+    }
+    connections.forget(&change.target.path)?;
+    change.state = State::Written;
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Does Maestro answer the tools that are connected? Each is played: what its settings name is started and greeted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use maestro_core::connect::{Client, SERVER, Scope, Started, started};
+use maestro_core::{Code, Problem, Severity};
+use maestro_engine::agents::mcp::{self, Configured, Served};
+use serde::Serialize;
+
+use crate::commands::connect::target::Target;
+use crate::progress::while_working;
+use crate::screen::count;
+use crate::world::World;
+
+/// A tool whose settings name Maestro.
+#[derive(Debug, Serialize)]
+pub(super) struct Connection {
+    pub(super) client: &'static str,
+    #[serde(skip)]
+    pub(super) title: &'static str,
+    #[serde(serialize_with = "maestro_core::problem::lossy")]
+    pub(super) file: PathBuf,
+    pub(super) ok: bool,
+    /// What the server says, or why it says nothing.
+    pub(super) answer: String,
+}
+
+impl Connection {
+    /// What is to be mended, if something is.
+    pub(super) fn problem(&self) -> Option<Problem> {
+        let message = format!("{} cannot speak with Maestro: it {}", self.title, self.answer);
+        let help = format!("`maestro connect {}` writes the entry anew", self.client);
+        (!self.ok).then(|| Problem::new(Code::ConnectionBroken, Severity::Error, self.file.clone(), message, help))
+    }
+}
+
+/// Plays every tool that is connected. A file that cannot be read is a problem of the tool's own, and left to it.
+pub(super) fn tried(world: &World) -> Vec<Connection> {
+    let mut asked: Vec<(Client, PathBuf, Result<Configured, String>)> = Vec::new();
+    for client in Client::ALL {
+        for scope in [Scope::User, Scope::Project] {
+            let Some(location) = client.servers_file(scope) else { continue };
+            let Ok(target) = Target::find(location, world) else { continue };
+            let text = target.text.as_deref();
+            let Some(started) = text.and_then(|text| started(text, location.format, client)) else { continue };
+            asked.push((client, target.path, configured(client, scope, started, world)));
+        }
+    }
+    let ready: Vec<Configured> = asked.iter().filter_map(|(_, _, server)| server.clone().ok()).collect();
+    let mut answers = answers(ready, world).into_iter();
+    let connection = |(client, file, server): (Client, PathBuf, Result<Configured, String>)| {
+        let (ok, answer) = match server {
+            Ok(_) => answers.next().map_or_else(|| (false, "was not asked".to_owned()), told),
+            Err(reason) => (false, reason),
+        };
+        Connection { client: client.name(), title: client.title(), file, ok, answer }
+    };
+    asked.into_iter().map(connection).collect()
+}
+
+fn told(served: Served) -> (bool, String) {
+    (matches!(served, Served::Tools { .. }), served.to_string())
+}
+
+fn answers(servers: Vec<Configured>, world: &World) -> Vec<Served> {
+    if servers.is_empty() {
+        return Vec::new();
+    }
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return Vec::new() };
+    let what = format!("Asking {}", count(servers.len(), "connection", "connections"));
+    while_working(world, &what, || runtime.block_on(mcp::all(servers, mcp::PATIENCE)))
+}
+
+/// What a tool would start. What a project's file names is started only if it is this very program: nobody allowed
+/// any other, nor the variables that the file sets.
+fn configured(client: Client, scope: Scope, started: Started, world: &World) -> Result<Configured, String> {
+    let maestro = std::env::current_exe().map_err(|error| format!("cannot be started: {error}"))?;
+    let name = started.command.first().map_or(SERVER, String::as_str);
+    let found = found(name, world).ok_or_else(|| format!("does not start: there is no program `{name}`"))?;
+    let mut env = environment();
+    match scope {
+        Scope::User => env.extend(started.env),
+        Scope::Project if name == SERVER => {}
+        Scope::Project => return Err(format!("is not tried: the project's file names `{name}`, not `{SERVER}`")),
+    }
+    Ok(Configured {
+        maestro,
+        program: found,
+        argv: started.command,
+        env,
+        cwd: world.places.project.clone(),
+        writes: vec![world.maestro_home.clone(), world.cache.clone(), world.places.data.clone()],
+        hello: client.hello(),
+    })
+}
+
+/// A program as a tool finds it: by its path, or the first of that name on the `PATH`.
+fn found(name: &str, world: &World) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| path.is_absolute() && path.is_file());
+    }
+    let dirs = world.program_dirs.iter().filter(|dir: &&PathBuf| Path::is_absolute(dir));
+    dirs.map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+/// What a tool's servers inherit; those that say for whom a session speaks do not belong to it.
+fn environment() -> BTreeMap<String, String> {
+    let text =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let of_session = ["MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN", "MAESTRO_TASK_ID", "MAESTRO_TASK_IDS"];
+    text.filter(|(name, _)| !of_session.contains(&name.as_str())).collect()
+}

@@ -1,0 +1,84 @@
+//! Which skill fits a prompt, and how is the model told of it?
+
+use std::sync::Arc;
+
+use maestro_core::plan::skill_hints;
+use maestro_core::{RunId, StepKind};
+use maestro_skills::{Selector, Skill, TaskNeeds, envelope, instructions, instructions_file};
+
+use super::given::Given;
+use crate::error::CommandError;
+use crate::world::World;
+use crate::{catalogue, config};
+
+/// How many characters of skills a prompt gets: Claude Code takes ten thousand from a hook.
+const BUDGET: usize = 9_000;
+/// How much of a prompt is looked at; what is pasted below it says little of what is wanted.
+const LOOKED_AT: usize = 4_000;
+
+const FRAME: &str = "Reference for the user's request above, chosen by Maestro from the skills on this machine. \
+    The request decides what is done; this says how such work is done here.";
+
+/// What fits a prompt.
+#[derive(Debug, Default)]
+pub(super) struct Fitting {
+    /// What the model is told, if anything new.
+    pub(super) text: Option<String>,
+    /// The skills that it is told of.
+    pub(super) names: Vec<String>,
+}
+
+pub(super) fn for_prompt(prompt: &str, given: &mut Given, world: &World) -> Result<Fitting, CommandError> {
+    let end = prompt.char_indices().nth(LOOKED_AT).map_or(prompt.len(), |(end, _)| end);
+    let label = prompt[..end].trim();
+    // A command of the agent's own is no request.
+    if label.is_empty() || label.starts_with('/') {
+        return Ok(Fitting::default());
+    }
+    let settings = config::settings(world)?;
+    let catalogue = Arc::new(catalogue::load(world, &[], &settings)?);
+    let hints = skill_hints(label);
+    let most = settings.skills_max_selected_impl.value.into();
+    let needs = TaskNeeds { label, hints: &hints, step: StepKind::Implementation, most };
+    let selection = Selector::for_task(Arc::clone(&catalogue), label).select(RunId::new(uuid::Uuid::now_v7()), needs);
+    let mut telling = Telling { room: BUDGET, parts: Vec::new(), names: Vec::new() };
+    for skill in &selection.skills {
+        telling.add(skill, given)?;
+    }
+    if telling.parts.is_empty() {
+        return Ok(Fitting::default());
+    }
+    Ok(Fitting { text: Some(format!("{FRAME}\n\n{}", telling.parts.join("\n"))), names: telling.names })
+}
+
+/// What a model is told, as it grows.
+struct Telling {
+    room: usize,
+    parts: Vec<String>,
+    names: Vec<String>,
+}
+
+impl Telling {
+    /// Adds a skill's text, or where it is when there is no room for all of it; nothing that the session knows.
+    fn add(&mut self, skill: &Skill, given: &mut Given) -> Result<(), CommandError> {
+        let id = skill.id.as_str();
+        let contents = instructions(skill)
+            .map_err(|error| CommandError::io(format!("the skill `{id}` cannot be read"), &error))?;
+        let text = String::from_utf8_lossy(&contents.bytes).into_owned();
+        if given.knows(&text) {
+            return Ok(());
+        }
+        let whole = String::from_utf8_lossy(&envelope(skill, text.as_bytes())).into_owned();
+        let part = if !contents.cut && whole.chars().count() <= self.room {
+            whole
+        } else {
+            let file = instructions_file(skill).unwrap_or_else(|| skill.path.join(&skill.file));
+            format!("The skill `{id}` fits: {}\nRead it before you begin: {}\n", skill.description, file.display())
+        };
+        self.room = self.room.saturating_sub(part.chars().count());
+        self.parts.push(part);
+        given.add(&text);
+        self.names.push(id.to_owned());
+        Ok(())
+    }
+}

@@ -1,0 +1,444 @@
+//! `maestro connect` and `disconnect`: real settings files of real shapes, before, with and after Maestro.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+
+const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
+
+/// A settings file of each tool, as somebody might have it.
+const FILES: [(&str, &str, &str); 7] = [
+    ("claude-code", "~/.claude.json", "{\n  \"numStartups\": 7,\n  \"mcpServers\": {},\n  \"projects\": {}\n}\n"),
+    ("cursor", "~/.cursor/mcp.json", "{\"mcpServers\": {\"github\": {\"url\": \"https://x\"}}}"),
+    (
+        "vscode",
+        "~/.config/Code/User/mcp.json",
+        "{\r\n\t// my servers\r\n\t\"servers\": {\r\n\t\t\"x\": { \"url\": \"y\" }, // keep\r\n\t},\r\n\t\"inputs\": []\r\n}\r\n",
+    ),
+    ("opencode", "~/.config/opencode/opencode.jsonc", "// mine\n{\n    \"model\": \"m\", /* why */\n}\n"),
+    (
+        "codex",
+        "~/.codex/config.toml",
+        "# mine\nmodel = \"o\" # the best\n\n[mcp_servers.x]\ncommand = \"y\"\n\n[features]\nhooks = true",
+    ),
+    ("gemini", "~/.gemini/settings.json", "{\n  \"security\": {\"auth\": {}},\n  \"unknown\": [1,2 ,3]\n}"),
+    (
+        "goose",
+        "~/.config/goose/config.yaml",
+        "GOOSE_MODEL: gpt-4o # mine\nextensions:\n  # built in\n  developer:\n    enabled: true\n\nother: [a,  b]\n",
+    ),
+];
+
+fn with_files() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (_, path, text) in FILES {
+        sandbox.write(path, text);
+    }
+    sandbox
+}
+
+#[test]
+fn every_tool_is_connected_in_its_own_file_and_its_own_way() {
+    let sandbox = with_files();
+    assert_snapshot!(sandbox.maestro("connect all"), @"
+    $ maestro connect all
+    Claude Code knows Maestro now: changed ~/.claude.json, kept the old one as ~/.claude.json.before-maestro.
+    Cursor knows Maestro now: changed ~/.cursor/mcp.json, kept the old one as ~/.cursor/mcp.json.before-maestro.
+    VS Code knows Maestro now: changed ~/.config/Code/User/mcp.json, kept the old one as ~/.config/Code/User/mcp.json.before-maestro.
+    OpenCode knows Maestro now: changed ~/.config/opencode/opencode.jsonc, kept the old one as ~/.config/opencode/opencode.jsonc.before-maestro.
+    Codex knows Maestro now: changed ~/.codex/config.toml, kept the old one as ~/.codex/config.toml.before-maestro.
+    Gemini CLI knows Maestro now: changed ~/.gemini/settings.json, kept the old one as ~/.gemini/settings.json.before-maestro.
+    Goose knows Maestro now: changed ~/.config/goose/config.yaml, kept the old one as ~/.config/goose/config.yaml.before-maestro.
+    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    ");
+    for (client, path, _) in FILES {
+        let text = fs::read_to_string(sandbox.path(path)).unwrap();
+        assert_snapshot!(format!("connect_{client}"), sandbox.normal(&text));
+    }
+}
+
+#[test]
+fn a_second_connect_changes_nothing() {
+    let sandbox = with_files();
+    sandbox.maestro("connect all");
+    let once = sandbox.tree();
+    assert_snapshot!(sandbox.maestro("connect all"), @"
+    $ maestro connect all
+    Claude Code knows Maestro already, by ~/.claude.json.
+    Cursor knows Maestro already, by ~/.cursor/mcp.json.
+    VS Code knows Maestro already, by ~/.config/Code/User/mcp.json.
+    OpenCode knows Maestro already, by ~/.config/opencode/opencode.jsonc.
+    Codex knows Maestro already, by ~/.codex/config.toml.
+    Gemini CLI knows Maestro already, by ~/.gemini/settings.json.
+    Goose knows Maestro already, by ~/.config/goose/config.yaml.
+    ");
+    assert_eq!(sandbox.tree(), once);
+}
+
+#[test]
+fn disconnect_leaves_every_file_byte_for_byte_as_it_was() {
+    let sandbox = with_files();
+    sandbox.maestro("connect all");
+    assert_snapshot!(sandbox.maestro("disconnect all"), @"
+    $ maestro disconnect all
+    Claude Code knows Maestro no more, by ~/.claude.json.
+    Cursor knows Maestro no more, by ~/.cursor/mcp.json.
+    VS Code knows Maestro no more, by ~/.config/Code/User/mcp.json.
+    OpenCode knows Maestro no more, by ~/.config/opencode/opencode.jsonc.
+    Codex knows Maestro no more, by ~/.codex/config.toml.
+    Gemini CLI knows Maestro no more, by ~/.gemini/settings.json.
+    Goose knows Maestro no more, by ~/.config/goose/config.yaml.
+    ");
+    for (client, path, text) in FILES {
+        assert_eq!(fs::read_to_string(sandbox.path(path)).unwrap(), text, "{client}");
+        assert!(!sandbox.path(&format!("{path}.before-maestro")).exists(), "what was kept of {client} is of no use");
+    }
+    assert_snapshot!(sandbox.maestro("disconnect cursor"), @"
+    $ maestro disconnect cursor
+    Cursor does not know Maestro, by ~/.cursor/mcp.json.
+    ");
+    assert_snapshot!(sandbox.maestro("disconnect all"), @"
+    $ maestro disconnect all
+    No tool is connected.
+    ");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_made_and_goes_again() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(sandbox.maestro("connect claude-code goose codex"), @"
+    $ maestro connect claude-code goose codex
+    Claude Code knows Maestro now: made ~/.claude.json.
+    Goose knows Maestro now: made ~/.config/goose/config.yaml.
+    Codex knows Maestro now: made ~/.codex/config.toml.
+    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    ");
+    for path in ["~/.claude.json", "~/.config/goose/config.yaml", "~/.codex/config.toml"] {
+        assert_snapshot!(sandbox.normal(&fs::read_to_string(sandbox.path(path)).unwrap()));
+    }
+    assert_eq!(sandbox.maestro("disconnect claude-code goose codex").code, 0);
+    for path in ["~/.claude.json", "~/.config/goose/config.yaml", "~/.codex/config.toml"] {
+        assert!(!sandbox.path(path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn what_somebody_changed_meanwhile_stays() {
+    let sandbox = with_files();
+    sandbox.maestro("connect all");
+    for (_, path, _) in FILES {
+        let text = fs::read_to_string(sandbox.path(path)).unwrap();
+        // Somebody has another idea of how Maestro is started, and added a line elsewhere.
+        let changed = text.replace(MAESTRO, "/elsewhere/maestro").replacen("mine", "ours", 1);
+        assert_ne!(text, changed);
+        sandbox.write(path, changed);
+    }
+    assert_eq!(sandbox.maestro("disconnect all").code, 0);
+    for (client, path, text) in FILES {
+        let left = fs::read_to_string(sandbox.path(path)).unwrap();
+        assert!(!left.contains("maestro"), "{client}:\n{left}");
+        if text.contains("mine") {
+            assert!(left.contains("ours"), "{client}:\n{left}");
+        }
+    }
+    let text = fs::read_to_string(sandbox.path("~/.config/opencode/opencode.jsonc")).unwrap();
+    assert_snapshot!(text, @r#"
+    // ours
+    {
+        "model": "m", /* why */
+        "mcp": {},
+    }
+    "#);
+}
+
+#[test]
+fn without_memory_of_a_connection_only_the_entry_goes() {
+    let sandbox = with_files();
+    sandbox.maestro("connect cursor codex goose");
+    fs::remove_file(sandbox.path("~/.maestro/connections.json")).unwrap();
+    assert_eq!(sandbox.maestro("disconnect cursor codex goose").code, 0);
+    for (client, path, text) in FILES.iter().filter(|(client, ..)| ["cursor", "codex", "goose"].contains(client)) {
+        let left = fs::read_to_string(sandbox.path(path)).unwrap();
+        assert_eq!(left.trim_end(), text.trim_end(), "{client}");
+    }
+}
+
+#[test]
+fn a_dry_run_shows_the_difference_and_writes_nothing() {
+    let sandbox = with_files();
+    let before = sandbox.tree();
+    assert_snapshot!(sandbox.maestro("connect vscode codex --dry-run"), @r#"
+    $ maestro connect vscode codex --dry-run
+    --- ~/.config/Code/User/mcp.json
+    +++ ~/.config/Code/User/mcp.json
+    @@ -2,6 +2,13 @@
+         // my servers
+         "servers": {
+             "x": { "url": "y" }, // keep
+    +        "maestro": {
+    +            "type": "stdio",
+    +            "command": "[MAESTRO]",
+    +            "args": [
+    +                "mcp"
+    +            ]
+    +        },
+         },
+         "inputs": []
+     }
+    --- ~/.codex/config.toml
+    +++ ~/.codex/config.toml
+    @@ -6,3 +6,7 @@
+     
+     [features]
+     hooks = true
+    +
+    +[mcp_servers.maestro]
+    +command = "[MAESTRO]"
+    +args = ["mcp"]
+    "#);
+    assert_snapshot!(sandbox.maestro("connect gemini --dry-run --json"), @r#"
+    $ maestro connect gemini --dry-run --json
+    {
+      "clients": [
+        {
+          "client": "gemini",
+          "parts": [
+            "server"
+          ],
+          "file": "[HOME]/.gemini/settings.json",
+          "state": "would_connect",
+          "backup": null,
+          "diff": "--- ~/.gemini/settings.json\n+++ ~/.gemini/settings.json\n@@ -1,4 +1,12 @@\n {\n   \"security\": {\"auth\": {}},\n-  \"unknown\": [1,2 ,3]\n+  \"unknown\": [1,2 ,3],\n+  \"mcpServers\": {\n+    \"maestro\": {\n+      \"command\": \"[MAESTRO]\",\n+      \"args\": [\n+        \"mcp\"\n+      ]\n+    }\n+  }\n }\n"
+        }
+      ]
+    }
+    "#);
+    assert_eq!(sandbox.tree(), before);
+    sandbox.maestro("connect gemini");
+    let connected = sandbox.tree();
+    assert_snapshot!(sandbox.maestro("disconnect gemini --dry-run"), @r#"
+    $ maestro disconnect gemini --dry-run
+    --- ~/.gemini/settings.json
+    +++ ~/.gemini/settings.json
+    @@ -1,12 +1,4 @@
+     {
+       "security": {"auth": {}},
+    -  "unknown": [1,2 ,3],
+    -  "mcpServers": {
+    -    "maestro": {
+    -      "command": "[MAESTRO]",
+    -      "args": [
+    -        "mcp"
+    -      ]
+    -    }
+    -  }
+    +  "unknown": [1,2 ,3]
+     }
+    "#);
+    assert_eq!(sandbox.tree(), connected);
+}
+
+#[test]
+fn a_projects_files_name_the_program_and_no_place_of_mine() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(sandbox.maestro("connect claude-code cursor vscode --scope project"), @"
+    $ maestro connect claude-code cursor vscode --scope project
+    Claude Code knows Maestro now: made .mcp.json.
+    Cursor knows Maestro now: made .cursor/mcp.json.
+    VS Code knows Maestro now: made .vscode/mcp.json.
+    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    ");
+    let text = fs::read_to_string(sandbox.path(".mcp.json")).unwrap();
+    let entry = json!({ "type": "stdio", "command": "maestro", "args": ["mcp"] });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["mcpServers"]["maestro"], entry);
+    assert!(sandbox.path(".cursor/mcp.json").is_file() && sandbox.path(".vscode/mcp.json").is_file());
+    assert_snapshot!(sandbox.maestro("connect goose --scope project"), @"
+    $ maestro connect goose --scope project
+    --- stderr
+    error: Goose has no settings in a project
+    hint: `maestro connect goose` changes your own
+    --- exit 1
+    ");
+}
+
+#[test]
+fn a_broken_file_is_left_alone_and_so_is_every_other() {
+    let sandbox = with_files();
+    sandbox.write("~/.gemini/settings.json", "{\n  \"a\": [1,\n}\n");
+    sandbox.write("~/.codex/config.toml", "model = \n");
+    let before = sandbox.tree();
+    assert_snapshot!(sandbox.maestro("connect cursor gemini"), @"
+    $ maestro connect cursor gemini
+    --- stderr
+    error: ~/.gemini/settings.json:3:1 cannot be read: Unexpected close brace
+    hint: mend the file first; it was left as it is, and no other was changed
+    --- exit 1
+    ");
+    assert_snapshot!(sandbox.maestro("connect codex"), @"
+    $ maestro connect codex
+    --- stderr
+    error: ~/.codex/config.toml:1:9 cannot be read: string values must be quoted, expected literal string
+    hint: mend the file first; it was left as it is, and no other was changed
+    --- exit 1
+    ");
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn what_is_called_maestro_and_is_none_is_left_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.cursor/mcp.json", "{\"mcpServers\": {\"maestro\": {\"command\": \"midi\"}}}");
+    let before = sandbox.tree();
+    assert_snapshot!(sandbox.maestro("connect cursor"), @"
+    $ maestro connect cursor
+    --- stderr
+    error: ~/.cursor/mcp.json: `mcpServers.maestro` is something else already
+    hint: give `mcpServers.maestro` another name, or remove it; it does not start Maestro
+    --- exit 1
+    ");
+    assert_snapshot!(sandbox.maestro("disconnect cursor"), @"
+    $ maestro disconnect cursor
+    What is called `maestro` in ~/.cursor/mcp.json does not start Maestro, and stays.
+    ");
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn a_link_stays_a_link_unless_it_leads_out_of_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/dotfiles/mcp.json", "{}\n");
+    fs::create_dir(sandbox.path("~/.cursor")).unwrap();
+    std::os::unix::fs::symlink(sandbox.path("~/dotfiles/mcp.json"), sandbox.path("~/.cursor/mcp.json")).unwrap();
+    assert_eq!(sandbox.maestro("connect cursor").code, 0);
+    assert!(sandbox.path("~/.cursor/mcp.json").is_symlink());
+    assert!(fs::read_to_string(sandbox.path("~/dotfiles/mcp.json")).unwrap().contains("maestro"));
+    assert_eq!(sandbox.maestro("disconnect cursor").code, 0);
+    assert_eq!(fs::read_to_string(sandbox.path("~/dotfiles/mcp.json")).unwrap(), "{}\n");
+
+    std::os::unix::fs::symlink(sandbox.path("~/dotfiles/mcp.json"), sandbox.path(".mcp.json")).unwrap();
+    assert_snapshot!(sandbox.maestro("connect claude-code --scope project"), @"
+    $ maestro connect claude-code --scope project
+    --- stderr
+    error: .mcp.json leads out of the project
+    hint: put a file in place of the link; Maestro does not write through it
+    --- exit 1
+    ");
+    std::os::unix::fs::symlink("nowhere", sandbox.path("~/.claude.json")).unwrap();
+    assert_snapshot!(sandbox.maestro("connect claude-code"), @"
+    $ maestro connect claude-code
+    --- stderr
+    error: ~/.claude.json is a link that leads nowhere
+      because No such file or directory (os error 2)
+    hint: mend or remove the link
+    --- exit 1
+    ");
+}
+
+#[test]
+fn a_write_protected_file_stays_as_it_is() {
+    let sandbox = with_files();
+    let path = sandbox.path("~/.cursor/mcp.json");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let before = fs::read(&path).unwrap();
+    assert_snapshot!(sandbox.maestro("connect cursor"), @"
+    $ maestro connect cursor
+    --- stderr
+    error: ~/.cursor/mcp.json cannot be written
+      because it is write-protected
+    hint: check its permissions, and those of its directory; it was left as it is
+    --- exit 1
+    ");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert!(!sandbox.path("~/.cursor/mcp.json.before-maestro").exists());
+    // Once it can be written, all is as if it had been from the beginning.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(sandbox.maestro("connect cursor").code, 0);
+    assert_eq!(sandbox.maestro("disconnect cursor").code, 0);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_tool_that_nobody_knows_is_told_apart_from_one_that_is_not_here() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(sandbox.maestro("connect cursr"), @"
+    $ maestro connect cursr
+    --- stderr
+    error: no tool called `cursr` is known
+    hint: did you mean `cursor`?
+    --- exit 2
+    ");
+    assert_snapshot!(sandbox.maestro("connect emacs"), @"
+    $ maestro connect emacs
+    --- stderr
+    error: no tool called `emacs` is known
+    hint: known are claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, all
+    --- exit 2
+    ");
+    assert_snapshot!(sandbox.maestro("connect all"), @"
+    $ maestro connect all
+    --- stderr
+    error: none of the tools that Maestro knows is installed here
+    hint: name one to connect it all the same: claude-code, cursor, vscode, opencode, codex, gemini, goose
+    --- exit 2
+    ");
+}
+
+#[test]
+fn tools_that_keep_their_settings_elsewhere_are_found_there() {
+    let sandbox = Sandbox::new();
+    let (claude, codex) = (sandbox.path("~/claude"), sandbox.path("~/codex"));
+    let variables = [("CLAUDE_CONFIG_DIR", claude.to_str().unwrap()), ("CODEX_HOME", codex.to_str().unwrap())];
+    assert_eq!(sandbox.maestro_as(&variables, &["connect", "claude", "codex"]).code, 0);
+    assert!(claude.join(".claude.json").is_file() && codex.join("config.toml").is_file());
+}
+
+#[test]
+fn hooks_come_with_a_word_and_go_by_themselves() {
+    let sandbox = with_files();
+    let settings = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n    ]\n  }\n}\n";
+    sandbox.write("~/.claude/settings.json", settings);
+    assert_snapshot!(sandbox.maestro("connect claude-code codex gemini cursor --hooks"), @"
+    $ maestro connect claude-code codex gemini cursor --hooks
+    Claude Code knows Maestro now: changed ~/.claude.json, kept the old one as ~/.claude.json.before-maestro.
+    Claude Code calls Maestro at every prompt now: changed ~/.claude/settings.json, kept the old one as ~/.claude/settings.json.before-maestro.
+    Codex knows Maestro now: changed ~/.codex/config.toml, kept the old one as ~/.codex/config.toml.before-maestro.
+    Codex calls Maestro at every prompt now: made ~/.codex/hooks.json.
+    Gemini CLI knows Maestro and calls it at every prompt now: changed ~/.gemini/settings.json, kept the old one as ~/.gemini/settings.json.before-maestro.
+    Cursor knows Maestro now: changed ~/.cursor/mcp.json, kept the old one as ~/.cursor/mcp.json.before-maestro.
+    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    ");
+    for path in ["~/.claude/settings.json", "~/.codex/hooks.json", "~/.gemini/settings.json"] {
+        let text = fs::read_to_string(sandbox.path(path)).unwrap();
+        assert_snapshot!(sandbox.normal(&text));
+    }
+    let once = sandbox.tree();
+    assert_eq!(sandbox.maestro("connect claude-code codex gemini cursor --hooks").code, 0);
+    assert_eq!(sandbox.tree(), once);
+    assert_snapshot!(sandbox.maestro("disconnect claude-code codex gemini"), @"
+    $ maestro disconnect claude-code codex gemini
+    Claude Code knows Maestro no more, by ~/.claude.json.
+    Claude Code calls Maestro no more, by ~/.claude/settings.json.
+    Codex knows Maestro no more, by ~/.codex/config.toml.
+    Codex calls Maestro no more, by ~/.codex/hooks.json.
+    Gemini CLI knows Maestro no more, by ~/.gemini/settings.json.
+    ");
+    assert_eq!(fs::read_to_string(sandbox.path("~/.claude/settings.json")).unwrap(), settings);
+    assert!(!sandbox.path("~/.codex/hooks.json").exists());
+    for (client, path, text) in FILES.iter().filter(|(client, ..)| *client != "cursor") {
+        assert_eq!(&fs::read_to_string(sandbox.path(path)).unwrap(), text, "{client}");
+    }
+}
+
+#[test]
+fn hooks_that_come_later_go_with_the_rest() {
+    let sandbox = with_files();
+    sandbox.maestro("connect gemini");
+    sandbox.maestro("connect gemini --hooks");
+    assert_eq!(sandbox.maestro("disconnect gemini").code, 0);
+    let (_, path, text) = FILES.iter().find(|(client, ..)| *client == "gemini").unwrap();
+    assert_eq!(&fs::read_to_string(sandbox.path(path)).unwrap(), text);
+}

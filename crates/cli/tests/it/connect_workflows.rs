@@ -1,0 +1,150 @@
+//! A workflow is started from within a tool, by the file that `maestro connect --workflow` made for it.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::sandbox::Sandbox;
+
+/// Where each tool gets its file.
+const FILES: [(&str, &str); 7] = [
+    ("claude-code", "~/.claude/skills/run-session-start/SKILL.md"),
+    ("cursor", "~/.cursor/skills/run-session-start/SKILL.md"),
+    ("opencode", "~/.config/opencode/skills/run-session-start/SKILL.md"),
+    ("codex", "~/.codex/skills/run-session-start/SKILL.md"),
+    ("gemini", "~/.gemini/skills/run-session-start/SKILL.md"),
+    ("goose", "~/.config/goose/skills/run-session-start/SKILL.md"),
+    ("aider", "~/.aider/maestro/run-session-start.txt"),
+];
+
+fn connected() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut args = vec!["connect"];
+    args.extend(FILES.iter().map(|(tool, _)| *tool));
+    args.extend(["--workflow", "session-start"]);
+    let output = sandbox.maestro_with(&args);
+    assert_eq!(output.code, 0, "{output}");
+    sandbox
+}
+
+#[test]
+fn every_tool_is_told_how_to_start_a_workflow() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(sandbox.maestro("connect opencode vscode aider --workflow session-start"), @r#"
+    $ maestro connect opencode vscode aider --workflow session-start
+    OpenCode knows Maestro now: made ~/.config/opencode/opencode.json.
+    OpenCode starts a workflow by `skill(name="run-session-start")` now: made ~/.config/opencode/skills/run-session-start/SKILL.md.
+    VS Code knows Maestro now: made ~/.config/Code/User/mcp.json.
+    Aider starts a workflow by `/run maestro workflow start session-start --tool aider` now: made ~/.aider/maestro/run-session-start.txt.
+    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    "#);
+    let text = |path: &str| fs::read_to_string(sandbox.path(path)).unwrap();
+    assert_snapshot!(text("~/.config/opencode/skills/run-session-start/SKILL.md"), @r#"
+    ---
+    name: run-session-start
+    description: "Starts the workflow `session-start` with Maestro. Use when it is asked for by name. Begin a session with a role and a name, register it, and see what waits. Use when work in a project begins."
+    ---
+
+    # session-start
+
+    Run this, and do what it prints, one step at a time:
+
+        maestro workflow start session-start --tool opencode
+
+    It takes parameters; give each as `--param NAME=VALUE`, in quotes, and ask for one that is required and not known:
+
+    - role (string): The role to take; asked for when missing or unknown
+    - name (string, otherwise ""): The name to go by; asked for when missing
+    - task (string): The id of a task to begin right away
+
+    Report each step with the command that it names. Skip none, and add none: only the workflow decides what comes next. `maestro workflow runs` lists the runs, and `maestro workflow next RUN` says where one stands.
+    "#);
+    assert_snapshot!(text("~/.aider/maestro/run-session-start.txt"), @"
+    # Starts the workflow session-start with Maestro; load it with /load.
+    /run maestro workflow start session-start --tool aider
+    ");
+}
+
+#[test]
+fn what_a_file_says_starts_the_workflow() {
+    let sandbox = connected();
+    for (tool, path) in FILES {
+        let text = fs::read_to_string(sandbox.path(path)).unwrap();
+        let line = text.lines().find_map(|line| line.split_once("maestro workflow start ")).unwrap().1;
+        let mut args = vec!["workflow", "start"];
+        args.extend(line.split_whitespace());
+        let output = sandbox.maestro_with(&args);
+        assert_eq!(output.code, 0, "{tool}: {output}");
+        assert!(output.stdout().contains("Which role shall I take?"), "{tool}: {output}");
+    }
+    let runs = sandbox.maestro("workflow runs --all --json").json();
+    assert_eq!(runs.as_array().unwrap().len(), FILES.len());
+}
+
+#[test]
+fn such_a_skill_is_flawless_and_does_not_hide_the_workflow() {
+    let sandbox = connected();
+    let dir = sandbox.path("~/.claude/skills");
+    let output = sandbox.maestro_with(&["skills", "validate", "--dir", dir.to_str().unwrap()]);
+    assert_eq!(output.code, 0, "{output}");
+    let shown = sandbox.maestro("workflow show session-start --json").json();
+    assert!(shown["steps"].as_array().unwrap().len() > 1, "{shown}");
+}
+
+#[test]
+fn disconnect_removes_exactly_these_files() {
+    let sandbox = connected();
+    sandbox.skill("~/.claude/skills", "mine", "Something of mine.");
+    let cursor = sandbox.path("~/.cursor/skills/run-session-start/SKILL.md");
+    fs::write(&cursor, "I have changed it.\n").unwrap();
+    assert_snapshot!(sandbox.maestro("disconnect all"), @"
+    $ maestro disconnect all
+    Claude Code knows Maestro no more, by ~/.claude.json.
+    Claude Code starts no workflow by ~/.claude/skills/run-session-start/SKILL.md any more.
+    Cursor knows Maestro no more, by ~/.cursor/mcp.json.
+    ~/.cursor/skills/run-session-start/SKILL.md was changed since it was made for Maestro, and stays.
+    OpenCode knows Maestro no more, by ~/.config/opencode/opencode.json.
+    OpenCode starts no workflow by ~/.config/opencode/skills/run-session-start/SKILL.md any more.
+    Codex knows Maestro no more, by ~/.codex/config.toml.
+    Codex starts no workflow by ~/.codex/skills/run-session-start/SKILL.md any more.
+    Gemini CLI knows Maestro no more, by ~/.gemini/settings.json.
+    Gemini CLI starts no workflow by ~/.gemini/skills/run-session-start/SKILL.md any more.
+    Goose knows Maestro no more, by ~/.config/goose/config.yaml.
+    Goose starts no workflow by ~/.config/goose/skills/run-session-start/SKILL.md any more.
+    Aider starts no workflow by ~/.aider/maestro/run-session-start.txt any more.
+    ");
+    for (tool, path) in FILES {
+        assert_eq!(sandbox.path(path).exists(), tool == "cursor", "{tool}");
+    }
+    assert!(!sandbox.path("~/.claude/skills/run-session-start").exists());
+    assert!(sandbox.path("~/.claude/skills/mine/SKILL.md").exists());
+}
+
+#[test]
+fn a_workflow_that_is_not_there_or_a_file_that_is_leaves_all_as_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.claude/skills/run-session-start/SKILL.md", "mine\n");
+    assert_snapshot!(sandbox.maestro("connect claude-code --workflow sesion-start"), @"
+    $ maestro connect claude-code --workflow sesion-start
+    --- stderr
+    error: there is no workflow `sesion-start`
+    hint: did you mean `session-start`?
+    --- exit 2
+    ");
+    assert_snapshot!(sandbox.maestro("connect claude-code --workflow session-start"), @"
+    $ maestro connect claude-code --workflow session-start
+    --- stderr
+    error: ~/.claude/skills/run-session-start/SKILL.md is something else already
+    hint: remove it, or what it was changed to; `maestro connect` then writes it
+    --- exit 1
+    ");
+    assert_snapshot!(sandbox.maestro("connect aider"), @"
+    $ maestro connect aider
+    --- stderr
+    error: Aider speaks no protocol by which it could know Maestro
+    hint: name workflows that it is to start: `maestro connect aider --workflow NAME`
+    --- exit 1
+    ");
+    assert!(!sandbox.path("~/.claude.json").exists());
+    assert!(!sandbox.path("~/.maestro/connections.json").exists());
+}

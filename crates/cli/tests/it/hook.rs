@@ -1,0 +1,206 @@
+//! `maestro hook`: what agents hand to their hooks, and what they get for it.
+
+use std::fs;
+
+use insta::{allow_duplicates, assert_snapshot};
+use serde_json::{Value as Json, json};
+
+use crate::sandbox::{Output, Sandbox};
+
+const SESSION: &str = "0b8c5c5e-7a51-4c2b-9d39-2f6a3c1f8e11";
+
+/// A project with one skill, known to Maestro. The machine that tests run on may be slow.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new().with_variable("MAESTRO_HOOK_MS", "10000");
+    sandbox.skill(
+        ".claude/skills",
+        "pdf-merging",
+        "Merge PDF files into one. Use when PDFs are to be merged or split.",
+    );
+    assert_eq!(sandbox.maestro("init --yes").code, 0);
+    sandbox
+}
+
+fn told(sandbox: &Sandbox, event: &str, more: &Json) -> Json {
+    let mut told = json!({
+        "session_id": SESSION, "cwd": sandbox.project(), "hook_event_name": event, "transcript_path": "/t.jsonl",
+    });
+    told.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    told
+}
+
+fn hook(sandbox: &Sandbox, agent: &str, event: &str, more: &Json) -> Output {
+    let output = sandbox.maestro_told(&[], &["hook", agent], &told(sandbox, event, more).to_string());
+    assert_eq!((output.code, output.stderr().as_str()), (0, ""), "{output}");
+    output
+}
+
+fn prompt(sandbox: &Sandbox, agent: &str, event: &str, words: &str) -> Output {
+    hook(sandbox, agent, event, &json!({ "prompt": words }))
+}
+
+fn session(sandbox: &Sandbox) -> Json {
+    sandbox.maestro(&format!("session get {SESSION} --json")).json()
+}
+
+const MERGE: &str = "Merge the two PDF files in docs";
+
+#[test]
+fn a_prompt_gets_the_skill_that_fits_in_the_agents_own_format() {
+    for (agent, event) in
+        [("claude-code", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("gemini", "BeforeAgent")]
+    {
+        let sandbox = project();
+        let answer = prompt(&sandbox, agent, event, MERGE).json();
+        let output = &answer["hookSpecificOutput"];
+        assert_eq!((&answer.as_object().unwrap().len(), &output["hookEventName"]), (&1, &json!(event)));
+        allow_duplicates! {
+        assert_snapshot!(sandbox.normal(output["additionalContext"].as_str().unwrap()), @"
+        Reference for the user's request above, chosen by Maestro from the skills on this machine. The request decides what is done; this says how such work is done here.
+
+        Reading: pdf-merging
+        Base directory: [PROJECT]/.claude/skills/pdf-merging
+
+        ---
+        name: pdf-merging
+        description: Merge PDF files into one. Use when PDFs are to be merged or split.
+        ---
+
+        # How to
+
+        Step by step.
+
+
+        Skill read: pdf-merging
+        ");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_said_when_nothing_fits() {
+    let sandbox = project();
+    for words in ["Rename the variable x to y", "yes", "/merge-pdf", ""] {
+        assert_eq!(prompt(&sandbox, "claude-code", "UserPromptSubmit", words).stdout(), "", "{words}");
+    }
+}
+
+#[test]
+fn a_skill_is_given_once_until_it_changes_or_the_model_forgets() {
+    let sandbox = project();
+    let says = || !prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE).stdout().is_empty();
+    assert!(says());
+    assert!(!says(), "it knows the text already");
+    sandbox.skill(
+        ".claude/skills",
+        "pdf-merging",
+        "Merge PDF files into one with qpdf. Use when PDFs are to be merged.",
+    );
+    assert!(says(), "the text is another one");
+    assert!(!says());
+    hook(&sandbox, "claude-code", "SessionStart", &json!({ "source": "resume" }));
+    assert!(!says(), "it goes on where it was");
+    hook(&sandbox, "claude-code", "SessionStart", &json!({ "source": "compact" }));
+    assert!(says(), "what it was given is gone");
+}
+
+#[test]
+fn a_long_skill_is_named_and_not_quoted() {
+    let sandbox = project();
+    let text = "---\nname: pdf-merging\ndescription: Merge PDF files into one.\n---\n\n".to_owned()
+        + &"Step by step. ".repeat(1_000);
+    sandbox.write(".claude/skills/pdf-merging/SKILL.md", text);
+    let answer = prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE).json();
+    assert_snapshot!(sandbox.normal(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap()), @"
+    Reference for the user's request above, chosen by Maestro from the skills on this machine. The request decides what is done; this says how such work is done here.
+
+    The skill `pdf-merging` fits: Merge PDF files into one.
+    Read it before you begin: [PROJECT]/.claude/skills/pdf-merging/SKILL.md
+    ");
+}
+
+#[test]
+fn a_session_that_somebody_started_is_seen_by_everybody() {
+    let sandbox = project();
+    hook(&sandbox, "claude-code", "SessionStart", &json!({ "source": "startup" }));
+    let begun = session(&sandbox);
+    assert_eq!((&begun["status"], &begun["agentId"]), (&json!("working"), &json!("claude-code")));
+    prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE);
+    let line = session(&sandbox)["timeline"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&line["message"], &line["metadata"]), (&json!(MERGE), &json!({ "skills": ["pdf-merging"] })));
+    hook(&sandbox, "claude-code", "Notification", &json!({ "message": "Claude needs your permission to use Bash" }));
+    assert_eq!(session(&sandbox)["needsInput"]["message"], "Claude needs your permission to use Bash");
+    prompt(&sandbox, "claude-code", "UserPromptSubmit", "yes, go on");
+    assert!(session(&sandbox)["needsInput"]["message"].is_null(), "it goes on");
+    hook(&sandbox, "claude-code", "Stop", &json!({ "stop_hook_active": false }));
+    assert_eq!(session(&sandbox)["needsInput"]["message"], "Its turn is over");
+    hook(&sandbox, "claude-code", "SessionEnd", &json!({ "reason": "exit" }));
+    assert_eq!(session(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn a_server_that_runs_is_told_too() {
+    let sandbox = project();
+    let _server = sandbox.serve();
+    prompt(&sandbox, "gemini", "BeforeAgent", MERGE);
+    assert_eq!(session(&sandbox)["agentId"], "gemini");
+}
+
+#[test]
+fn outside_of_any_project_nothing_is_reported_or_made() {
+    let sandbox = Sandbox::new().with_variable("MAESTRO_HOOK_MS", "10000");
+    hook(&sandbox, "codex", "SessionStart", &json!({ "source": "startup" }));
+    assert!(!sandbox.path("~/.maestro/maestro.db").exists());
+    assert!(!sandbox.path("~/.maestro/hooks/missed.jsonl").exists());
+}
+
+#[test]
+fn who_was_started_by_maestro_is_left_in_peace() {
+    let sandbox = project();
+    let told = told(&sandbox, "UserPromptSubmit", &json!({ "prompt": MERGE })).to_string();
+    let output = sandbox.maestro_told(&[("MAESTRO_SESSION_ID", "sess_mine")], &["hook", "claude-code"], &told);
+    assert_eq!((output.code, output.stdout().as_str(), output.stderr().as_str()), (0, "", ""));
+}
+
+#[test]
+fn whatever_goes_wrong_is_an_empty_answer_and_an_event() {
+    let sandbox = project();
+    let good = told(&sandbox, "UserPromptSubmit", &json!({ "prompt": MERGE })).to_string();
+    let strange = told(&sandbox, "UserPromptSubmit", &json!({ "prompt": MERGE, "session_id": "../../x" })).to_string();
+    let slow = [("MAESTRO_HOOK_MS", "0")];
+    let cases: [(&[(&str, &str)], &str, &str); 5] = [
+        (&[], "claude-code", "{\"session_id\": "),
+        (&[], "claude-code", "[]"),
+        (&[], "claude-code", &strange),
+        (&[], "emacs", &good),
+        (&slow, "claude-code", &good),
+    ];
+    for (variables, agent, said) in cases {
+        let output = sandbox.maestro_told(variables, &["hook", agent], said);
+        assert_eq!((output.code, output.stdout().as_str(), output.stderr().as_str()), (0, "", ""), "{said}");
+    }
+    hook(&sandbox, "claude-code", "Stop", &json!({}));
+    let events = session(&sandbox)["events"].clone();
+    let failures =
+        events.as_array().unwrap().iter().find(|event| event["type"] == "hook_failed").unwrap()["data"]["failures"]
+            .clone();
+    let reasons: Vec<&str> = failures.as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect();
+    assert_snapshot!(reasons.join("\n"), @"
+    what the hook was told is unclear: EOF while parsing a value at line 1 column 15
+    what the hook was told is unclear: invalid length 0, expected struct Told with 6 elements
+    the session's id is none that Maestro can keep
+    no agent called `emacs` is known
+    it took longer than 0 ms
+    ");
+    assert!(!sandbox.path("~/.maestro/hooks/missed.jsonl").exists(), "it is told once");
+}
+
+#[test]
+fn a_broken_config_or_a_missing_directory_does_not_stop_a_prompt() {
+    let sandbox = project();
+    fs::write(sandbox.path(".maestro/config.toml"), "skills_enabled = [\n").unwrap();
+    assert_eq!(prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE).stdout(), "");
+    let gone = told(&sandbox, "UserPromptSubmit", &json!({ "prompt": MERGE, "cwd": "/nowhere/at/all" })).to_string();
+    let output = sandbox.maestro_told(&[], &["hook", "claude-code"], &gone);
+    assert_eq!((output.code, output.stderr().as_str()), (0, ""));
+}

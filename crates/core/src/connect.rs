@@ -1,0 +1,204 @@
+//! How does a tool learn of Maestro? Which file of the tool says so, and what it says there.
+//!
+//! Nothing is read or written here: a text goes in, and the text with Maestro's part in it, or without it, comes out.
+//! Whatever else a file says stays as it is, byte for byte.
+
+mod edit;
+mod item;
+mod json;
+mod toml;
+mod trigger;
+mod undo;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+pub use edit::{EditError, Put, Removed, put, take_out};
+pub use item::{Item, Slot, Started, hooks, server, started};
+pub use trigger::{Trigger, aider_dir};
+pub use undo::{Before, Undo};
+
+use serde_json::{Value as Json, json};
+
+/// What Maestro is called in every tool's settings.
+pub const SERVER: &str = "maestro";
+
+/// A tool that can be told of Maestro.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Client {
+    /// Claude Code.
+    ClaudeCode,
+    /// Cursor.
+    Cursor,
+    /// Visual Studio Code with Copilot.
+    VsCode,
+    /// OpenCode.
+    OpenCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Goose.
+    Goose,
+}
+
+/// Whose settings are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The user's own, for all of their projects.
+    User,
+    /// Those that a project brings for everybody who works on it.
+    Project,
+}
+
+/// What kind of text a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON, with comments and trailing commas where somebody wrote them.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML.
+    Yaml,
+}
+
+/// The directory that a file's name starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// The user's home directory.
+    Home,
+    /// Where programs keep their settings.
+    Config,
+    /// Where Visual Studio Code keeps the user's settings.
+    VsCodeUser,
+    /// `CLAUDE_CONFIG_DIR`, or the home directory.
+    ClaudeConfig,
+    /// `CLAUDE_CONFIG_DIR`, or `.claude` in the home directory.
+    ClaudeSettings,
+    /// `CODEX_HOME`, or `.codex` in the home directory.
+    CodexHome,
+    /// The project's root.
+    Project,
+}
+
+/// Where a tool's settings are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Location {
+    /// What the names start from.
+    pub base: Base,
+    /// The file, by the names it may have: the first one is made where none is there.
+    pub names: &'static [&'static str],
+    /// What it holds.
+    pub format: Format,
+}
+
+impl Client {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::ClaudeCode, Self::Cursor, Self::VsCode, Self::OpenCode, Self::Codex, Self::Gemini, Self::Goose];
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Cursor => "cursor",
+            Self::VsCode => "vscode",
+            Self::OpenCode => "opencode",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Goose => "goose",
+        }
+    }
+
+    /// What people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::Cursor => "Cursor",
+            Self::VsCode => "VS Code",
+            Self::OpenCode => "OpenCode",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Goose => "Goose",
+        }
+    }
+
+    /// The program that shows that it is installed.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Cursor => "cursor",
+            Self::VsCode => "code",
+            Self::OpenCode => "opencode",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Goose => "goose",
+        }
+    }
+
+    /// The tool of that name; what its program is called is another name of it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|client| client.name() == name || client.program() == name)
+    }
+
+    /// What it says first to an MCP server, as far as servers go by it.
+    pub fn hello(self) -> Json {
+        let (name, revision) = match self {
+            Self::ClaudeCode => ("claude-code", "2025-11-25"),
+            Self::Cursor => ("cursor-vscode", "2025-06-18"),
+            Self::VsCode => ("Visual Studio Code", "2025-11-25"),
+            Self::OpenCode => ("opencode", "2025-06-18"),
+            Self::Codex => ("codex-mcp-client", "2025-06-18"),
+            Self::Gemini => ("gemini-cli-mcp-client", "2025-06-18"),
+            Self::Goose => ("goose", "2025-03-26"),
+        };
+        let abilities = match self {
+            Self::ClaudeCode | Self::Cursor | Self::VsCode => json!({ "roots": {}, "elicitation": {} }),
+            Self::Codex | Self::Goose => json!({ "elicitation": {} }),
+            Self::OpenCode | Self::Gemini => json!({}),
+        };
+        let us = json!({ "name": name, "version": env!("CARGO_PKG_VERSION") });
+        json!({ "protocolVersion": revision, "capabilities": abilities, "clientInfo": us })
+    }
+
+    /// The file that names its MCP servers; Goose has none in a project.
+    pub fn servers_file(self, scope: Scope) -> Option<Location> {
+        let json = |base, names| Some(Location { base, names, format: Format::Json });
+        match (self, scope) {
+            (Self::ClaudeCode, Scope::User) => json(Base::ClaudeConfig, &[".claude.json"]),
+            (Self::ClaudeCode, Scope::Project) => json(Base::Project, &[".mcp.json"]),
+            (Self::Cursor, Scope::User) => json(Base::Home, &[".cursor/mcp.json"]),
+            (Self::Cursor, Scope::Project) => json(Base::Project, &[".cursor/mcp.json"]),
+            (Self::VsCode, Scope::User) => json(Base::VsCodeUser, &["mcp.json"]),
+            (Self::VsCode, Scope::Project) => json(Base::Project, &[".vscode/mcp.json"]),
+            (Self::OpenCode, Scope::User) => json(Base::Config, &["opencode/opencode.json", "opencode/opencode.jsonc"]),
+            (Self::OpenCode, Scope::Project) => json(Base::Project, &["opencode.json", "opencode.jsonc"]),
+            (Self::Codex, Scope::User) => {
+                Some(Location { base: Base::CodexHome, names: &["config.toml"], format: Format::Toml })
+            }
+            (Self::Codex, Scope::Project) => {
+                Some(Location { base: Base::Project, names: &[".codex/config.toml"], format: Format::Toml })
+            }
+            (Self::Gemini, Scope::User) => json(Base::Home, &[".gemini/settings.json"]),
+            (Self::Gemini, Scope::Project) => json(Base::Project, &[".gemini/settings.json"]),
+            (Self::Goose, Scope::User) => {
+                Some(Location { base: Base::Config, names: &["goose/config.yaml"], format: Format::Yaml })
+            }
+            (Self::Goose, Scope::Project) => None,
+        }
+    }
+
+    /// The file that names what it calls when something happens; only some tools call anybody.
+    pub fn hooks_file(self, scope: Scope) -> Option<Location> {
+        let json = |base, names| Some(Location { base, names, format: Format::Json });
+        match (self, scope) {
+            (Self::ClaudeCode, Scope::User) => json(Base::ClaudeSettings, &["settings.json"]),
+            (Self::ClaudeCode, Scope::Project) => json(Base::Project, &[".claude/settings.json"]),
+            (Self::Codex, Scope::User) => json(Base::CodexHome, &["hooks.json"]),
+            (Self::Codex, Scope::Project) => json(Base::Project, &[".codex/hooks.json"]),
+            (Self::Gemini, _) => self.servers_file(scope),
+            (Self::Cursor | Self::VsCode | Self::OpenCode | Self::Goose, _) => None,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! How does an item get into a text, and out of it again, without anything else being touched?
+
+use serde_json::Value as Json;
+use thiserror::Error;
+
+use super::item::{Item, Likeness};
+use super::{Format, json, toml, yaml};
+
+/// What came of putting an item into a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Put {
+    /// It was there.
+    Same,
+    /// The text with the item in it.
+    Changed(String),
+}
+
+/// What came of taking an item out of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Removed {
+    /// It was not there.
+    NotThere,
+    /// Something of that name was there, and is somebody else's.
+    NotOurs,
+    /// The text without it.
+    Changed(String),
+}
+
+/// Why a text cannot be edited. It is left as it is then.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EditError {
+    /// It is not what its name says.
+    #[error("line {line}, column {column}: {reason}")]
+    Broken {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is something else in the item's place.
+    #[error("`{path}` is something else already")]
+    Taken {
+        /// The keys that lead there.
+        path: String,
+    },
+    /// It says something in a way that cannot be added to.
+    #[error("`{path}` is written in a way that cannot be added to or taken from")]
+    Shape {
+        /// The keys that lead there.
+        path: String,
+    },
+}
+
+/// How one kind of text is read and changed.
+struct Hand {
+    value: fn(&str) -> Result<Json, EditError>,
+    insert: fn(&str, &Item) -> Result<String, EditError>,
+    replace: fn(&str, &Item) -> Result<String, EditError>,
+    remove: fn(&str, &Item) -> Result<String, EditError>,
+}
+
+impl Hand {
+    fn of(format: Format) -> Self {
+        match format {
+            Format::Json => {
+                Self { value: json::value, insert: json::insert, replace: json::replace, remove: json::remove }
+            }
+            Format::Toml => {
+                Self { value: toml::value, insert: toml::insert, replace: toml::replace, remove: toml::remove }
+            }
+            Format::Yaml => {
+                Self { value: yaml::value, insert: yaml::insert, replace: yaml::replace, remove: yaml::remove }
+            }
+        }
+    }
+}
+
+/// What a text says.
+pub(super) fn read(text: &str, format: Format) -> Result<Json, EditError> {
+    (Hand::of(format).value)(without_mark(text).1)
+}
+
+/// Puts an item into a text; one of Maestro's own that is out of date is brought up to date.
+pub fn put(text: &str, format: Format, item: &Item) -> Result<Put, EditError> {
+    let (mark, text) = without_mark(text);
+    let hand = Hand::of(format);
+    let before = (hand.value)(text)?;
+    let wanted = match item.find(&before).map(|found| item.compare(found)) {
+        None => item.clone(),
+        Some(Likeness::Same) => return Ok(Put::Same),
+        Some(Likeness::Other) => return Err(EditError::Taken { path: item.shown(item.path.len()) }),
+        Some(Likeness::Stale(merged)) => Item { value: merged, ..item.clone() },
+    };
+    let edit = if item.find(&before).is_some() { hand.replace } else { hand.insert };
+    let after = edit(text, &wanted)?;
+    let is_right = (hand.value)(&after).is_ok_and(|whole| wanted.put_into(&before).as_ref() == Some(&whole));
+    if is_right { Ok(Put::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
+}
+
+/// Takes an item out of a text, if it is Maestro's. What was made around it stays.
+pub fn take_out(text: &str, format: Format, item: &Item) -> Result<Removed, EditError> {
+    let (mark, text) = without_mark(text);
+    let hand = Hand::of(format);
+    let before = (hand.value)(text)?;
+    match item.find(&before) {
+        None => return Ok(Removed::NotThere),
+        Some(found) if !item.is_ours(found) => return Ok(Removed::NotOurs),
+        Some(_) => {}
+    }
+    let after = (hand.remove)(text, item)?;
+    let is_right = (hand.value)(&after)
+        .is_ok_and(|whole| item.find(&whole).is_none() && item.rest_of(&before) == item.rest_of(&whole));
+    if is_right { Ok(Removed::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
+}
+
+pub(super) fn shape(item: &Item) -> EditError {
+    EditError::Shape { path: item.shown(item.path.len()) }
+}
+
+/// A text and the mark that some editors put in front of it.
+fn without_mark(text: &str) -> (&str, &str) {
+    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.split_at(text.len() - rest.len())
+}
+
+/// How a text ends its lines.
+pub(super) fn newline(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// What is to be added at the end of a text, so that it begins a line of its own, after an empty one.
+pub(super) fn gap(text: &str) -> String {
+    let newline = newline(text);
+    match text {
+        "" => String::new(),
+        text if text.ends_with('\n') => newline.to_owned(),
+        _ => newline.repeat(2),
+    }
+}

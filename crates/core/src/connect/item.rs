@@ -1,0 +1,249 @@
+//! What does Maestro put into a tool's settings, and how does it know its own part again?
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::edit::read;
+use super::{Client, Format, SERVER};
+
+/// One thing in a settings file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// The keys that lead to it.
+    pub path: Vec<&'static str>,
+    /// What stands there.
+    pub slot: Slot,
+    /// What it is.
+    pub value: Json,
+}
+
+/// What the last key of an item's path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    /// The item itself.
+    Member,
+    /// A list that the item is in.
+    Element,
+}
+
+/// How an item that stands in a file already compares with the one that should.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Likeness {
+    /// It does what it should.
+    Same,
+    /// It is Maestro's, but should be this by now.
+    Stale(Json),
+    /// It is somebody else's.
+    Other,
+}
+
+/// The MCP server `maestro` as a tool's settings name it, started by `program`.
+///
+/// OpenCode has two layouts; `text` is what its file says so far, which tells them apart.
+pub fn server(client: Client, program: &str, text: Option<&str>) -> Item {
+    let (path, value) = match client {
+        Client::ClaudeCode => {
+            (vec!["mcpServers", SERVER], json!({ "type": "stdio", "command": program, "args": ["mcp"] }))
+        }
+        Client::Cursor | Client::Gemini => (vec!["mcpServers", SERVER], json!({ "command": program, "args": ["mcp"] })),
+        Client::VsCode => (vec!["servers", SERVER], json!({ "type": "stdio", "command": program, "args": ["mcp"] })),
+        Client::OpenCode if text.is_some_and(has_server_table) => {
+            (vec!["mcp", "servers", SERVER], json!({ "type": "local", "command": [program, "mcp"] }))
+        }
+        Client::OpenCode => {
+            (vec!["mcp", SERVER], json!({ "type": "local", "command": [program, "mcp"], "enabled": true }))
+        }
+        Client::Codex => (vec!["mcp_servers", SERVER], json!({ "command": program, "args": ["mcp"] })),
+        Client::Goose => (
+            vec!["extensions", SERVER],
+            json!({
+                "name": SERVER, "type": "stdio", "cmd": program, "args": ["mcp"], "envs": {}, "enabled": true,
+                "timeout": 300,
+            }),
+        ),
+    };
+    Item { path, slot: Slot::Member, value }
+}
+
+/// What a tool starts when it starts Maestro.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables that are set for it.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What a tool's settings have it start, if they name Maestro.
+pub fn started(text: &str, format: Format, client: Client) -> Option<Started> {
+    let item = server(client, SERVER, Some(text));
+    let whole = read(text, format).ok()?;
+    let entry = item.find(&whole).filter(|entry| item.is_ours(entry))?;
+    let command = command(entry)?.into_iter().map(str::to_owned).collect();
+    let env = ["env", "envs", "environment"].iter().find_map(|name| entry.get(name)?.as_object());
+    let text = |(name, value): (&String, &Json)| Some((name.clone(), value.as_str()?.to_owned()));
+    Some(Started { command, env: env.into_iter().flatten().filter_map(text).collect() })
+}
+
+/// The calls of `maestro hook`, one for each thing that a tool tells of; none for a tool that calls nobody.
+pub fn hooks(client: Client, program: &str) -> Vec<Item> {
+    let events: &[&str] = match client {
+        Client::ClaudeCode => &["SessionStart", "UserPromptSubmit", "Notification", "Stop", "SessionEnd"],
+        Client::Codex => &["SessionStart", "UserPromptSubmit", "PermissionRequest", "Stop"],
+        Client::Gemini => &["SessionStart", "BeforeAgent", "Notification", "AfterAgent", "SessionEnd"],
+        Client::Cursor | Client::VsCode | Client::OpenCode | Client::Goose => &[],
+    };
+    let command = format!("{} hook {}", quoted(program), client.name());
+    let call = match client {
+        // It counts in milliseconds, the others in seconds.
+        Client::Gemini => json!({ "type": "command", "name": SERVER, "command": command, "timeout": 5000 }),
+        _ => json!({ "type": "command", "command": command, "timeout": 5 }),
+    };
+    let item = |event: &&'static str| Item {
+        path: vec!["hooks", event],
+        slot: Slot::Element,
+        value: json!({ "hooks": [call] }),
+    };
+    events.iter().map(item).collect()
+}
+
+/// A program as a shell reads it: tools hand their hooks to one.
+fn quoted(program: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if program.chars().all(is_plain) { program.to_owned() } else { format!("'{}'", program.replace('\'', "'\\''")) }
+}
+
+/// Whether an OpenCode file has its servers in a table of their own, as its second version does.
+fn has_server_table(text: &str) -> bool {
+    super::json::value(text).is_ok_and(|value| value.pointer("/mcp/servers").is_some_and(Json::is_object))
+}
+
+impl Item {
+    /// Compares what stands in a file with this.
+    pub(super) fn compare(&self, found: &Json) -> Likeness {
+        if found == &self.value {
+            return Likeness::Same;
+        }
+        let (Some(found_words), Some(words)) = (command(found), command(&self.value)) else { return Likeness::Other };
+        if found_words == words {
+            return Likeness::Same;
+        }
+        if !is_ours(&found_words) {
+            return Likeness::Other;
+        }
+        let mut merged = found.clone();
+        if let (Some(merged), Some(wanted)) = (merged.as_object_mut(), self.value.as_object()) {
+            for (key, value) in wanted {
+                merged.insert(key.clone(), value.clone());
+            }
+        }
+        Likeness::Stale(merged)
+    }
+
+    /// Whether what stands in a file is Maestro's.
+    pub(super) fn is_ours(&self, found: &Json) -> bool {
+        self.compare(found) != Likeness::Other
+    }
+
+    /// What stands in the file of an item, if it does.
+    pub(super) fn find<'a>(&self, whole: &'a Json) -> Option<&'a Json> {
+        let there = self.path.iter().try_fold(whole, |value, key| value.get(key))?;
+        match self.slot {
+            Slot::Member => Some(there),
+            Slot::Element => there.as_array()?.iter().find(|element| self.is_ours(element)),
+        }
+    }
+
+    /// What a file says with the item in it.
+    pub(super) fn put_into(&self, whole: &Json) -> Option<Json> {
+        let mut whole = whole.clone();
+        let (last, way) = self.path.split_last()?;
+        let mut holder = whole.as_object_mut()?;
+        for key in way {
+            let inner = holder.entry(*key).or_insert_with(|| json!({}));
+            if inner.is_null() {
+                *inner = json!({});
+            }
+            holder = inner.as_object_mut()?;
+        }
+        match self.slot {
+            Slot::Member => drop(holder.insert((*last).to_owned(), self.value.clone())),
+            Slot::Element => {
+                let list = holder.entry(*last).or_insert_with(|| json!([])).as_array_mut()?;
+                match list.iter_mut().find(|element| self.is_ours(element)) {
+                    Some(stale) => stale.clone_from(&self.value),
+                    None => list.push(self.value.clone()),
+                }
+            }
+        }
+        Some(whole)
+    }
+
+    /// What a file says beside the item, and beside what is there for the item only.
+    pub(super) fn rest_of(&self, whole: &Json) -> Json {
+        let mut whole = whole.clone();
+        self.take_from(&mut whole, &self.path);
+        whole
+    }
+
+    fn take_from(&self, holder: &mut Json, path: &[&str]) {
+        let (Some(holder), Some((key, deeper))) = (holder.as_object_mut(), path.split_first()) else { return };
+        let Some(value) = holder.get_mut(*key) else { return };
+        match (deeper.is_empty(), self.slot) {
+            (false, _) => self.take_from(value, deeper),
+            (true, Slot::Member) => *value = Json::Null,
+            (true, Slot::Element) => {
+                if let Some(list) = value.as_array_mut() {
+                    list.retain(|element| !self.is_ours(element));
+                }
+            }
+        }
+        let is_empty = match &*value {
+            Json::Null => true,
+            Json::Object(entries) => entries.is_empty(),
+            Json::Array(list) => list.is_empty(),
+            _ => false,
+        };
+        if is_empty {
+            holder.remove(*key);
+        }
+    }
+
+    /// The path as a person would write it.
+    pub(super) fn shown(&self, keys: usize) -> String {
+        self.path[..keys.min(self.path.len())].join(".")
+    }
+
+    /// The item with everything around it that is missing below the key number `depth`.
+    pub(super) fn wrapped(&self, depth: usize) -> Json {
+        let innermost = match self.slot {
+            Slot::Member => self.value.clone(),
+            Slot::Element => json!([self.value]),
+        };
+        self.path[depth + 1..].iter().rev().fold(innermost, |inner, key| json!({ *key: inner }))
+    }
+}
+
+/// The words of the command that an entry starts.
+fn command(entry: &Json) -> Option<Vec<&str>> {
+    if let Some(hook) = entry.pointer("/hooks/0/command").and_then(Json::as_str) {
+        let (program, agent) = hook.rsplit_once(" hook ")?;
+        return Some(vec![program.trim_matches('\''), "hook", agent]);
+    }
+    match entry.get("command").or_else(|| entry.get("cmd"))? {
+        Json::String(program) => {
+            let rest = entry.get("args").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+            std::iter::once(Some(program.as_str())).chain(rest.iter().map(Json::as_str)).collect()
+        }
+        Json::Array(words) => words.iter().map(Json::as_str).collect(),
+        _ => None,
+    }
+}
+
+/// Whether a command starts Maestro for a tool, wherever the program is.
+fn is_ours(words: &[&str]) -> bool {
+    let [program, first, ..] = words else { return false };
+    Path::new(program).file_name().is_some_and(|name| name == SERVER) && matches!(*first, "mcp" | "hook")
+}

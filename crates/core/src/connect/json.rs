@@ -1,0 +1,254 @@
+//! How is JSON changed as a person would, with comments, order, indentation and line ends kept?
+
+use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
+use jsonc_parser::common::{Range, Ranged as _};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde::Serialize as _;
+use serde_json::ser::PrettyFormatter;
+use serde_json::{Serializer, Value as Json};
+
+use super::edit::{EditError, newline, shape};
+use super::item::{Item, Slot};
+
+/// What a text says, comments aside. An empty one says nothing yet.
+pub(super) fn value(text: &str) -> Result<Json, EditError> {
+    Ok(tree(text)?.map_or_else(|| Json::Object(serde_json::Map::new()), |tree| to_json(&tree)))
+}
+
+fn tree(text: &str) -> Result<Option<Value<'_>>, EditError> {
+    let options = ParseOptions {
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        ..ParseOptions::default()
+    };
+    let broken = |line, column, reason: String| EditError::Broken { line, column, reason };
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &options)
+        .map_err(|error| broken(error.line_display(), error.column_display(), error.kind().to_string()))?;
+    match parsed.value {
+        Some(Value::Object(_)) | None => Ok(parsed.value),
+        Some(_) => Err(broken(1, 1, "the file holds no object".to_owned())),
+    }
+}
+
+fn to_json(value: &Value<'_>) -> Json {
+    match value {
+        Value::StringLit(text) => Json::String(text.value.to_string()),
+        Value::NumberLit(number) => serde_json::from_str(number.value).unwrap_or(Json::Null),
+        Value::BooleanLit(truth) => Json::Bool(truth.value),
+        Value::NullKeyword(_) => Json::Null,
+        Value::Array(array) => Json::Array(array.elements.iter().map(to_json).collect()),
+        Value::Object(object) => {
+            let entry = |entry: &ObjectProp<'_>| (entry.name.as_str().to_owned(), to_json(&entry.value));
+            Json::Object(object.properties.iter().map(entry).collect())
+        }
+    }
+}
+
+/// An object or a list, as far as things are put into it.
+struct Container {
+    /// From the opening bracket to behind the closing one.
+    range: Range,
+    /// What is in it, each with its key.
+    items: Vec<Range>,
+}
+
+impl Container {
+    fn of_object(object: &Object<'_>) -> Self {
+        Self { range: object.range(), items: object.properties.iter().map(|entry| entry.range()).collect() }
+    }
+
+    fn of_array(array: &Array<'_>) -> Self {
+        Self { range: array.range(), items: array.elements.iter().map(|element| element.range()).collect() }
+    }
+}
+
+/// Where an item belongs: what is there of the way to it.
+struct Spot {
+    container: Container,
+    /// The first key that is missing; none when the item is one more of a list that is there.
+    missing: Option<usize>,
+}
+
+fn spot(root: &Object<'_>, item: &Item) -> Result<Spot, EditError> {
+    let mut object = root;
+    for (depth, key) in item.path.iter().enumerate() {
+        let Some(entry) = object.get(key) else {
+            return Ok(Spot { container: Container::of_object(object), missing: Some(depth) });
+        };
+        match (&entry.value, item.slot) {
+            (Value::Array(array), Slot::Element) if depth + 1 == item.path.len() => {
+                return Ok(Spot { container: Container::of_array(array), missing: None });
+            }
+            (Value::Object(next), _) => object = next,
+            _ => return Err(EditError::Shape { path: item.shown(depth + 1) }),
+        }
+    }
+    Err(shape(item))
+}
+
+/// Adds an item that is not there.
+pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
+    let style = Style::of(text);
+    let Some(Value::Object(root)) = tree(text)? else {
+        if !text.trim().is_empty() {
+            return Err(EditError::Broken { line: 1, column: 1, reason: "the file holds comments only".to_owned() });
+        }
+        let whole = serde_json::json!({ item.path[0]: item.wrapped(0) });
+        return Ok(format!("{}{}", style.spread(&whole, ""), style.newline));
+    };
+    let Spot { container, missing } = spot(&root, item)?;
+    let (key, value) = match missing {
+        Some(depth) => (Some(item.path[depth]), item.wrapped(depth)),
+        None => (None, item.value.clone()),
+    };
+    let key = key.map(|key| format!("{}: ", Json::from(key))).unwrap_or_default();
+    Ok(added(text, &container, &key, &value, &style))
+}
+
+/// The text with one thing more at the end of a container.
+fn added(text: &str, container: &Container, key: &str, value: &Json, style: &Style) -> String {
+    let (open, close) = (container.range.start + 1, container.range.end - 1);
+    let Some(last) = container.items.last() else {
+        let outer = line_indent(text, container.range.start);
+        let indent = format!("{outer}{}", style.unit);
+        let said = text[open..close].trim_end();
+        let rest = &text[open + said.len()..close];
+        let closing =
+            if said.is_empty() || !rest.contains('\n') { format!("{}{outer}", style.newline) } else { rest.to_owned() };
+        let fresh = format!("{}{indent}{key}{}{closing}", style.newline, style.spread(value, &indent));
+        return format!("{}{said}{fresh}{}", &text[..open], &text[close..]);
+    };
+    let tail = Tail::of(&text[last.end..close]);
+    let end = last.end + tail.said;
+    let fresh = if text[container.range.start..container.range.end].contains('\n') {
+        let indent = line_indent(text, container.items[0].start);
+        let line = format!("{}{indent}", style.newline);
+        format!("{line}{key}{}", style.spread(value, &indent))
+    } else {
+        format!(" {key}{value}")
+    };
+    match tail.comma {
+        Some(_) => format!("{}{fresh},{}", &text[..end], &text[end..]),
+        None => format!("{},{}{fresh}{}", &text[..last.end], &text[last.end..end], &text[end..]),
+    }
+}
+
+/// Writes an item anew where it stands.
+pub(super) fn replace(text: &str, item: &Item) -> Result<String, EditError> {
+    let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
+    let (_, range) = standing(&root, item).ok_or_else(|| shape(item))?;
+    let style = Style::of(text);
+    let fresh = style.spread(&item.value, &line_indent(text, range.start));
+    Ok(format!("{}{fresh}{}", &text[..range.start], &text[range.end..]))
+}
+
+/// Takes an item out, with the comma that it needed.
+pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
+    let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
+    let (container, range) = standing(&root, item).ok_or_else(|| shape(item))?;
+    let holds = |one: &Range| one.start <= range.start && range.end <= one.end;
+    let at = container.items.iter().position(holds).ok_or_else(|| shape(item))?;
+    let own = &container.items[at];
+    let close = container.range.end - 1;
+    let comma_after = |end: usize| {
+        let next = container.items.iter().map(|one| one.start).find(|start| *start >= end).unwrap_or(close);
+        Tail::of(&text[end..next]).comma.map(|comma| end + comma)
+    };
+    let start = text[..own.start].trim_end().len();
+    let after = comma_after(own.end);
+    let end = after.map_or(own.end, |comma| comma + 1);
+    let mut fresh = String::with_capacity(text.len());
+    match at.checked_sub(1).map(|before| container.items[before].end) {
+        // The last of several takes the comma before it along.
+        Some(before) if after.is_none() => {
+            let comma = comma_after(before).ok_or_else(|| shape(item))?;
+            fresh.push_str(&text[..comma]);
+            fresh.push_str(text.get(comma + 1..start).unwrap_or_default());
+        }
+        _ => fresh.push_str(&text[..start]),
+    }
+    let rest = &text[end..];
+    let is_empty = container.items.len() == 1 && text[container.range.start + 1..start].trim().is_empty();
+    fresh.push_str(if is_empty { rest.trim_start() } else { rest });
+    Ok(fresh)
+}
+
+/// Where an item stands: what holds it, and its value.
+fn standing(root: &Object<'_>, item: &Item) -> Option<(Container, Range)> {
+    let (last, way) = item.path.split_last()?;
+    let holder = way.iter().try_fold(root, |object, key| object.get_object(key))?;
+    match item.slot {
+        Slot::Member => Some((Container::of_object(holder), holder.get(last)?.value.range())),
+        Slot::Element => {
+            let array = holder.get_array(last)?;
+            let own = array.elements.iter().find(|element| item.is_ours(&to_json(element)))?;
+            Some((Container::of_array(array), own.range()))
+        }
+    }
+}
+
+/// What stands between the last thing of a container and its end, or between two things.
+struct Tail {
+    /// Where a comma is.
+    comma: Option<usize>,
+    /// Where the last of commas and comments ends.
+    said: usize,
+}
+
+impl Tail {
+    fn of(text: &str) -> Self {
+        let mut tail = Self { comma: None, said: 0 };
+        let mut at = 0;
+        while let Some(c) = text[at..].chars().next() {
+            let rest = &text[at..];
+            let length = if rest.starts_with("//") {
+                rest.find('\n').map_or(rest.len(), |end| rest[..end].trim_end_matches('\r').len())
+            } else if rest.starts_with("/*") {
+                rest.find("*/").map_or(rest.len(), |end| end + 2)
+            } else {
+                c.len_utf8()
+            };
+            if c == ',' {
+                tail.comma.get_or_insert(at);
+            }
+            at += length;
+            if !c.is_whitespace() {
+                tail.said = at;
+            }
+        }
+        tail
+    }
+}
+
+/// How a text is laid out.
+struct Style {
+    newline: &'static str,
+    unit: String,
+}
+
+impl Style {
+    fn of(text: &str) -> Self {
+        let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
+        let indented = text.lines().map(indent).find(|indent| !indent.is_empty());
+        Self { newline: newline(text), unit: indented.unwrap_or_else(|| "  ".to_owned()) }
+    }
+
+    /// A value over several lines, the first of which is begun already.
+    fn spread(&self, value: &Json, indent: &str) -> String {
+        let mut bytes = Vec::new();
+        let formatter = PrettyFormatter::with_indent(self.unit.as_bytes());
+        // Writing to memory cannot fail, and a value of JSON can always be written.
+        let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+        String::from_utf8_lossy(&bytes).replace('\n', &format!("{}{indent}", self.newline))
+    }
+}
+
+/// The blanks at the beginning of the line that holds a place.
+fn line_indent(text: &str, at: usize) -> String {
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = &text[start..at];
+    line[..line.len() - line.trim_start().len()].to_owned()
+}

@@ -1,0 +1,210 @@
+//! Does what is put into a file come out again, with the rest of it as it was?
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+const PROGRAM: &str = "/opt/my tools/maestro";
+
+fn changed(text: &str, format: Format, item: &Item) -> Option<String> {
+    match put(text, format, item) {
+        Ok(Put::Changed(after)) => Some(after),
+        Ok(Put::Same) | Err(_) => None,
+    }
+}
+
+/// Everything that must hold of a text that an item can be put into.
+fn comes_out_again(text: &str, format: Format, item: &Item) {
+    let Some(after) = changed(text, format, item) else { return };
+    assert_eq!(put(&after, format, item), Ok(Put::Same), "{after}");
+    assert_eq!(Undo::of(Some(text), &after).undone(&after), Some(Before::Text(text.to_owned())), "{after}");
+    let Ok(Removed::Changed(without)) = take_out(&after, format, item) else { panic!("it stays in\n{after}") };
+    assert_eq!(take_out(&without, format, item), Ok(Removed::NotThere));
+    // It goes in once more, into what is left without it.
+    assert!(changed(&without, format, item).is_some(), "{without}");
+}
+
+/// Blanks and comments, as they may stand between any two words of JSON.
+fn space() -> impl Strategy<Value = &'static str> + Clone {
+    prop::sample::select(vec!["", " ", "\n", "\n  ", "\r\n\t", " // a, note }\n  ", "/* , { */", "\n\n    "])
+}
+
+fn scalar() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["1", "-2.5e3", "true", "null", "\"a // \\\"b\\\" ,\"", "\"ü\""]).prop_map(str::to_owned)
+}
+
+fn key() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["a", "mcpServers", "hooks", "UserPromptSubmit", "b", "other", "ä"])
+}
+
+fn json_text() -> impl Strategy<Value = String> {
+    let value = scalar().prop_recursive(4, 24, 4, |inner| {
+        let member = (space(), key(), space(), space(), inner.clone(), space())
+            .prop_map(|(a, key, b, c, value, d)| format!("{a}\"{key}\"{b}:{c}{value}{d}"));
+        let element = (space(), inner, space()).prop_map(|(a, value, b)| format!("{a}{value}{b}"));
+        let end = (prop::sample::select(vec!["", ","]), space());
+        prop_oneof![
+            3 => (prop::collection::vec(member, 0..4), end.clone()).prop_map(|(all, end)| listed('{', &all, end, '}')),
+            1 => (prop::collection::vec(element, 0..3), end).prop_map(|(all, end)| listed('[', &all, end, ']')),
+        ]
+    });
+    (prop::sample::select(vec!["", "\u{feff}"]), space(), value, space())
+        .prop_map(|(mark, a, value, b)| format!("{mark}{a}{value}{b}"))
+}
+
+fn listed(open: char, all: &[String], (comma, space): (&str, &str), close: char) -> String {
+    let comma = if all.is_empty() { "" } else { comma };
+    format!("{open}{}{comma}{space}{close}", all.join(","))
+}
+
+fn hook() -> Item {
+    hooks(Client::ClaudeCode, PROGRAM).remove(1)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn json_is_as_it_was_once_maestro_is_gone(text in json_text()) {
+        comes_out_again(&text, Format::Json, &server(Client::ClaudeCode, PROGRAM, Some(&text)));
+        comes_out_again(&text, Format::Json, &hook());
+    }
+
+    #[test]
+    fn toml_is_as_it_was_once_maestro_is_gone(parts in prop::collection::vec(toml_part(), 0..6)) {
+        let text = parts.concat();
+        comes_out_again(&text, Format::Toml, &server(Client::Codex, PROGRAM, None));
+    }
+
+    #[test]
+    fn yaml_is_as_it_was_once_maestro_is_gone(parts in prop::collection::vec(yaml_part(), 0..6)) {
+        let text = parts.concat();
+        comes_out_again(&text, Format::Yaml, &server(Client::Goose, PROGRAM, None));
+    }
+}
+
+fn toml_part() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "# settings\n",
+        "\n",
+        "model = \"o\"\n",
+        "[mcp_servers.other]\ncommand = \"x\" # why\n",
+        "[mcp_servers.other.env]\r\nA = \"1\"\r\n",
+        "text = \"\"\"\n[mcp_servers.maestro]\n\"\"\"\n",
+        "[features]\nhooks = true\n\n# about the next one\n",
+        "[[profiles]]\nname = 'a'\n",
+        "last = 1",
+    ])
+}
+
+fn yaml_part() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "# settings\n",
+        "\n",
+        "GOOSE_MODEL: gpt-4o\n",
+        "extensions:\n  # a comment of the first one\n  developer:\n    enabled: true\n\n",
+        "extensions:\n    todo: {name: todo, args: []}\n    # the last word\n",
+        "extensions: {}\n",
+        "extensions: {a: {b: 1}} # in a line\n",
+        "extensions:\n",
+        "list:\n- 1\n- 2\r\n",
+        "last: |\n  extensions:\n    maestro: 1\n",
+        "end: 1",
+    ])
+}
+
+#[test]
+fn most_texts_of_the_property_tests_can_be_added_to() {
+    for text in ["{}", "{\"mcpServers\": {}}", "{\n  \"a\": 1, // why\n}\n", ""] {
+        assert!(changed(text, Format::Json, &server(Client::Cursor, PROGRAM, Some(text))).is_some(), "{text}");
+    }
+    for text in ["extensions: {}\n", "extensions:\n", "a: 1\n", ""] {
+        assert!(changed(text, Format::Yaml, &server(Client::Goose, PROGRAM, None)).is_some(), "{text}");
+    }
+}
+
+#[test]
+fn json_is_added_to_as_a_person_would() {
+    let cursor = |text: &str| changed(text, Format::Json, &server(Client::Cursor, "maestro", Some(text))).unwrap();
+    insta::assert_snapshot!(cursor("{\n    // mine\n    \"mcpServers\": {\n        \"x\": {\"url\": \"y\"} // keep\n    }\n}\n"), @r#"
+    {
+        // mine
+        "mcpServers": {
+            "x": {"url": "y"}, // keep
+            "maestro": {
+                "command": "maestro",
+                "args": [
+                    "mcp"
+                ]
+            }
+        }
+    }
+    "#);
+    insta::assert_snapshot!(cursor("{\"a\": 1}"), @r#"{"a": 1, "mcpServers": {"maestro":{"command":"maestro","args":["mcp"]}}}"#);
+}
+
+#[test]
+fn an_entry_of_an_older_program_is_brought_up_to_date_and_keeps_what_was_added() {
+    let text =
+        r#"{"mcpServers": {"maestro": {"command": "/old/maestro", "args": ["mcp"], "env": {"A": "1"}}, "z": {}}}"#;
+    let item = server(Client::Cursor, "/new/maestro", Some(text));
+    let after = changed(text, Format::Json, &item).unwrap();
+    let whole = json::value(&after).unwrap();
+    assert_eq!(
+        whole["mcpServers"]["maestro"],
+        json!({ "command": "/new/maestro", "args": ["mcp"], "env": { "A": "1" } })
+    );
+    assert_eq!(whole["mcpServers"]["z"], json!({}));
+}
+
+#[test]
+fn what_is_somebody_elses_is_neither_changed_nor_removed() {
+    let text = r#"{"mcpServers": {"maestro": {"command": "python", "args": ["-m", "midi"]}}}"#;
+    let item = server(Client::Cursor, "maestro", Some(text));
+    assert_eq!(put(text, Format::Json, &item), Err(EditError::Taken { path: "mcpServers.maestro".into() }));
+    assert_eq!(take_out(text, Format::Json, &item), Ok(Removed::NotOurs));
+}
+
+#[test]
+fn what_cannot_be_read_or_added_to_is_left_alone() {
+    let at =
+        |text: &str, format, client| put(text, format, &server(client, "maestro", Some(text))).unwrap_err().to_string();
+    insta::assert_snapshot!(at("{\n  \"a\": [1\n}", Format::Json, Client::Cursor), @"line 3, column 1: Unexpected close brace");
+    insta::assert_snapshot!(at("[]", Format::Json, Client::Cursor), @"line 1, column 1: the file holds no object");
+    insta::assert_snapshot!(at("{\"mcpServers\": null}", Format::Json, Client::Cursor), @"`mcpServers` is written in a way that cannot be added to or taken from");
+    insta::assert_snapshot!(at("a = 1\nb = [\n", Format::Toml, Client::Codex), @"line 2, column 6: unclosed array, expected `]`");
+    insta::assert_snapshot!(at("mcp_servers = { x = 1 }\n", Format::Toml, Client::Codex), @"`mcp_servers.maestro` is written in a way that cannot be added to or taken from");
+    insta::assert_snapshot!(at("a: 1\n b: 2\n", Format::Yaml, Client::Goose), @"line 2, column 3: mapping values are not allowed in this context");
+    insta::assert_snapshot!(at("extensions: [1]\n", Format::Yaml, Client::Goose), @"`extensions` is written in a way that cannot be added to or taken from");
+}
+
+#[test]
+fn a_hook_is_one_more_of_those_that_are_there() {
+    let text = "{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}\n    ]\n  }\n}\n";
+    insta::assert_snapshot!(changed(text, Format::Json, &hook()).unwrap(), @r#"
+    {
+      "hooks": {
+        "UserPromptSubmit": [
+          {"hooks": [{"type": "command", "command": "x"}]},
+          {
+            "hooks": [
+              {
+                "type": "command",
+                "command": "'/opt/my tools/maestro' hook claude-code",
+                "timeout": 5
+              }
+            ]
+          }
+        ]
+      }
+    }
+    "#);
+}
+
+#[test]
+fn each_version_of_opencode_gets_its_own_layout() {
+    let path = |text: &str| server(Client::OpenCode, "maestro", Some(text)).path;
+    assert_eq!(path("{}"), ["mcp", "maestro"]);
+    assert_eq!(path("{\"mcp\": {\"servers\": {}}}"), ["mcp", "servers", "maestro"]);
+}

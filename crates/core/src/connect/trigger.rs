@@ -1,0 +1,121 @@
+//! How is a workflow started from within a tool? By a file that the tool loads, which says what to run.
+
+use super::{Base, Client, Scope};
+
+/// What the names of such files begin with; a workflow's own name would hide the workflow itself.
+const PREFIX: &str = "run-";
+/// How long a description may be, in characters: what the Agent Skills rules allow.
+const MAX_DESCRIPTION: usize = 1024;
+
+/// A workflow that a tool is to be able to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trigger {
+    /// Its name.
+    pub workflow: String,
+    /// What it is for.
+    pub description: String,
+    /// Its parameters, a line each, as a person reads them.
+    pub parameters: Vec<String>,
+}
+
+impl Trigger {
+    /// What the tool's user calls it by.
+    pub fn name(&self) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let name: String = self.workflow.chars().map(plain).collect();
+        format!("{PREFIX}{name}")
+    }
+
+    /// The command that starts it for a tool.
+    pub fn command(&self, tool: &str) -> String {
+        format!("maestro workflow start {} --tool {tool}", self.workflow)
+    }
+
+    /// A skill that says how to start it.
+    pub fn skill(&self, client: Client) -> String {
+        let about = format!(
+            "Starts the workflow `{}` with Maestro. Use when it is asked for by name. {}",
+            self.workflow, self.description
+        );
+        let about: String =
+            about.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_DESCRIPTION).collect();
+        let mut text = format!(
+            "---\nname: {}\ndescription: {}\n---\n\n# {}\n\nRun this, and do what it prints, one step at a time:\n\n    {}\n\n",
+            self.name(),
+            serde_json::Value::from(about),
+            self.workflow,
+            self.command(client.program()),
+        );
+        if !self.parameters.is_empty() {
+            text.push_str("It takes parameters; give each as `--param NAME=VALUE`, in quotes, and ask for one that is required and not known:\n\n");
+            for parameter in &self.parameters {
+                text.push_str(&format!("- {parameter}\n"));
+            }
+            text.push('\n');
+        }
+        text.push_str(
+            "Report each step with the command that it names. Skip none, and add none: only the workflow decides what comes next. \
+             `maestro workflow runs` lists the runs, and `maestro workflow next RUN` says where one stands.\n",
+        );
+        text
+    }
+
+    /// Commands that Aider loads.
+    pub fn for_aider(&self) -> String {
+        format!(
+            "# Starts the workflow {} with Maestro; load it with /load.\n/run {}\n",
+            self.workflow,
+            self.command("aider")
+        )
+    }
+
+    /// Where a tool's skill is, below the directory for its skills.
+    pub fn skill_file(&self) -> String {
+        format!("{}/SKILL.md", self.name())
+    }
+
+    /// Where Aider's file is, below the directory for them.
+    pub fn aider_file(&self) -> String {
+        format!("{}.txt", self.name())
+    }
+}
+
+/// Where Aider's files are.
+pub fn aider_dir(scope: Scope) -> (Base, &'static str) {
+    match scope {
+        Scope::User => (Base::Home, ".aider/maestro"),
+        Scope::Project => (Base::Project, ".aider/maestro"),
+    }
+}
+
+impl Client {
+    /// Where it looks for skills. VS Code starts workflows as tools of the MCP server only.
+    pub fn skills_dir(self, scope: Scope) -> Option<(Base, &'static str)> {
+        match (self, scope) {
+            (Self::ClaudeCode, Scope::User) => Some((Base::ClaudeSettings, "skills")),
+            (Self::ClaudeCode, Scope::Project) => Some((Base::Project, ".claude/skills")),
+            (Self::Cursor, Scope::User) => Some((Base::Home, ".cursor/skills")),
+            (Self::Cursor, Scope::Project) => Some((Base::Project, ".cursor/skills")),
+            (Self::OpenCode, Scope::User) => Some((Base::Config, "opencode/skills")),
+            (Self::OpenCode, Scope::Project) => Some((Base::Project, ".opencode/skills")),
+            (Self::Codex, Scope::User) => Some((Base::CodexHome, "skills")),
+            (Self::Codex, Scope::Project) => Some((Base::Project, ".codex/skills")),
+            (Self::Gemini, Scope::User) => Some((Base::Home, ".gemini/skills")),
+            (Self::Gemini, Scope::Project) => Some((Base::Project, ".gemini/skills")),
+            (Self::Goose, Scope::User) => Some((Base::Config, "goose/skills")),
+            (Self::Goose, Scope::Project) => Some((Base::Project, ".goose/skills")),
+            (Self::VsCode, _) => None,
+        }
+    }
+
+    /// What its user types to start a workflow by its skill.
+    pub fn calls(self, trigger: &Trigger) -> String {
+        let name = trigger.name();
+        match self {
+            Self::ClaudeCode | Self::Cursor => format!("/{name}"),
+            Self::Codex => format!("${name}"),
+            Self::OpenCode => format!("skill(name=\"{name}\")"),
+            Self::Gemini | Self::Goose | Self::VsCode => format!("Use the skill {name}"),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How was a file before Maestro changed it? Remembered, so that it can be made just that again.
+
+use serde::{Deserialize, Serialize};
+
+/// One change of a file, by what it takes to undo it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Undo {
+    /// The file was made.
+    Made {
+        /// What it said then.
+        text: String,
+    },
+    /// A part of it was replaced by another.
+    Edited {
+        /// What stood there before.
+        removed: String,
+        /// What has stood there since.
+        inserted: String,
+    },
+}
+
+/// What a file was before a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Before {
+    /// It was not there.
+    Absent,
+    /// It said this.
+    Text(String),
+}
+
+impl Undo {
+    /// What undoes a change from one text to another.
+    pub fn of(before: Option<&str>, after: &str) -> Self {
+        let Some(before) = before else { return Self::Made { text: after.to_owned() } };
+        let same = |(a, b): &(char, char)| a == b;
+        let ahead: usize = before.chars().zip(after.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let (old, new) = (&before[ahead..], &after[ahead..]);
+        let behind: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        Self::Edited { removed: old[..old.len() - behind].to_owned(), inserted: new[..new.len() - behind].to_owned() }
+    }
+
+    /// The text before the change, if what was changed still is as it was left; elsewhere anything may differ.
+    pub fn undone(&self, now: &str) -> Option<Before> {
+        match self {
+            Self::Made { text } => (text == now).then_some(Before::Absent),
+            Self::Edited { removed, inserted } => {
+                let mut places = now.match_indices(inserted.as_str()).map(|(at, _)| at);
+                let (at, None) = (places.next().filter(|_| !inserted.is_empty())?, places.next()) else { return None };
+                Some(Before::Text(format!("{}{removed}{}", &now[..at], &now[at + inserted.len()..])))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_undone_although_the_rest_of_the_file_went_on() {
+        let undo = Undo::of(Some("a = 1\nb = 2\n"), "a = 1\nmaestro = 3\nb = 2\n");
+        assert_eq!(
+            undo.undone("a = 7\nmaestro = 3\nb = 2\nc = 9\n"),
+            Some(Before::Text("a = 7\nb = 2\nc = 9\n".into()))
+        );
+        assert_eq!(undo.undone("a = 1\nmaestro = 4\nb = 2\n"), None, "what was written was changed");
+        assert_eq!(undo.undone("maestro = 3\nmaestro = 3\n"), None, "it stands there twice");
+    }
+
+    #[test]
+    fn a_file_that_was_made_is_gone_again_unless_somebody_added_to_it() {
+        let undo = Undo::of(None, "{}\n");
+        assert_eq!(undo.undone("{}\n"), Some(Before::Absent));
+        assert_eq!(undo.undone("{\"a\": 1}\n"), None);
+    }
+}

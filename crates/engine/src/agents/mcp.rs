@@ -1,0 +1,163 @@
+//! Does an MCP server answer a tool that starts it? It is started and greeted just as that tool would.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use maestro_core::agent::Line;
+use serde_json::{Value as Json, json};
+use tokio::process::ChildStdout;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::acp::wire::{self, Message};
+use super::lines::LineReader;
+use super::probe::{Answer, first_lines, short, telling};
+use super::process::{self, Because, Ended, Input, Process, StartError};
+use crate::child::{Spec, Stdin};
+use crate::sandbox::Policy;
+
+/// How long a server may take: what Codex waits for one.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A server to be asked.
+#[derive(Debug, Clone)]
+pub struct Configured {
+    /// Our own program, which watches over it.
+    pub maestro: PathBuf,
+    /// Its program.
+    pub program: PathBuf,
+    /// Its arguments, the first of which is what it is called by.
+    pub argv: Vec<String>,
+    /// Its whole environment.
+    pub env: BTreeMap<String, String>,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// Where else it may write.
+    pub writes: Vec<PathBuf>,
+    /// What the tool says first, as parameters of `initialize`.
+    pub hello: Json,
+}
+
+/// What came of asking a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Served {
+    /// It answers.
+    Tools {
+        /// Which revision of the protocol it wants to speak.
+        revision: String,
+        /// How many tools it offers.
+        tools: usize,
+    },
+    /// It does not.
+    Not(Answer),
+}
+
+impl fmt::Display for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tools { revision, tools: 1 } => write!(f, "answers: 1 tool, by {revision}"),
+            Self::Tools { revision, tools } => write!(f, "answers: {tools} tools, by {revision}"),
+            Self::Not(answer) => answer.fmt(f),
+        }
+    }
+}
+
+/// Asks all of them at once. The answers are in the order of the questions; dropping the future ends every program.
+pub async fn all(servers: Vec<Configured>, patience: Duration) -> Vec<Served> {
+    let mut asked = JoinSet::new();
+    let mut answers = vec![Served::Not(Answer::NotStarted("nobody waited for it".to_owned())); servers.len()];
+    for (at, server) in servers.into_iter().enumerate() {
+        asked.spawn(async move { (at, server.ask(patience).await) });
+    }
+    while let Some(answered) = asked.join_next().await {
+        if let Ok((at, answer)) = answered {
+            answers[at] = answer;
+        }
+    }
+    answers
+}
+
+impl Configured {
+    /// Asks a server, and returns when nothing of it is left.
+    pub async fn ask(&self, patience: Duration) -> Served {
+        let spec = Spec {
+            program: self.program.clone(),
+            argv: self.argv.clone(),
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+            policy: Policy::usual(&self.cwd, None).allow(self.writes.clone()),
+            stdin: Stdin::Relay,
+        };
+        let limits = process::Limits { time: patience, idle: patience };
+        match timeout(patience, process::start(&self.maestro, &spec, limits)).await {
+            Ok(Ok(process)) => self.hear(process, patience).await,
+            Ok(Err(StartError::NotStarted(reason))) => Served::Not(Answer::NotStarted(reason)),
+            Ok(Err(error)) => Served::Not(Answer::NotStarted(error.to_string())),
+            Err(_) => Served::Not(Answer::Silent(patience)),
+        }
+    }
+
+    async fn hear(&self, process: Process, patience: Duration) -> Served {
+        let Process { mut stdout, stderr, input, handle, .. } = process;
+        let complaints = tokio::spawn(async move { first_lines(&mut { stderr }).await });
+        let talk = converse(&self.hello, &input, &mut stdout).await;
+        drop(input);
+        if !matches!(talk, Talk::Over) {
+            handle.cancel();
+        }
+        let Ended { how, because } = handle.wait().await;
+        let complaints = complaints.await.unwrap_or_default();
+        match talk {
+            Talk::Tools { revision, tools } => Served::Tools { revision, tools },
+            Talk::Refused(reason) => Served::Not(Answer::Refused(short(&reason))),
+            Talk::Over if matches!(because, Some(Because::Time | Because::Idle)) => {
+                Served::Not(Answer::Silent(patience))
+            }
+            Talk::Over => Served::Not(Answer::Ended { how, said: telling(&complaints).unwrap_or_default() }),
+        }
+    }
+}
+
+/// How a conversation went.
+enum Talk {
+    Tools { revision: String, tools: usize },
+    Refused(String),
+    Over,
+}
+
+async fn converse(hello: &Json, input: &Input, stdout: &mut LineReader<ChildStdout>) -> Talk {
+    input.write(&wire::request(1, "initialize", hello)).await;
+    let greeted = match answer(1, stdout).await {
+        Some(Ok(greeted)) => greeted,
+        Some(Err(refusal)) => return Talk::Refused(refusal),
+        None => return Talk::Over,
+    };
+    input.write(&wire::notification("notifications/initialized", &json!({}))).await;
+    input.write(&wire::request(2, "tools/list", &json!({}))).await;
+    match answer(2, stdout).await {
+        Some(Ok(listed)) => {
+            let Some(tools) = listed["tools"].as_array() else {
+                return Talk::Refused("its list of tools is none".to_owned());
+            };
+            let revision = greeted["protocolVersion"].as_str().unwrap_or("an unknown revision");
+            Talk::Tools { revision: short(revision), tools: tools.len() }
+        }
+        Some(Err(refusal)) => Talk::Refused(refusal),
+        None => Talk::Over,
+    }
+}
+
+/// The answer to a request; whatever else is said meanwhile is not for us.
+async fn answer(request: u64, stdout: &mut LineReader<ChildStdout>) -> Option<Result<Json, String>> {
+    while let Some(line) = stdout.next().await {
+        let Line::Whole(line) = line else { continue };
+        if let Some(Message::Response { id, answer }) = Message::read(&line)
+            && id == request
+        {
+            return Some(answer.map_err(|refusal| refusal.message));
+        }
+    }
+    None
+}
