@@ -28,6 +28,7 @@ async fn main() -> std::io::Result<()> {
         around: maestro_core::agent::spawn::Around::default(),
         workshop: None,
         mcp: None,
+        journal: Arc::new(|_| {}),
     });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}", listener.local_addr()?);

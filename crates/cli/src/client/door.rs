@@ -58,6 +58,7 @@ fn to_database(world: &World, shelves: &Shelves, signature: HeaderMap) -> Result
         around: workers::around(world, None),
         workshop: Some(workshop::of(world, shelves)?),
         mcp: None,
+        journal: Arc::new(|_| {}),
     });
     Handle::current().spawn(keep_house(app.clone()));
     let router = router(app);
