@@ -58,12 +58,12 @@ class Stage:
 
     def up(self):
         command = [MAESTRO, "up", "--port", "0", "--json"] + (["--agents", "0"] if self.apart else [])
-        self.process = subprocess.Popen(command, env=self.env, cwd=self.work, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(command, env=self.env, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.url = json.loads(self.process.stdout.readline())["url"]
 
     def work_on(self):
         command = [MAESTRO, "worker", "run"]
-        self.worker = subprocess.Popen(command, env=self.env, cwd=self.work, stdout=subprocess.PIPE)
+        self.worker = subprocess.Popen(command, env=self.env, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.worker.stdout.readline()
 
     def kill(self, which):
