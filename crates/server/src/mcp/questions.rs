@@ -46,10 +46,16 @@ pub(super) enum Instead {
     Cancelled,
 }
 
+/// An answer, and those to the questions that were asked with it, by their steps.
+pub(super) struct Answered {
+    pub(super) given: Given,
+    pub(super) others: Map<String, Json>,
+}
+
 /// What came of asking.
 pub(super) enum Asked {
-    /// An answer, and those to the questions that follow.
-    Answered(Given, Map<String, Json>),
+    /// An answer.
+    Answered(Answered),
     /// The client asks, and calls again.
     Later(Box<InputRequiredResult>),
     /// The client cannot ask; the model has to.
@@ -67,7 +73,7 @@ pub(super) struct Open {
 
 impl Open {
     /// What the client answers that was asked, if it did, and what it answers to the questions that follow.
-    pub(super) fn responded(&self, given: &InputResponses) -> Result<Option<(Given, Map<String, Json>)>, Failure> {
+    pub(super) fn responded(&self, given: &InputResponses) -> Result<Option<Answered>, Failure> {
         let Some(response) = given.get(FIELD) else { return Ok(None) };
         let result: ElicitResult = serde_json::from_value(response.clone())
             .map_err(|error| Failure::Protocol(ErrorData::invalid_params(format!("inputResponses: {error}"), None)))?;
@@ -141,9 +147,7 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
         // The run stays where it is: somebody may answer it later.
         () = turn.context.ct.cancelled() => Err(Failure::Told("the call was cancelled".to_owned())),
         answered = asking => match answered {
-            Ok(ClientResult::ElicitResult(result)) => {
-                understood(&result, &steps).map(|(given, others)| Asked::Answered(given, others))
-            }
+            Ok(ClientResult::ElicitResult(result)) => understood(&result, &steps).map(Asked::Answered),
             // A client that said that it can ask, and cannot.
             Ok(_) | Err(_) => Ok(Asked::Nobody),
         },
@@ -171,7 +175,7 @@ fn field(place: usize) -> String {
 }
 
 /// The answer, and those to the questions at these steps, which were asked with it.
-fn understood(result: &ElicitResult, following: &[StepId]) -> Result<(Given, Map<String, Json>), Failure> {
+fn understood(result: &ElicitResult, following: &[StepId]) -> Result<Answered, Failure> {
     let answer = |place: usize| result.content.as_ref().and_then(|content| content.get(field(place))).cloned();
     let given = match result.action {
         ElicitationAction::Decline => Given::Instead(Instead::Declined),
@@ -181,7 +185,7 @@ fn understood(result: &ElicitResult, following: &[StepId]) -> Result<(Given, Map
         _ => Given::Instead(Instead::Cancelled),
     };
     let others = following.iter().enumerate().filter_map(|(place, step)| Some((step.to_string(), answer(place + 1)?)));
-    Ok((given, others.collect()))
+    Ok(Answered { given, others: others.collect() })
 }
 
 /// The form of a question and of those that follow: a field each, which is required, since an empty form hangs some clients.

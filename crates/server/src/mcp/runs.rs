@@ -270,9 +270,9 @@ impl<'t> Turn<'t> {
     async fn go_on(mut self, open: Open) -> Result<CallToolResponse, Failure> {
         let reply = match open.responded(&self.given)? {
             None => self.get(&open.run).await?,
-            Some((given, others)) => {
-                self.answers.extend(others);
-                match self.submit(&open.run, &open.ticket, given).await {
+            Some(answered) => {
+                self.answers.extend(answered.others);
+                match self.submit(&open.run, &open.ticket, answered.given).await {
                     Ok(reply) => reply,
                     Err(error) => stands(&error).ok_or(error)?,
                 }
@@ -293,9 +293,9 @@ impl<'t> Turn<'t> {
             let given = match known {
                 Some(value) => Given::Value(value),
                 None => match questions::ask(&self, &reply.id, directive).await? {
-                    Asked::Answered(given, others) => {
-                        self.answers.extend(others);
-                        given
+                    Asked::Answered(answered) => {
+                        self.answers.extend(answered.others);
+                        answered.given
                     }
                     Asked::Later(result) => return Ok((*result).into()),
                     Asked::Nobody => return Ok(self.told(reply).into()),
