@@ -8,6 +8,7 @@ pub mod definition;
 pub mod directive;
 pub mod draw;
 pub mod finding;
+pub mod foresight;
 mod graph;
 pub mod load;
 mod missing;

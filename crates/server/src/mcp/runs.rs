@@ -267,13 +267,16 @@ impl<'t> Turn<'t> {
 
     /// Goes on after a question that the client was asked. One that was answered already, by this call or by somebody
     /// else, is not answered again: then the run is told of as it stands.
-    async fn go_on(self, open: Open) -> Result<CallToolResponse, Failure> {
-        let reply = match questions::responded(&self.given)? {
+    async fn go_on(mut self, open: Open) -> Result<CallToolResponse, Failure> {
+        let reply = match open.responded(&self.given)? {
             None => self.get(&open.run).await?,
-            Some(given) => match self.submit(&open.run, &open.ticket, given).await {
-                Ok(reply) => reply,
-                Err(error) => stands(&error).ok_or(error)?,
-            },
+            Some(answered) => {
+                self.answers.extend(answered.others);
+                match self.submit(&open.run, &open.ticket, answered.given).await {
+                    Ok(reply) => reply,
+                    Err(error) => stands(&error).ok_or(error)?,
+                }
+            }
         };
         self.settle(reply, Stake::Ends).await
     }
@@ -290,7 +293,10 @@ impl<'t> Turn<'t> {
             let given = match known {
                 Some(value) => Given::Value(value),
                 None => match questions::ask(&self, &reply.id, directive).await? {
-                    Asked::Answered(given) => given,
+                    Asked::Answered(answered) => {
+                        self.answers.extend(answered.others);
+                        answered.given
+                    }
                     Asked::Later(result) => return Ok((*result).into()),
                     Asked::Nobody => return Ok(self.told(reply).into()),
                 },

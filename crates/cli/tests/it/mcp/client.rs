@@ -228,14 +228,18 @@ impl Drop for Client {
     }
 }
 
-/// What the user says to a form.
+/// What the user says to a form, field by field.
 fn user(answers: &mut Vec<Json>, asked: &mut Vec<String>, form: &Json) -> Json {
     asked.push(form["message"].as_str().unwrap_or_default().to_owned());
-    assert!(!answers.is_empty(), "nobody expected this question: {form:#}");
-    match answers.remove(0) {
-        Json::Null => json!({ "action": "decline" }),
-        answer => json!({ "action": "accept", "content": { "answer": answer } }),
+    let mut content = json!({});
+    for field in form["requestedSchema"]["properties"].as_object().unwrap().keys() {
+        assert!(!answers.is_empty(), "nobody expected this question: {form:#}");
+        match answers.remove(0) {
+            Json::Null => return json!({ "action": "decline" }),
+            answer => content[field] = answer,
+        }
     }
+    json!({ "action": "accept", "content": content })
 }
 
 /// Posts a message to `/mcp` and reads what comes back until the stream ends. What is asked on the way is answered at once;

@@ -108,6 +108,20 @@ fn the_three_ways_of_asking_end_alike_over_both_transports() {
 }
 
 #[test]
+fn questions_that_follow_one_another_are_asked_in_one_form() {
+    let workflow = PAINT.replace("How many coats of {colour}?", "How many coats?");
+    for era in [Era::Earlier, Era::Today] {
+        let sandbox = painting(&workflow);
+        trust(&sandbox);
+        let mut client = Client::start(&sandbox, &[], era, Forms::Shown).answering(&[json!("blue"), json!("2")]);
+        let begun = client.tool("paint", &json!({ "who": "Ada" }));
+        assert!(text(&begun).contains("Paint it blue."), "{begun:#}");
+        assert_eq!(client.asked, ["Which colour, Ada?\nHow many coats?"], "{era:?}");
+        assert_eq!(log(&sandbox), ["mixed"]);
+    }
+}
+
+#[test]
 fn answers_that_are_known_beforehand_are_not_asked_for() {
     let sandbox = painting(PAINT);
     trust(&sandbox);
