@@ -7,6 +7,7 @@
 mod cache;
 mod catalogue;
 mod clients;
+mod command;
 mod dependencies;
 mod entry;
 pub mod folder;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use maestro_core::{Problem, Severity};
 
+use crate::command;
 use crate::skill::{Format, Skill};
 use crate::text::{self, Contents, MAX_TEXT_BYTES};
 
@@ -61,13 +62,7 @@ fn in_words(skill: &Skill) -> String {
     if !skill.commands.is_empty() {
         text.push_str("\n## Commands\n\n");
     }
-    for command in &skill.commands {
-        let _ = writeln!(text, "- `{}`: {}", command.name, command.description);
-        for (name, meaning) in &command.parameters {
-            let meaning = meaning.as_str().map_or_else(|| meaning.to_string(), str::to_owned);
-            let _ = writeln!(text, "  - `{name}`: {meaning}");
-        }
-    }
+    text.push_str(&command::in_words(&skill.commands));
     if let Some(workflow) = &skill.workflow {
         let _ = writeln!(text, "\nIts workflow is in `{workflow}`.");
     }

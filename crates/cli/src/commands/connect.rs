@@ -29,6 +29,7 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
     };
     // Everything is worked out before anything is written, so that one broken file leaves all as they are.
     let triggers = triggers::wanted(&args.workflow, world)?;
+    let mut connections = Connections::load(world)?;
     let mut changes = Vec::new();
     for tool in tools {
         if tool == Tool::Aider && triggers.is_empty() {
@@ -41,11 +42,10 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
             }
         }
         for trigger in &triggers {
-            changes.extend(triggers::planned(tool, scope, trigger, world)?);
+            changes.extend(triggers::planned(tool, scope, trigger, &connections, world)?);
         }
     }
     if !args.dry_run {
-        let mut connections = Connections::load(world)?;
         for change in &mut changes {
             carry_out(change, &mut connections)?;
         }
@@ -89,7 +89,7 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, 
                 }
             }
         }
-        changes.extend(triggers::undone(tool, scope, &connections, world)?);
+        changes.extend(triggers::gone(tool, scope, &connections, world)?);
     }
     if !args.dry_run {
         for change in &mut changes {
@@ -118,10 +118,14 @@ fn planned(client: Client, file: File, program: &str, world: &World) -> Result<C
 }
 
 fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {
-    let State::Write(after) = &change.state else { return Ok(()) };
+    let (State::Write(after) | State::Restore(after)) = &change.state else { return Ok(()) };
     // Remembered first: what is remembered in vain does no harm, since it fits no file.
     connections.add(&change.target.path, Undo::of(change.target.text.as_deref(), after))?;
-    change.target.write(after)?;
+    match &change.state {
+        // Of what is Maestro's own alone, nothing needs to be kept.
+        State::Restore(_) => change.target.restore(after)?,
+        _ => change.target.write(after)?,
+    }
     change.state = State::Written;
     Ok(())
 }

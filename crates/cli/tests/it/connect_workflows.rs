@@ -148,3 +148,22 @@ fn a_workflow_that_is_not_there_or_a_file_that_is_leaves_all_as_it_is() {
     assert!(!sandbox.path("~/.claude.json").exists());
     assert!(!sandbox.path("~/.maestro/connections.json").exists());
 }
+
+#[test]
+fn a_file_follows_its_workflow_and_still_goes() {
+    let sandbox = Sandbox::new();
+    let workflow = |about: &str| {
+        format!(
+            "name: tidy\nversion: \"1.0\"\ndescription: {about}\nsteps:\n  - id: look\n    type: output\n    template: hello\ntemplates:\n  hello: Hello.\n"
+        )
+    };
+    sandbox.write(".claude/skills/tidy/workflow.yaml", workflow("Tidies up."));
+    assert_eq!(sandbox.maestro("connect codex --workflow tidy").code, 0);
+    sandbox.write(".claude/skills/tidy/workflow.yaml", workflow("Tidies up well."));
+    let output = sandbox.maestro("connect codex --workflow tidy");
+    assert_eq!(output.code, 0, "{output}");
+    let path = sandbox.path("~/.codex/skills/run-tidy/SKILL.md");
+    assert!(fs::read_to_string(&path).unwrap().contains("Tidies up well."));
+    assert_eq!(sandbox.maestro("disconnect codex").code, 0);
+    assert!(!path.parent().unwrap().exists());
+}

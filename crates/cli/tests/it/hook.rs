@@ -167,16 +167,16 @@ fn whatever_goes_wrong_is_an_empty_answer_and_an_event() {
     let sandbox = project();
     let good = told(&sandbox, "UserPromptSubmit", &json!({ "prompt": MERGE })).to_string();
     let strange = told(&sandbox, "UserPromptSubmit", &json!({ "prompt": MERGE, "session_id": "../../x" })).to_string();
-    let slow = [("MAESTRO_HOOK_MS", "0")];
-    let cases: [(&[(&str, &str)], &str, &str); 5] = [
-        (&[], "claude-code", "{\"session_id\": "),
-        (&[], "claude-code", "[]"),
-        (&[], "claude-code", &strange),
-        (&[], "emacs", &good),
-        (&slow, "claude-code", &good),
+    let (patient, slow) = ("10000", "0");
+    let cases = [
+        (patient, "claude-code", "{\"session_id\": "),
+        (patient, "claude-code", "[]"),
+        (patient, "claude-code", &strange),
+        (patient, "emacs", &good),
+        (slow, "claude-code", &good),
     ];
-    for (variables, agent, said) in cases {
-        let output = sandbox.maestro_told(variables, &["hook", agent], said);
+    for (patience, agent, said) in cases {
+        let output = sandbox.maestro_told(&[("MAESTRO_HOOK_MS", patience)], &["hook", agent], said);
         assert_eq!((output.code, output.stdout().as_str(), output.stderr().as_str()), (0, "", ""), "{said}");
     }
     hook(&sandbox, "claude-code", "Stop", &json!({}));

@@ -359,6 +359,7 @@ fn a_tree_of_cyclic_links_is_searched_once() {
         }
       ],
       "agents": [],
+      "connections": [],
       "settings": [
         {
           "path": "[HOME]/.config/maestro/config.toml",

@@ -249,7 +249,7 @@ fn a_skill_without_instructions_of_its_own_is_put_into_words() {
     ## Commands
 
     - `close`: Closes one.
-      - `id`: Which one
+      - `id` (string, required): Which one
 
 
     Skill read: tickets

@@ -20,7 +20,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const MODEL: &str = "maestro-test-model";
 
 /// What the core may use of others: nothing that opens a file, asks a clock, starts a process or awaits.
-const PURE: &[&str] = &["granit-parser", "pulldown-cmark", "serde", "serde_json", "strsim", "toml", "uuid"];
+const PURE: &[&str] =
+    &["granit-parser", "jsonc-parser", "pulldown-cmark", "serde", "serde_json", "strsim", "thiserror", "toml", "uuid"];
 
 struct Package {
     name: String,

@@ -159,7 +159,7 @@ impl Item {
     /// What a file says with the item in it.
     pub(super) fn put_into(&self, whole: &Json) -> Option<Json> {
         let mut whole = whole.clone();
-        let (last, way) = self.path.split_last()?;
+        let (name, way) = self.path.split_last()?;
         let mut holder = whole.as_object_mut()?;
         for key in way {
             let inner = holder.entry(*key).or_insert_with(|| json!({}));
@@ -169,9 +169,9 @@ impl Item {
             holder = inner.as_object_mut()?;
         }
         match self.slot {
-            Slot::Member => drop(holder.insert((*last).to_owned(), self.value.clone())),
+            Slot::Member => drop(holder.insert((*name).to_owned(), self.value.clone())),
             Slot::Element => {
-                let list = holder.entry(*last).or_insert_with(|| json!([])).as_array_mut()?;
+                let list = holder.entry(*name).or_insert_with(|| json!([])).as_array_mut()?;
                 match list.iter_mut().find(|element| self.is_ours(element)) {
                     Some(stale) => stale.clone_from(&self.value),
                     None => list.push(self.value.clone()),

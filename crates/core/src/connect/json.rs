@@ -1,7 +1,7 @@
 //! How is JSON changed as a person would, with comments, order, indentation and line ends kept?
 
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
-use jsonc_parser::common::{Range, Ranged as _};
+use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
@@ -57,11 +57,11 @@ struct Container {
 
 impl Container {
     fn of_object(object: &Object<'_>) -> Self {
-        Self { range: object.range(), items: object.properties.iter().map(|entry| entry.range()).collect() }
+        Self { range: object.range(), items: object.properties.iter().map(Ranged::range).collect() }
     }
 
     fn of_array(array: &Array<'_>) -> Self {
-        Self { range: array.range(), items: array.elements.iter().map(|element| element.range()).collect() }
+        Self { range: array.range(), items: array.elements.iter().map(Ranged::range).collect() }
     }
 }
 

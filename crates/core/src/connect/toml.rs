@@ -1,5 +1,7 @@
 //! How is a table added to TOML, and taken out again, with everything else kept?
 
+use std::fmt::Write as _;
+
 use serde_json::Value as Json;
 
 use super::edit::{EditError, gap, newline, shape};
@@ -24,7 +26,7 @@ pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
     let mut fresh = format!("{text}{}[{}]{newline}", gap(text), item.shown(item.path.len()));
     for (key, value) in item.value.as_object().ok_or_else(|| shape(item))? {
         // Text and lists of texts are written alike in JSON and TOML.
-        fresh.push_str(&format!("{key} = {value}{newline}"));
+        let _ = write!(fresh, "{key} = {value}{newline}");
     }
     Ok(fresh)
 }

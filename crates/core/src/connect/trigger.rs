@@ -1,5 +1,7 @@
 //! How is a workflow started from within a tool? By a file that the tool loads, which says what to run.
 
+use std::fmt::Write as _;
+
 use super::{Base, Client, Scope};
 
 /// What the names of such files begin with; a workflow's own name would hide the workflow itself.
@@ -49,7 +51,7 @@ impl Trigger {
         if !self.parameters.is_empty() {
             text.push_str("It takes parameters; give each as `--param NAME=VALUE`, in quotes, and ask for one that is required and not known:\n\n");
             for parameter in &self.parameters {
-                text.push_str(&format!("- {parameter}\n"));
+                let _ = writeln!(text, "- {parameter}");
             }
             text.push('\n');
         }

@@ -1,5 +1,7 @@
 //! How is an entry added to a mapping in YAML, and taken out again, with everything else kept?
 
+use std::fmt::Write as _;
+
 use serde_json::Value as Json;
 
 use super::edit::{EditError, gap, newline, shape};
@@ -96,7 +98,7 @@ fn entry<'a, 'b>(node: &'b Node<'a>, key: &str) -> Option<&'b Pair<'a>> {
 fn block(item: &Item, name: &str, indent: &str, newline: &str) -> Option<String> {
     let mut text = format!("{indent}{name}:{newline}");
     for (key, value) in item.value.as_object()? {
-        text.push_str(&format!("{indent}  {key}: {value}{newline}"));
+        let _ = write!(text, "{indent}  {key}: {value}{newline}");
     }
     Some(text)
 }

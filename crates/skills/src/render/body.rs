@@ -10,9 +10,10 @@ use std::path::Path;
 use maestro_core::{Problem, Severity};
 
 use super::{cut, references};
+use crate::command;
 use crate::frontmatter;
 use crate::read::{instructions, instructions_file};
-use crate::skill::{Format, Skill};
+use crate::skill::{Format, Skill, Source};
 use crate::text;
 
 /// Which part of a `SKILL.md` is wanted.
@@ -81,7 +82,8 @@ pub fn body(skill: &Skill, part: Part, references: References, max_chars: usize)
         References::Leave => String::new(),
         References::Include => references::appendix(skill, &mut problems),
     };
-    let whole = format!("{own}{appendix}");
+    let commands = unsaid_commands(skill, own);
+    let whole = format!("{own}{commands}{appendix}");
     // More follows than was read, so that even what was read is not the whole.
     let most = if contents.cut { max_chars.min(whole.chars().count().saturating_sub(1)) } else { max_chars };
     let Some(kept) = cut::at_boundary(&whole, most) else {
@@ -101,6 +103,16 @@ pub fn body(skill: &Skill, part: Part, references: References, max_chars: usize)
     let truncated = Truncated { original_chars: whole.chars().count(), kept_chars: kept.chars().count() };
     let text = format!("{kept}{}", trailer(&rest.join(" and ")));
     Ok(Body { text, truncated: Some(truncated), problems })
+}
+
+/// The commands of a user's skill that its text does not mention. Those of the built-in pack are for other protocols.
+fn unsaid_commands(skill: &Skill, text: &str) -> String {
+    if skill.instructions.is_none() || skill.source == Source::Builtin {
+        return String::new();
+    }
+    let unsaid = skill.commands.iter().filter(|command| !text.contains(&command.name));
+    let listed = command::in_words(unsaid);
+    if listed.is_empty() { listed } else { format!("\n\n## Commands\n\n{listed}") }
 }
 
 /// What stands at the end of a text that was cut.

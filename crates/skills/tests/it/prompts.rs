@@ -128,6 +128,30 @@ fn a_text_of_which_not_all_was_read_says_so() {
 }
 
 #[test]
+fn commands_that_a_text_does_not_mention_are_listed_below_it() {
+    let world = World::new();
+    write(world.skills("linear/SKILL.md"), "---\nname: linear\ndescription: d\n---\n\nFirst `find_ticket`.\n");
+    let commands = r#"[
+        {"name": "find_ticket", "description": "Find a ticket."},
+        {"name": "move_ticket", "description": "Move a ticket.", "parameters": {"id": "String: Which one"}}
+    ]"#;
+    write(
+        world.skills("linear/skill.json"),
+        format!(r#"{{"name": "linear", "description": "d", "commands": {commands}}}"#),
+    );
+    let catalogue = world.load();
+    let read = body(found(&catalogue, "linear"), Part::Body, References::Leave, 1_000).unwrap();
+    insta::assert_snapshot!(read.text, @"
+    First `find_ticket`.
+
+    ## Commands
+
+    - `move_ticket`: Move a ticket.
+      - `id` (string, required): Which one
+    ");
+}
+
+#[test]
 fn a_text_that_is_not_utf8_is_used_as_far_as_it_is_text() {
     let world = World::new();
     write(world.skills("latin/SKILL.md"), b"---\nname: latin\ndescription: d\n---\ncaf\xe9\n");

@@ -73,7 +73,7 @@ fn a_skill_json_is_put_into_words() {
     let catalogue = World::new().load_from(&[root], Validation::Lenient);
     let skill = found(&catalogue, "with-commands");
     assert_eq!(instructions_file(skill), None);
-    insta::assert_snapshot!(String::from_utf8(instructions(skill).unwrap().bytes).unwrap(), @r"
+    insta::assert_snapshot!(String::from_utf8(instructions(skill).unwrap().bytes).unwrap(), @"
     # with-commands
 
     Tools for reporting progress on tasks.
@@ -82,12 +82,12 @@ fn a_skill_json_is_put_into_words() {
 
     - `get_task_info`: Show the current task and its subtasks.
     - `report_progress`: Log a progress update that the user sees.
-      - `message`: String: what was done
+      - `message` (string, required): what was done
     - `mark_subtask_complete`: Mark one subtask as done.
-      - `subtaskId`: String: the subtask's id
+      - `subtaskId` (string, required): the subtask's id
     - `signal_completion`: Say that all work of this session is finished.
     - `signal_blocker`: Say that work cannot go on.
-      - `reason`: String: what is in the way
+      - `reason` (string, required): what is in the way
     ");
 }
 

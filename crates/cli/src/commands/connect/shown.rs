@@ -29,7 +29,7 @@ pub(super) enum State {
     Same,
     /// It is to say this.
     Write(String),
-    /// It is to say what it said before Maestro came.
+    /// It is to say this, and what it says now need not be kept: it is Maestro's own.
     Restore(String),
     /// It is to go, since it was made for Maestro.
     Remove,
@@ -76,7 +76,7 @@ impl Change {
         let backup = self.target.backup();
         json!({
             "client": self.tool.name(),
-            "parts": self.parts.iter().map(|part| part.word()).collect::<Vec<_>>(),
+            "parts": self.parts.iter().map(Part::word).collect::<Vec<_>>(),
             "file": self.target.path.to_string_lossy(),
             "state": state,
             "backup": backup.exists().then(|| backup.to_string_lossy().into_owned()),
@@ -97,11 +97,12 @@ pub(super) fn connected(changes: &[Change], world: &World) -> Result<Reply, Comm
             State::Written if change.target.text.is_none() => {
                 writeln!(text, "{title} {} now: made {file}.", change.deed())
             }
-            State::Written => {
+            State::Written if change.target.backup().exists() => {
                 let kept = world.short(&change.target.backup());
                 let kept = clean_path(&kept);
                 writeln!(text, "{title} {} now: changed {file}, kept the old one as {kept}.", change.deed())
             }
+            State::Written => writeln!(text, "{title} {} now: changed {file}.", change.deed()),
             State::Same => writeln!(text, "{title} {} already, by {file}.", change.deed()),
             State::Write(_)
             | State::Restore(_)

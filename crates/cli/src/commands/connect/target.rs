@@ -60,13 +60,13 @@ impl Target {
         let directory = directory(location.base, world);
         let names = location.names.iter().map(|name| directory.join(name));
         let path = names.clone().find(|path| path.symlink_metadata().is_ok()).or_else(|| names.clone().next());
-        Self::at(path.unwrap_or(directory), location.base, world)
+        Self::at(&path.unwrap_or(directory), location.base, world)
     }
 
     /// The file at a path.
-    pub(super) fn at(path: PathBuf, base: Base, world: &World) -> Result<Self, CommandError> {
-        let shown = world.short(&path);
-        let path = behind_links(&path, base, &shown, world)?;
+    pub(super) fn at(path: &Path, base: Base, world: &World) -> Result<Self, CommandError> {
+        let shown = world.short(path);
+        let path = behind_links(path, base, &shown, world)?;
         let refuse = |why: &str| {
             Err(CommandError::invalid(format!("{shown} {why}")).hint("it was left as it is; look at it first"))
         };

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use maestro_core::connect::{Base, Scope, Trigger, Undo, aider_dir};
+use maestro_core::connect::{Base, Before, Scope, Trigger, aider_dir};
 use maestro_engine::workflows::Workflows;
 
 use super::parts::Part;
 use super::shown::{Change, State};
 use super::target::{self, Target};
 use super::tool::Tool;
+use super::undone;
 use crate::commands::workflow::declared;
 use crate::connections::Connections;
 use crate::error::CommandError;
@@ -39,6 +40,7 @@ pub(super) fn planned(
     tool: Tool,
     scope: Scope,
     trigger: &Trigger,
+    connections: &Connections,
     world: &World,
 ) -> Result<Option<Change>, CommandError> {
     let Some((base, directory)) = directory(tool, scope) else { return Ok(None) };
@@ -47,10 +49,11 @@ pub(super) fn planned(
         Tool::Client(client) => (trigger.skill_file(), trigger.skill(client), client.calls(trigger)),
         Tool::Aider => (trigger.aider_file(), trigger.for_aider(), format!("/run {}", trigger.command(tool.name()))),
     };
-    let target = Target::at(directory.join(path), base, world)?;
+    let target = Target::at(&directory.join(path), base, world)?;
     let state = match &target.text {
         None => State::Write(text),
         Some(there) if *there == text => State::Same,
+        Some(there) if is_as_made(there, &target, connections) => State::Restore(text),
         Some(_) => {
             return Err(CommandError::refused(format!("{} is something else already", target.shown))
                 .hint("remove it, or what it was changed to; `maestro connect` then writes it"));
@@ -60,7 +63,7 @@ pub(super) fn planned(
 }
 
 /// What is to become of the files by which a tool knows workflows: those that are as they were made go.
-pub(super) fn undone(
+pub(super) fn gone(
     tool: Tool,
     scope: Scope,
     connections: &Connections,
@@ -71,16 +74,20 @@ pub(super) fn undone(
     let made: Vec<PathBuf> = connections.below(&directory).map(ToOwned::to_owned).collect();
     let mut changes = Vec::new();
     for path in made {
-        let target = Target::at(path, base, world)?;
-        let is_as_made = |text: &String| connections.undos(&target.path).contains(&Undo::Made { text: text.clone() });
+        let target = Target::at(&path, base, world)?;
         let state = match &target.text {
             None => continue,
-            Some(text) if is_as_made(text) => State::Remove,
+            Some(text) if is_as_made(text, &target, connections) => State::Remove,
             Some(_) => State::ChangedSince,
         };
         changes.push(Change { tool, parts: vec![Part::Workflow { by: None }], target, state });
     }
     Ok(changes)
+}
+
+/// Whether a file is as it was last written for Maestro, and was not there before.
+fn is_as_made(text: &str, target: &Target, connections: &Connections) -> bool {
+    undone::before(text, connections.undos(&target.path)) == Some(Before::Absent)
 }
 
 fn directory(tool: Tool, scope: Scope) -> Option<(Base, &'static str)> {

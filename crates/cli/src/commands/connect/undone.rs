@@ -44,9 +44,8 @@ fn without(text: &str, items: &[Item], format: Format) -> Result<State, EditErro
     let mut text = text.to_owned();
     for item in items {
         match take_out(&text, format, item)? {
-            Removed::NotThere => {}
             Removed::NotOurs if state == State::NotConnected => state = State::NotOurs,
-            Removed::NotOurs => {}
+            Removed::NotThere | Removed::NotOurs => {}
             Removed::Changed(after) => {
                 text.clone_from(&after);
                 state = State::Write(after);
@@ -62,7 +61,7 @@ fn has_none(text: &str, items: &[Item], format: Format) -> bool {
 }
 
 /// What a file was before the changes that can still be undone, the last one first.
-fn before(text: &str, undos: &[Undo]) -> Option<Before> {
+pub(super) fn before(text: &str, undos: &[Undo]) -> Option<Before> {
     let mut text = text.to_owned();
     let mut is_changed = false;
     for undo in undos.iter().rev() {

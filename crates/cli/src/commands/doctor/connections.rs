@@ -51,7 +51,7 @@ pub(super) fn tried(world: &World) -> Vec<Connection> {
     let mut answers = answers(ready, world).into_iter();
     let connection = |(client, file, server): (Client, PathBuf, Result<Configured, String>)| {
         let (ok, answer) = match server {
-            Ok(_) => answers.next().map_or_else(|| (false, "was not asked".to_owned()), told),
+            Ok(_) => answers.next().as_ref().map_or_else(|| (false, "was not asked".to_owned()), told),
             Err(reason) => (false, reason),
         };
         Connection { client: client.name(), title: client.title(), file, ok, answer }
@@ -59,7 +59,7 @@ pub(super) fn tried(world: &World) -> Vec<Connection> {
     asked.into_iter().map(connection).collect()
 }
 
-fn told(served: Served) -> (bool, String) {
+fn told(served: &Served) -> (bool, String) {
     (matches!(served, Served::Tools { .. }), served.to_string())
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use maestro_core::plan::skill_hints;
 use maestro_core::{RunId, StepKind};
-use maestro_skills::{Selector, Skill, TaskNeeds, envelope, instructions, instructions_file};
+use maestro_skills::render::{Part, References, body};
+use maestro_skills::{Selector, Skill, TaskNeeds, envelope, instructions_file};
 
 use super::given::Given;
 use crate::error::CommandError;
@@ -62,14 +63,13 @@ impl Telling {
     /// Adds a skill's text, or where it is when there is no room for all of it; nothing that the session knows.
     fn add(&mut self, skill: &Skill, given: &mut Given) -> Result<(), CommandError> {
         let id = skill.id.as_str();
-        let contents = instructions(skill)
+        let read = body(skill, Part::File, References::Leave, usize::MAX)
             .map_err(|error| CommandError::io(format!("the skill `{id}` cannot be read"), &error))?;
-        let text = String::from_utf8_lossy(&contents.bytes).into_owned();
-        if given.knows(&text) {
+        if given.knows(&read.text) {
             return Ok(());
         }
-        let whole = String::from_utf8_lossy(&envelope(skill, text.as_bytes())).into_owned();
-        let part = if !contents.cut && whole.chars().count() <= self.room {
+        let whole = String::from_utf8_lossy(&envelope(skill, read.text.as_bytes())).into_owned();
+        let part = if read.truncated.is_none() && whole.chars().count() <= self.room {
             whole
         } else {
             let file = instructions_file(skill).unwrap_or_else(|| skill.path.join(&skill.file));
@@ -77,7 +77,7 @@ impl Telling {
         };
         self.room = self.room.saturating_sub(part.chars().count());
         self.parts.push(part);
-        given.add(&text);
+        given.add(&read.text);
         self.names.push(id.to_owned());
         Ok(())
     }
