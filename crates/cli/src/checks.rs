@@ -1,4 +1,5 @@
-//! Which check does a project have whose settings name none? What lies in it tells; nothing is written without consent.
+//! Which check does a project have whose settings name none, and what makes its worktrees ready? What lies in it tells; nothing
+//! is written without consent.
 
 use std::fs;
 use std::io;
@@ -39,8 +40,35 @@ pub(crate) fn likely(project: &Path) -> Option<&'static str> {
     has("check").then_some("make check")
 }
 
-/// Proposes the likely check where none is configured: asks a person, and tells everybody else the line to add.
+/// The command that makes a fresh worktree of projects like this ready: what is downloaded or built once, by a file that says
+/// exactly what.
+pub(crate) fn likely_setup(project: &Path) -> Option<&'static str> {
+    const SETUPS: [(&str, &str); 5] = [
+        ("package-lock.json", "npm ci"),
+        ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
+        ("yarn.lock", "yarn install --immutable"),
+        ("uv.lock", "uv sync"),
+        ("go.sum", "go mod download"),
+    ];
+    SETUPS.iter().find(|(file, _)| project.join(file).is_file()).map(|(_, command)| *command)
+}
+
+/// Tells the line that makes worktrees ready, where none is configured and one is likely.
+fn proposed_setup(settings: &Settings, world: &World) -> Option<String> {
+    let setup = likely_setup(&world.places.project).filter(|_| settings.worktree_setup.value.is_empty())?;
+    let line = format!("worktree_setup = {}", json!([setup]));
+    let shown = clean_path(&world.short(&config::project_file(world))).into_owned();
+    Some(format!("Its worktrees seem to need `{setup}`: `{line}` in {shown} has it run before each agent starts.\n"))
+}
+
+/// Proposes what is not configured and likely.
 pub(crate) fn proposed(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
+    let told: String = proposed_check(settings, world)?.into_iter().chain(proposed_setup(settings, world)).collect();
+    Ok(Some(told).filter(|told| !told.is_empty()))
+}
+
+/// Proposes the likely check where none is configured: asks a person, and tells everybody else the line to add.
+fn proposed_check(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
     let Some(check) = likely(&world.places.project).filter(|_| settings.verify.value.is_empty()) else {
         return Ok(None);
     };
@@ -88,5 +116,14 @@ mod tests {
             fs::write(dir.path().join(file), text).unwrap();
             assert_eq!(likely(dir.path()), check, "{file}: {text}");
         }
+    }
+
+    #[test]
+    fn what_lies_in_a_project_tells_what_its_worktrees_need() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("package.json"), "{}").unwrap();
+        assert_eq!(likely_setup(dir.path()), None, "nothing says exactly what");
+        fs::write(dir.path().join("package-lock.json"), "{}").unwrap();
+        assert_eq!(likely_setup(dir.path()), Some("npm ci"));
     }
 }

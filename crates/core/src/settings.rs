@@ -177,6 +177,8 @@ pub struct Settings {
     pub worktree_copy: Setting<Vec<String>>,
     /// See [`Key::WorktreeSetup`].
     pub worktree_setup: Setting<Vec<String>>,
+    /// See [`Key::MergeWhenDone`].
+    pub merge_when_done: Setting<bool>,
     /// See [`Key::TaskMinutes`].
     pub task_minutes: Setting<Option<f64>>,
     /// See [`Key::TaskTokens`].
@@ -240,6 +242,7 @@ impl Settings {
             verify: default(Vec::new()),
             worktree_copy: default(Vec::new()),
             worktree_setup: default(Vec::new()),
+            merge_when_done: default(false),
             task_minutes: default(None),
             task_tokens: default(None),
             task_cost: default(None),
@@ -361,6 +364,7 @@ impl Settings {
             Key::Verify => set!(verify, raw.commands()),
             Key::WorktreeCopy => set!(worktree_copy, raw.list()),
             Key::WorktreeSetup => set!(worktree_setup, raw.commands()),
+            Key::MergeWhenDone => set!(merge_when_done, raw.flag()),
             Key::TaskMinutes => bound!(task_minutes, raw.amount()),
             Key::TaskTokens => bound!(task_tokens, tokens()),
             Key::TaskCost => bound!(task_cost, raw.amount()),
@@ -411,6 +415,7 @@ impl Settings {
             Key::Verify => plain(&self.verify),
             Key::WorktreeCopy => plain(&self.worktree_copy),
             Key::WorktreeSetup => plain(&self.worktree_setup),
+            Key::MergeWhenDone => plain(&self.merge_when_done),
             Key::TaskMinutes => limit(&self.task_minutes),
             Key::TaskTokens => limit(&self.task_tokens),
             Key::TaskCost => limit(&self.task_cost),

@@ -206,6 +206,9 @@ pub(crate) struct WorkArgs {
     /// Let nobody look at the work
     #[arg(long)]
     pub(crate) no_review: bool,
+    /// Merge the branch into the one that is checked out once all is done; setting `merge_when_done`
+    #[arg(long, conflicts_with = "in_place")]
+    pub(crate) merge: bool,
     /// These skills, instead of those that fit
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "no_skills")]
     pub(crate) skills: Vec<String>,

@@ -188,6 +188,10 @@ impl Order<'_> {
             "review": !work.no_review,
             "skills": skills,
         });
+        // Not every workflow of a user's own knows of it.
+        if (work.merge || settings.merge_when_done.value) && !work.in_place {
+            params["merge"] = json!("yes");
+        }
         let task_budget = Allowance {
             minutes: work.task_minutes.or(settings.task_minutes.value),
             tokens: work.task_tokens.or(settings.task_tokens.value),

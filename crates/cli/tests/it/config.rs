@@ -29,6 +29,7 @@ fn every_setting_is_shown_with_its_default() {
     agent                      = ""
     verify                     = []
     worktree_copy              = []
+    merge_when_done            = false
     worktree_setup             = []
     task_minutes               = 0.0
     task_tokens                = 0
@@ -162,6 +163,8 @@ fn origin_says_where_each_value_comes_from() {
                                  default
     worktree_copy              = []
                                  default
+    merge_when_done            = false
+                                 default
     worktree_setup             = []
                                  default
     task_minutes               = 0.0
@@ -289,6 +292,10 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "worktree_copy": {
           "value": [],
+          "origin": "default"
+        },
+        "merge_when_done": {
+          "value": false,
           "origin": "default"
         },
         "worktree_setup": {

@@ -9,6 +9,7 @@ mod defects;
 mod guards;
 mod kills;
 mod lanes;
+mod merged;
 mod paths;
 mod plans;
 mod promises;

@@ -48,6 +48,7 @@ keys! {
     Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
     Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
     WorktreeCopy = "worktree_copy", "Ignored files that a new worktree gets copies of: patterns as in `.gitignore`, besides those in `.worktreeinclude`.";
+    MergeWhenDone = "merge_when_done", "Whether `maestro loop` and `maestro do` merge their branch into the one that is checked out once all is done; else it is left to you.";
     WorktreeSetup = "worktree_setup", "What makes a new worktree ready before an agent starts: commands, split into words as `verify` is. What a project's file names is run only after `maestro trust --config`.";
     TaskMinutes = "task_minutes", "For how many minutes agents may work at a task of a loop, all its sessions together; 0 for no limit, here and with the next five. A project's file may lower what you set, and not raise it.";
     TaskTokens = "task_tokens", "How many tokens they may use for a task.";

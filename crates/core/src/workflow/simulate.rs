@@ -35,7 +35,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { visits: 2, rounds: 2, states: 20_000 }
+        Self { visits: 2, rounds: 2, states: 40_000 }
     }
 }
 
