@@ -12,6 +12,7 @@ use crate::client::Client;
 use crate::error::CommandError;
 use crate::question::{Silence, agreed};
 use crate::reply::Reply;
+use crate::runs;
 use crate::screen::{clean, clean_lines, count};
 use crate::world::World;
 
@@ -27,7 +28,7 @@ impl Left {
     /// What the named run left.
     fn of(id: &str, world: &World) -> Result<Self, CommandError> {
         is_a_person(world)?;
-        let run = named(&Client::open(world)?, id)?;
+        let run = runs::named(&Client::open(world)?, id)?;
         let workspace = run["workspace"].as_str().unwrap_or_default().to_owned();
         let branch = Branch::of_run(Path::new(&workspace), run["id"].as_str().unwrap_or_default())
             .map_err(|error: BranchError| refused(&error, "go on"))?;
@@ -40,7 +41,7 @@ impl Left {
 
     /// Makes sure that nobody works there any more.
     fn is_over(&self) -> Result<(), CommandError> {
-        if matches!(self.run["status"].as_str(), Some("completed" | "failed" | "cancelled")) {
+        if runs::is_over(&self.run) {
             return Ok(());
         }
         let id = self.id();
@@ -66,22 +67,6 @@ fn is_a_person(world: &World) -> Result<(), CommandError> {
         Err(CommandError::forbidden(format!("only a person can do this, and {name} is set"))
             .hint("ask the user to type it in a terminal of their own"))
     })
-}
-
-/// The run whose id begins so.
-fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
-    let hint = "`maestro loop status` shows the runs and their ids";
-    let begins = |run: &Json| run["id"].as_str().is_some_and(|known| !id.is_empty() && known.starts_with(id));
-    let mut found: Vec<Json> = client.list("/api/runs")?.into_iter().filter(begins).collect();
-    // A run that is part of another has no branch of its own.
-    if found.len() > 1 {
-        found.retain(|run| run["parentRun"].is_null());
-    }
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => Err(CommandError::not_found(format!("there is no run `{id}`")).hint(hint)),
-        many => Err(CommandError::invalid(format!("{many} runs begin with `{id}`")).hint(hint)),
-    }
 }
 
 /// Why it was not done, and the way on.

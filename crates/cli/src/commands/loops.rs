@@ -4,8 +4,10 @@ mod bar;
 mod dry;
 mod end;
 mod follow;
+pub(crate) mod known;
 mod lanes;
 mod ready;
+mod status;
 mod steer;
 
 use std::path::Path;
@@ -26,6 +28,7 @@ use crate::{checks, config, own_server};
 
 use self::follow::Followed;
 pub(crate) use self::follow::{Meaning, Telling};
+use self::steer::Word;
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
@@ -33,10 +36,10 @@ const WORKFLOW: &str = "plan-loop";
 pub(crate) fn run(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
     match &args.command {
         None => begin(args, world),
-        Some(LoopCommand::Status) => steer::status(world),
-        Some(LoopCommand::Pause { run }) => steer::order(run.as_deref(), "pause", world),
-        Some(LoopCommand::Resume { run }) => steer::order(run.as_deref(), "resume", world),
-        Some(LoopCommand::Cancel { run }) => steer::order(run.as_deref(), "cancel", world),
+        Some(LoopCommand::Status) => status::shown(world),
+        Some(LoopCommand::Pause { run }) => steer::tell(run.as_deref(), Word::Pause, world),
+        Some(LoopCommand::Resume { run }) => steer::tell(run.as_deref(), Word::Resume, world),
+        Some(LoopCommand::Cancel { run }) => steer::tell(run.as_deref(), Word::Cancel, world),
         Some(LoopCommand::Log { run }) => steer::log(run.as_deref(), world),
     }
 }

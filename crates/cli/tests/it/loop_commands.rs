@@ -2,6 +2,7 @@
 
 mod ends;
 mod kept;
+mod others;
 mod told;
 
 use std::fs;

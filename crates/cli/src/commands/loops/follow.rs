@@ -10,6 +10,7 @@ use super::bar::{Bar, Progress};
 use crate::client::{Client, escaped, with_query};
 use crate::commands::up::told_to_end;
 use crate::error::CommandError;
+use crate::runs;
 use crate::screen::clean;
 use crate::world::World;
 
@@ -129,8 +130,7 @@ impl<'a> Story<'a> {
                 states.push(self.client.ask_for::<Json>(&format!("/api/runs/{}", escaped(run))).await?);
             }
             self.show().await?;
-            if states.iter().all(|state| matches!(state["status"].as_str(), Some("completed" | "failed" | "cancelled")))
-            {
+            if states.iter().all(runs::is_over) {
                 return Ok(states);
             }
             self.bar.draw(&self.progress)?;
