@@ -1,6 +1,7 @@
 //! `maestro init`: sets a project up. Writes its config file once, and never over another.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use maestro_core::Problem;
@@ -99,11 +100,13 @@ fn write_config(path: &Path, shown: &str, world: &World) -> Result<String, Comma
         return Err(CommandError::invalid(format!("{shown} leads out of the project"))
             .hint("remove the link in its path; Maestro does not write through it"));
     }
-    files::create(path, CONFIG).map_err(|error| {
-        CommandError::io(format!("{shown} cannot be written"), &error)
-            .hint("check that you may write to the project's directory")
-    })?;
-    Ok(format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n"))
+    match files::create(path, CONFIG) {
+        Ok(()) => Ok(format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n")),
+        // Somebody was faster, and what is there counts.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(String::new()),
+        Err(error) => Err(CommandError::io(format!("{shown} cannot be written"), &error)
+            .hint("check that you may write to the project's directory")),
+    }
 }
 
 /// Sets a project up in which nobody did before work begins; says what was written.

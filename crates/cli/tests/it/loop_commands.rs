@@ -3,6 +3,7 @@
 mod ends;
 mod kept;
 mod others;
+mod refused;
 mod told;
 
 use std::fs;

@@ -13,6 +13,7 @@ mod plans;
 mod promises;
 mod questions;
 mod seen;
+mod servers;
 mod steering;
 mod twenty;
 
