@@ -60,23 +60,29 @@ pub(crate) struct Served {
 impl Served {
     /// A client of the server that runs, or of one that is started now.
     pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
-        if let Some(client) = Self::running(world)? {
+        if let Some(client) = running(world) {
             return Ok(Self { client, own: None });
         }
         let unable = |error: std::io::Error| CommandError::io("a server cannot be started", &error);
-        // One command at a time: whoever waited finds the server of whoever was faster.
+        // One command at a time: whoever waited finds the server of whoever was faster, and a new database is made once.
         files::own_directory(&world.maestro_home).map_err(unable)?;
         let turn = File::create(world.maestro_home.join("server.turn")).map_err(unable)?;
         turn.lock().map_err(unable)?;
-        if let Some(client) = Self::running(world)? {
+        let client = Client::open(world)?;
+        if is_server(&client) {
             return Ok(Self { client, own: None });
         }
+        drop(client);
         let own = OwnServer::start(world)?;
         Ok(Self { client: Client::open(world)?, own: Some(own) })
     }
+}
 
-    fn running(world: &World) -> Result<Option<Client>, CommandError> {
-        let client = Client::open(world)?;
-        Ok(matches!(client.target(), Target::Server(_)).then_some(client))
-    }
+/// A client of the server that runs, if one does; no database is opened to find out.
+pub(crate) fn running(world: &World) -> Option<Client> {
+    Client::of_running(world).filter(is_server)
+}
+
+fn is_server(client: &Client) -> bool {
+    matches!(client.target(), Target::Server(_))
 }

@@ -1,7 +1,6 @@
 //! `maestro init`: sets a project up. Writes its config file once, and never over another.
 
 use std::fmt::Write as _;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use maestro_core::Problem;
@@ -103,7 +102,7 @@ fn write_config(path: &Path, shown: &str, world: &World) -> Result<String, Comma
     match files::create(path, CONFIG) {
         Ok(()) => Ok(format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n")),
         // Somebody was faster, and what is there counts.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(String::new()),
+        Err(_) if path.symlink_metadata().is_ok() => Ok(String::new()),
         Err(error) => Err(CommandError::io(format!("{shown} cannot be written"), &error)
             .hint("check that you may write to the project's directory")),
     }

@@ -9,8 +9,8 @@ use maestro_engine::trust::Trust;
 
 use crate::agents;
 use crate::args::WorkArgs;
-use crate::client::{Client, Target};
 use crate::error::CommandError;
+use crate::own_server;
 use crate::screen::{clean, clean_path};
 use crate::world::World;
 
@@ -78,12 +78,10 @@ fn git(workspace: &Path, arguments: &[&str]) -> bool {
 
 /// Makes sure that a server runs that goes on when this command has ended.
 pub(super) fn served(world: &World) -> Result<(), CommandError> {
-    match Client::open(world)?.target() {
-        Target::Server(_) => Ok(()),
-        Target::Database(_) => {
-            Err(CommandError::invalid("no server runs that could go on with it").hint("start it with `maestro up`"))
-        }
+    if own_server::running(world).is_some() {
+        return Ok(());
     }
+    Err(CommandError::invalid("no server runs that could go on with it").hint("start it with `maestro up`"))
 }
 
 /// Makes sure that what is committed for a task in place is that task's work and nothing else.
