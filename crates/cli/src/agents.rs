@@ -9,6 +9,7 @@ use maestro_engine::trust::{self, Trust};
 use serde::Serialize;
 
 use crate::config;
+use crate::error::CommandError;
 use crate::world::World;
 
 /// What agents are described in, by users and by projects.
@@ -115,6 +116,17 @@ fn not_allowed(file: &ConfigText, world: &World) -> Option<Problem> {
         ),
     };
     Some(Problem::new(Code::ConfigNotAllowed, Severity::Warning, file.path.clone(), message, help))
+}
+
+/// Makes sure that there is such an agent. Whether it is installed, the worker that starts it finds out.
+pub(crate) fn known(name: &str, world: &World) -> Result<(), CommandError> {
+    table(world).agents.find(name).map(drop).map_err(|error| {
+        let hint = match &error.close {
+            Some(close) => format!("did you mean `{close}`? `maestro agents` shows all of them"),
+            None => "`maestro agents` shows all of them; your agents.toml may add more".to_owned(),
+        };
+        CommandError::invalid(error.to_string()).hint(hint)
+    })
 }
 
 /// The way to speak with an agent that works here, with its program; nothing if it is not installed.

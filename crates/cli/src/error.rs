@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use maestro_core::Problem;
 use serde_json::{Value as Json, json};
 
-use crate::screen::{Paint, clean, clean_path, place};
+use crate::screen::{Paint, clean, clean_lines, place};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,7 +257,9 @@ impl CommandError {
     }
 
     pub(crate) fn to_text(&self, paint: Paint) -> String {
-        let mut text = format!("{} {}\n", paint.error("error:"), clean_path(&self.message));
+        // Further lines are set in, so that none of them looks like ours.
+        let message = clean_lines(&self.message).replace('\n', "\n  ");
+        let mut text = format!("{} {message}\n", paint.error("error:"));
         for cause in &self.causes {
             let _ = writeln!(text, "  {} {}", paint.dim("because"), clean(cause));
         }

@@ -14,7 +14,7 @@ use maestro_store::Executing;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::client::{Client, escaped};
+use crate::client::{Client, escaped, with_query};
 use crate::context;
 use crate::database;
 use crate::error::CommandError;
@@ -65,6 +65,41 @@ pub(crate) fn client(world: &World) -> Result<Client, CommandError> {
 pub(crate) fn project(client: &Client, world: &World) -> Option<String> {
     let known = context::project(client, world).or_else(|_| context::project_of_unknown(client, world));
     known.ok().map(|project| project.id)
+}
+
+/// The run whose id begins so.
+pub(crate) fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
+    let hint = "`maestro loop status` shows the runs and their ids";
+    let begins = |run: &Json| run["id"].as_str().is_some_and(|known| !id.is_empty() && known.starts_with(id));
+    let mut found: Vec<Json> = client.list("/api/runs")?.into_iter().filter(begins).collect();
+    // A run that is part of another is seldom meant.
+    if found.len() > 1 {
+        found.retain(|run| run["parentRun"].is_null());
+    }
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(CommandError::not_found(format!("there is no run `{id}`")).hint(hint)),
+        many => Err(CommandError::invalid(format!("{many} runs begin with `{id}`")).hint(hint)),
+    }
+}
+
+/// Whether nothing more happens in a run.
+pub(crate) fn is_over(run: &Json) -> bool {
+    matches!(run["status"].as_str(), Some("completed" | "failed" | "cancelled"))
+}
+
+/// What happened in a run, all of it, oldest first.
+pub(crate) fn events(client: &Client, run: &str) -> Result<Vec<Json>, CommandError> {
+    let mut all: Vec<Json> = Vec::new();
+    loop {
+        let since = all.last().and_then(|event| event["seq"].as_i64()).unwrap_or_default().to_string();
+        let page = with_query("/api/events", &[("runId", Some(run)), ("since", Some(&since))]);
+        let more: Vec<Json> = client.get(&page)?;
+        if more.is_empty() {
+            return Ok(all);
+        }
+        all.extend(more);
+    }
 }
 
 /// Where a run stands.

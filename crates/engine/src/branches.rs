@@ -11,6 +11,9 @@ use serde::Serialize;
 use crate::sandbox::GitPlaces;
 use crate::worktrees;
 
+/// How many names git is told at once.
+const AT_ONCE: usize = 500;
+
 /// Why something cannot be done with a branch. Each says what is the matter; nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum BranchError {
@@ -49,6 +52,14 @@ pub enum BranchError {
         /// Where.
         files: Vec<String>,
     },
+    /// What git ignores lies where something would come.
+    #[error("a merge would overwrite what git ignores in `{}`: {}", path.display(), files.join(", "))]
+    Ignored {
+        /// Where.
+        path: PathBuf,
+        /// Which files.
+        files: Vec<String>,
+    },
     /// Git said no.
     #[error("`git {what}`: {said}")]
     Git {
@@ -82,12 +93,30 @@ pub struct Branch {
 impl Branch {
     /// The branch that a run left in a project.
     pub fn of_run(workspace: &Path, run: &str) -> Result<Self, BranchError> {
+        match Self::ending(workspace, run)? {
+            Some(branch) => Ok(branch),
+            // Of a run that joined others only what it could not give them is left.
+            None => Self::lane_of(workspace, run)?.ok_or(BranchError::None),
+        }
+    }
+
+    /// The branch of a run that works for the branch of several, as long as it is there.
+    pub fn lane_of(workspace: &Path, run: &str) -> Result<Option<Self>, BranchError> {
+        Self::ending(workspace, &format!("{run}{}", worktrees::LANE))
+    }
+
+    /// The branch of ours whose name ends so.
+    fn ending(workspace: &Path, end: &str) -> Result<Option<Self>, BranchError> {
         let list = git(workspace, &["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
-        // Of a run that joined others only what it could not give them is left.
-        let lane = format!("{run}{}", worktrees::LANE);
-        let find = |end: &str| list.lines().find(|branch| !run.is_empty() && branch.ends_with(end));
-        let found = find(run).or_else(|| find(&lane)).ok_or(BranchError::None)?;
-        let name = found.strip_prefix(worktrees::BRANCHES).ok_or(BranchError::None)?.to_owned();
+        let found = list.lines().find(|branch| !end.is_empty() && branch.ends_with(end));
+        found
+            .and_then(|found| found.strip_prefix(worktrees::BRANCHES))
+            .map(|name| Self::named(workspace, name))
+            .transpose()
+    }
+
+    fn named(workspace: &Path, name: &str) -> Result<Self, BranchError> {
+        let name = name.to_owned();
         let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
         let (branch, mark) = (worktrees::branch(&name), worktrees::mark(&name));
         let base = git(&workspace, &["rev-parse", "--verify", "--quiet", &mark])
@@ -105,6 +134,12 @@ impl Branch {
         }
         let (base, head) = (base.trim().to_owned(), head.trim().to_owned());
         Ok(Self { workspace, branch, base, head, worktree, uncommitted, name })
+    }
+
+    /// Whether another branch has all that was done on this one.
+    pub fn is_part_of(&self, other: &Self) -> bool {
+        let ancestor = ["merge-base", "--is-ancestor", &self.head, &other.head];
+        self.uncommitted.is_empty() && git(&self.workspace, &ancestor).is_ok()
     }
 
     /// The first lines of its commits' messages, the oldest first.
@@ -143,8 +178,10 @@ impl Branch {
         if !files.is_empty() {
             return Err(BranchError::Dirty { path: self.workspace.clone(), files });
         }
+        self.overwrites_nothing()?;
         let message = format!("Merge {}", self.branch);
-        let arguments = ["merge", "--quiet", "--no-edit", "--no-verify", "-m", &message, &self.head];
+        let careful = ["merge", "--quiet", "--no-edit", "--no-verify", "--no-overwrite-ignore"];
+        let arguments = [&careful[..], &["-m", &message, &self.head]].concat();
         if let Err(error) = git(&self.workspace, &arguments) {
             let open = git(&self.workspace, &["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
             if git(&self.workspace, &["rev-parse", "--verify", "--quiet", "MERGE_HEAD"]).is_ok() {
@@ -157,19 +194,32 @@ impl Branch {
             }
             return Err(BranchError::Conflict { branch: self.branch.clone(), into, files });
         }
-        self.remove(&[])?;
+        self.discard()?;
         Ok(into)
+    }
+
+    /// Makes sure that no file is lost that git ignores and somebody keeps: git itself is careful only where nothing but the
+    /// branch has moved on.
+    fn overwrites_nothing(&self) -> Result<(), BranchError> {
+        let range = format!("HEAD...{}", self.head);
+        let added =
+            git(&self.workspace, &["diff", "--name-only", "--no-renames", "--diff-filter=A", "-z", &range, "--"])?;
+        let is_there = |name: &&str| !name.is_empty() && self.workspace.join(name).symlink_metadata().is_ok();
+        let there: Vec<&str> = added.split('\0').filter(is_there).collect();
+        let mut files = Vec::new();
+        for some in there.chunks(AT_ONCE) {
+            let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
+            let names = git(&self.workspace, &[&ignored[..], some].concat())?;
+            files.extend(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned));
+        }
+        if files.is_empty() { Ok(()) } else { Err(BranchError::Ignored { path: self.workspace.clone(), files }) }
     }
 
     /// Removes the worktree with all that is in it, and the branch.
     pub fn discard(&self) -> Result<(), BranchError> {
-        self.remove(&["--force"])
-    }
-
-    fn remove(&self, options: &[&str]) -> Result<(), BranchError> {
         if let Some(path) = &self.worktree {
-            let path = path.to_string_lossy();
-            git(&self.workspace, &[&["worktree", "remove"], options, &[&path]].concat())?;
+            // Without it git refuses also where everything is committed, if there are submodules.
+            git(&self.workspace, &["worktree", "remove", "--force", &path.to_string_lossy()])?;
         }
         git(&self.workspace, &["worktree", "prune"])?;
         // Only as it was when it was looked at: what came since is nobody's to remove.
@@ -215,6 +265,8 @@ fn git(workspace: &Path, arguments: &[&str]) -> Result<String, BranchError> {
     };
     command.args(arguments).current_dir(workspace).stdin(Stdio::null());
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true").env("LC_ALL", "C");
+    // A name is a name, and no pattern.
+    command.env("GIT_LITERAL_PATHSPECS", "1");
     match command.output() {
         Ok(Output { status, stdout, .. }) if status.success() => Ok(String::from_utf8_lossy(&stdout).into_owned()),
         Ok(output) => {

@@ -9,9 +9,11 @@ use serde_json::{Value as Json, json};
 
 use crate::args::{BranchArgs, DiscardArgs};
 use crate::client::Client;
+use crate::commands::loops::known::Loop;
 use crate::error::CommandError;
 use crate::question::{Silence, agreed};
 use crate::reply::Reply;
+use crate::runs;
 use crate::screen::{clean, clean_lines, count};
 use crate::world::World;
 
@@ -19,39 +21,66 @@ pub(crate) use pull::propose;
 
 /// A run with what it left.
 struct Left {
-    run: Json,
+    work: Loop,
     branch: Branch,
+    /// What is left of the runs that worked for the branch together.
+    lanes: Vec<Lane>,
+}
+
+/// The branch of one of several runs.
+struct Lane {
+    run: String,
+    branch: Branch,
+}
+
+impl Lane {
+    /// What somebody should know who may still want it.
+    fn told(&self) -> String {
+        let run = clean(&self.run);
+        let branch = clean(&self.branch.branch);
+        format!(
+            "{branch} has work that was not finished: `maestro merge {run}` takes it over, `maestro discard {run}` removes it.\n"
+        )
+    }
 }
 
 impl Left {
     /// What the named run left.
     fn of(id: &str, world: &World) -> Result<Self, CommandError> {
         is_a_person(world)?;
-        let run = named(&Client::open(world)?, id)?;
-        let workspace = run["workspace"].as_str().unwrap_or_default().to_owned();
-        let branch = Branch::of_run(Path::new(&workspace), run["id"].as_str().unwrap_or_default())
-            .map_err(|error: BranchError| refused(&error, "go on"))?;
-        Ok(Self { run, branch })
+        let work = Loop::named(&Client::open(world)?, id)?;
+        let told = |error: BranchError| refused(&error, "go on");
+        let workspace = Path::new(work.lead["workspace"].as_str().unwrap_or_default());
+        let branch = Branch::of_run(workspace, work.id()).map_err(told)?;
+        let mut lanes = Vec::new();
+        for run in work.ids() {
+            let lane = Branch::lane_of(workspace, &run).map_err(told)?.filter(|lane| *lane != branch);
+            lanes.extend(lane.map(|branch| Lane { run, branch }));
+        }
+        Ok(Self { work, branch, lanes })
     }
 
     fn id(&self) -> String {
-        clean(self.run["id"].as_str().unwrap_or_default()).into_owned()
+        clean(self.work.id()).into_owned()
     }
 
     /// Makes sure that nobody works there any more.
     fn is_over(&self) -> Result<(), CommandError> {
-        if matches!(self.run["status"].as_str(), Some("completed" | "failed" | "cancelled")) {
-            return Ok(());
-        }
-        let id = self.id();
-        Err(CommandError::refused(format!("run {id} still goes on"))
+        let Some(open) = self.work.runs().find(|run| !runs::is_over(run)) else { return Ok(()) };
+        let (id, open) = (self.id(), clean(open["id"].as_str().unwrap_or_default()));
+        Err(CommandError::refused(format!("run {open} still goes on"))
             .hint(format!("wait for its end, or end it with `maestro loop cancel {id}`")))
+    }
+
+    /// The lanes of which the branch has everything, and those that hold more.
+    fn lanes(&self) -> (Vec<&Lane>, Vec<&Lane>) {
+        self.lanes.iter().partition(|lane| lane.branch.is_part_of(&self.branch))
     }
 
     /// What programs are told, with what is added.
     fn json(&self, more: &Json) -> Result<Reply, CommandError> {
         let mut all = json!(self.branch);
-        all["run"] = self.run["id"].clone();
+        all["run"] = json!(self.work.id());
         for (name, value) in more.as_object().into_iter().flatten() {
             all[name] = value.clone();
         }
@@ -66,22 +95,6 @@ fn is_a_person(world: &World) -> Result<(), CommandError> {
         Err(CommandError::forbidden(format!("only a person can do this, and {name} is set"))
             .hint("ask the user to type it in a terminal of their own"))
     })
-}
-
-/// The run whose id begins so.
-fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
-    let hint = "`maestro loop status` shows the runs and their ids";
-    let begins = |run: &Json| run["id"].as_str().is_some_and(|known| !id.is_empty() && known.starts_with(id));
-    let mut found: Vec<Json> = client.list("/api/runs")?.into_iter().filter(begins).collect();
-    // A run that is part of another has no branch of its own.
-    if found.len() > 1 {
-        found.retain(|run| run["parentRun"].is_null());
-    }
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => Err(CommandError::not_found(format!("there is no run `{id}`")).hint(hint)),
-        many => Err(CommandError::invalid(format!("{many} runs begin with `{id}`")).hint(hint)),
-    }
 }
 
 /// Why it was not done, and the way on.
@@ -106,6 +119,7 @@ fn refused(error: &BranchError, then: &str) -> CommandError {
                 "nothing was merged; `git merge {branch}` merges by hand, and `maestro discard` removes it afterwards"
             )
         }
+        BranchError::Ignored { .. } => format!("nothing was merged; move them away, then {then}"),
         BranchError::Git { .. } => "git's own words say what is the matter".to_owned(),
     };
     CommandError::refused(error.to_string()).hint(hint)
@@ -135,15 +149,22 @@ pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<Reply, CommandEr
     left.is_over()?;
     let told = |error: BranchError| refused(&error, "merge again");
     let commits = left.branch.commits().map_err(told)?;
+    let (landed, unfinished) = left.lanes();
     let into = left.branch.merge().map_err(told)?;
-    if world.json {
-        return left.json(&json!({ "merged": true, "into": into, "commits": commits }));
+    for lane in landed {
+        lane.branch.discard().map_err(told)?;
     }
-    let (branch, commits) = (clean(&left.branch.branch), count(commits.len(), "commit", "commits"));
-    Ok(Reply::text(format!(
-        "Merged {commits} of {branch} into {}; its worktree and branch are removed.\n",
-        clean(&into)
-    )))
+    if world.json {
+        let unfinished: Vec<&str> = unfinished.iter().map(|lane| lane.branch.branch.as_str()).collect();
+        return left.json(&json!({ "merged": true, "into": into, "commits": commits, "unfinished": unfinished }));
+    }
+    let (branch, into) = (clean(&left.branch.branch), clean(&into));
+    let merged = match commits.len() {
+        0 => format!("Nothing was committed on {branch}, so there was nothing to merge"),
+        many => format!("Merged {} of {branch} into {into}", count(many, "commit", "commits")),
+    };
+    let unfinished: String = unfinished.into_iter().map(Lane::told).collect();
+    Ok(Reply::text(format!("{merged}; its worktree and branch are removed.\n{unfinished}")))
 }
 
 pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, CommandError> {
@@ -153,21 +174,27 @@ pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, Comman
     let commits = left.branch.commits().map_err(told)?;
     let (branch, commits) = (clean(&left.branch.branch), count(commits.len(), "commit", "commits"));
     let files = count(left.branch.uncommitted.len(), "file", "files");
+    let (_, unfinished) = left.lanes();
+    let also: Vec<String> =
+        unfinished.iter().map(|lane| format!(", and {} with unfinished work", clean(&lane.branch.branch))).collect();
+    let also = also.concat();
     if !args.yes {
         if !world.terminals.stdin || !world.terminals.stderr {
             return Err(CommandError::invalid(format!(
-                "{branch} with {commits} would be lost, and nobody is there to agree"
+                "{branch} with {commits}{also} would be lost, and nobody is there to agree"
             ))
             .hint("`--yes` removes it without asking"));
         }
-        let question = format!("Remove {branch} with {commits} and {files} that are not committed?");
+        let question = format!("Remove {branch} with {commits} and {files} that are not committed{also}?");
         if !agreed(&question, Silence::Refuses)? {
             return Ok(Reply::text("Nothing was removed.\n"));
         }
     }
-    left.branch.discard().map_err(told)?;
+    for branch in left.lanes.iter().map(|lane| &lane.branch).chain([&left.branch]) {
+        branch.discard().map_err(told)?;
+    }
     if world.json {
         return left.json(&json!({ "discarded": true }));
     }
-    Ok(Reply::text(format!("Removed {branch} with {commits}; it was at {}.\n", clean(&left.branch.head))))
+    Ok(Reply::text(format!("Removed {branch} with {commits}; it was at {}{also}.\n", clean(&left.branch.head))))
 }

@@ -99,11 +99,13 @@ fn write_config(path: &Path, shown: &str, world: &World) -> Result<String, Comma
         return Err(CommandError::invalid(format!("{shown} leads out of the project"))
             .hint("remove the link in its path; Maestro does not write through it"));
     }
-    files::create(path, CONFIG).map_err(|error| {
-        CommandError::io(format!("{shown} cannot be written"), &error)
-            .hint("check that you may write to the project's directory")
-    })?;
-    Ok(format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n"))
+    match files::create(path, CONFIG) {
+        Ok(()) => Ok(format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n")),
+        // Somebody was faster, and what is there counts.
+        Err(_) if path.symlink_metadata().is_ok() => Ok(String::new()),
+        Err(error) => Err(CommandError::io(format!("{shown} cannot be written"), &error)
+            .hint("check that you may write to the project's directory")),
+    }
 }
 
 /// Sets a project up in which nobody did before work begins; says what was written.

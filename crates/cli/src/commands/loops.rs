@@ -4,12 +4,13 @@ mod bar;
 mod dry;
 mod end;
 mod follow;
+pub(crate) mod known;
 mod lanes;
 mod ready;
+mod status;
 mod steer;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use maestro_core::Settings;
 use maestro_core::agent::Allowance;
@@ -19,13 +20,16 @@ use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
 use crate::client::Target;
 use crate::commands::{demo, init};
 use crate::error::CommandError;
+use crate::own_server::{self, Served};
+use crate::plans::PlanFile;
 use crate::reply::{self, Reply};
 use crate::screen::{clean, clean_path};
 use crate::world::World;
-use crate::{checks, config, own_server};
+use crate::{checks, config};
 
 use self::follow::Followed;
 pub(crate) use self::follow::{Meaning, Telling};
+use self::steer::Word;
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
@@ -33,10 +37,10 @@ const WORKFLOW: &str = "plan-loop";
 pub(crate) fn run(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
     match &args.command {
         None => begin(args, world),
-        Some(LoopCommand::Status) => steer::status(world),
-        Some(LoopCommand::Pause { run }) => steer::order(run.as_deref(), "pause", world),
-        Some(LoopCommand::Resume { run }) => steer::order(run.as_deref(), "resume", world),
-        Some(LoopCommand::Cancel { run }) => steer::order(run.as_deref(), "cancel", world),
+        Some(LoopCommand::Status) => status::shown(world),
+        Some(LoopCommand::Pause { run }) => steer::tell(run.as_deref(), Word::Pause, world),
+        Some(LoopCommand::Resume { run }) => steer::tell(run.as_deref(), Word::Resume, world),
+        Some(LoopCommand::Cancel { run }) => steer::tell(run.as_deref(), Word::Cancel, world),
         Some(LoopCommand::Log { run }) => steer::log(run.as_deref(), world),
     }
 }
@@ -110,53 +114,52 @@ impl Order<'_> {
     fn carried_out(&self, work: &WorkArgs, world: &World) -> Result<Reply, CommandError> {
         let settings = config::settings(world)?;
         ready::allowed(work, &settings, world)?;
+        ready::known_agents(work, &settings, world)?;
         if work.dry_run {
             return dry::run(&self.request(work, &settings, world), world);
         }
-        if !git(&world.places.project, &["rev-parse", "--git-dir"]) {
-            return Err(CommandError::invalid("this is no git repository, and what is done is committed")
-                .hint("`git init` makes one"));
-        }
+        self.can_begin(work, world)?;
         let notes = before(work, world)?;
         if work.in_place {
             ready::nothing_uncommitted(world)?;
         }
         // A config file may have been written meanwhile.
         let settings = config::settings(world)?;
-        let (client, server) = own_server::client(world)?;
-        let project = init::known(&client, world)?;
         let mut body = self.request(work, &settings, world);
-        body["projectId"] = json!(project.id);
-        body["driver"] = json!("server");
-        let begun: Json = client.post("/api/runs", &body)?;
+        let (served, begun) = begun(&mut body, world)?;
         let run = begun["id"].as_str().unwrap_or_default().to_owned();
-        let runs = lanes::joined(&client, &body, &run, self.jobs)?;
+        let runs = lanes::joined(&served.client, &body, &run, self.jobs)?;
         if work.detach {
-            if server.is_some() {
-                return Err(
-                    CommandError::invalid("no server runs that could go on with it").hint("start it with `maestro up`")
-                );
-            }
             return if world.json { Reply::json(&begun) } else { Ok(Reply::text(format!("{}\n", clean(&run)))) };
         }
         if !world.json {
             reply::show(&format!("Run {} {}\n", clean(&run), self.said()))?;
-            if let Target::Server(url) = client.target() {
+            if let Target::Server(url) = served.client.target() {
                 reply::show(&format!("The page is {}\n", clean(url)))?;
             }
             reply::show(&notes.concat())?;
         }
-        let followed = follow::to_the_end(&client, &runs, &project.id, self.audience.meanings(), world);
-        drop(client);
-        let shown = clean(&run);
-        let then = match &server {
-            Some(_) => format!("run {shown} goes on when a server runs; `maestro up` starts one"),
-            None => format!("run {shown} goes on; `maestro loop cancel {shown}` ends it"),
-        };
-        drop(server);
-        match followed? {
-            Followed::Over(state) => end::told(&state, self.audience, world),
-            Followed::Interrupted => end::left_alone(&run, &then, world),
+        let project = body["projectId"].as_str().unwrap_or_default();
+        let (followed, served) = follow::to_the_end(served, &runs, project, self.audience.meanings(), world)?;
+        match followed {
+            Followed::Over(state) => {
+                // What it left is looked at when nobody works there any more.
+                drop(served);
+                end::told(&state, self.audience, world)
+            }
+            Followed::Interrupted => end::left_alone(&run, &served, world),
+        }
+    }
+
+    /// Makes sure of what can be known before anything is written.
+    fn can_begin(&self, work: &WorkArgs, world: &World) -> Result<(), CommandError> {
+        ready::is_repository(world)?;
+        if work.detach {
+            ready::served(world)?;
+        }
+        match &self.what {
+            What::Plan { path, .. } if !work.in_place => ready::is_committed(path, world),
+            _ => Ok(()),
         }
     }
 
@@ -216,11 +219,29 @@ impl Order<'_> {
                 if !plan_budget.is_unlimited() {
                     params["plan_budget"] = json!(plan_budget.part(self.jobs).to_string());
                 }
-                params["tracked"] = json!(git(workspace, &["ls-files", "--error-unmatch", "--", path]));
+                params["tracked"] = json!(ready::is_tracked(path, workspace));
             }
             What::Task(task) => params["only"] = json!(task),
         }
         json!({ "workflow": self.workflow, "params": params, "workspace": workspace })
+    }
+}
+
+/// Begins a run in the project of this directory. A server that is gone before it heard of the run, because it was another
+/// command's, is replaced.
+fn begun(request: &mut Json, world: &World) -> Result<(Served, Json), CommandError> {
+    let mut further = 0..own_server::MOST;
+    loop {
+        let served = Served::open(world)?;
+        let begun = init::known(&served.client, world).and_then(|project| {
+            request["projectId"] = json!(project.id);
+            request["driver"] = json!("server");
+            served.client.post("/api/runs", request)
+        });
+        match begun {
+            Err(lost) if lost.was_not_sent() && further.next().is_some() => {}
+            begun => return begun.map(|begun| (served, begun)),
+        }
     }
 }
 
@@ -253,7 +274,7 @@ fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
     Ok(notes)
 }
 
-/// The plan's path below the project.
+/// The path below the project of a plan that can be read.
 fn inside(plan: &Path, world: &World) -> Result<String, CommandError> {
     let whole = world.places.working_dir.join(plan);
     let whole = whole.canonicalize().map_err(|error| {
@@ -264,13 +285,6 @@ fn inside(plan: &Path, world: &World) -> Result<String, CommandError> {
         CommandError::invalid(format!("{} lies outside the project", plan.display()))
             .hint("put it into the project, or go to its project")
     })?;
+    PlanFile::read(&whole)?;
     Ok(below.to_string_lossy().into_owned())
-}
-
-/// Whether git says yes.
-fn git(workspace: &Path, arguments: &[&str]) -> bool {
-    let mut command = Command::new("git");
-    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]).args(arguments);
-    command.current_dir(workspace).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }

@@ -2,6 +2,8 @@
 
 mod ends;
 mod kept;
+mod others;
+mod refused;
 mod told;
 
 use std::fs;

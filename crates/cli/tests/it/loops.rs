@@ -15,6 +15,7 @@ mod plans;
 mod promises;
 mod questions;
 mod seen;
+mod servers;
 mod steering;
 mod twenty;
 

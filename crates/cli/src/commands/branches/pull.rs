@@ -17,6 +17,7 @@ use crate::world::World;
 
 pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
     let left = Left::of(&args.id, world)?;
+    left.is_over()?;
     let told = |error: BranchError| refused(&error, "propose it again");
     let commits = left.branch.commits().map_err(told)?;
     if commits.is_empty() {

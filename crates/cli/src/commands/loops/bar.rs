@@ -51,6 +51,11 @@ impl Progress {
         }
     }
 
+    /// How many tasks are done, and of how many, once that is known.
+    pub(super) fn tasks(&self) -> Option<(usize, usize)> {
+        self.all.map(|all| (self.done, all))
+    }
+
     /// The line, in so many columns at most.
     fn line(&self, took: Duration, width: usize) -> String {
         let time = clock(took);

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::Audience;
 use crate::error::{CommandError, Exit};
+use crate::own_server::Served;
 use crate::reply::Reply;
 use crate::screen::{clean, clean_path};
 use crate::world::World;
@@ -107,9 +108,14 @@ fn stopped(left: &Branch, id: &str, world: &World) -> String {
 }
 
 /// Tells what becomes of a run that nobody waits for any longer.
-pub(super) fn left_alone(id: &str, then: &str, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn left_alone(id: &str, served: &Served, world: &World) -> Result<Reply, CommandError> {
     if world.json {
         return Ok(Reply::json(&json!({ "id": id, "interrupted": true }))?.ending(Exit::Failed));
     }
+    let id = clean(id);
+    let then = match served.own {
+        Some(_) => format!("run {id} goes on when a server runs; `maestro up` starts one"),
+        None => format!("run {id} goes on; `maestro loop cancel {id}` ends it"),
+    };
     Ok(Reply::text(format!("\ninterrupted: {then}\n")).ending(Exit::Failed))
 }

@@ -9,7 +9,9 @@ use serde_json::Value as Json;
 use super::bar::{Bar, Progress};
 use crate::client::{Client, escaped, with_query};
 use crate::commands::up::told_to_end;
-use crate::error::CommandError;
+use crate::error::{CommandError, Exit};
+use crate::own_server::{self, Served};
+use crate::runs;
 use crate::screen::clean;
 use crate::world::World;
 
@@ -44,23 +46,33 @@ pub(crate) enum Telling {
 /// What something means, for those who see it for the first time.
 pub(crate) type Meaning = (Telling, &'static str);
 
-/// Shows what happens until all of the runs are over.
+/// Shows what happens until all of the runs are over. Whoever loses the server, which may have been another command's, starts
+/// one and goes on where it was; so the server may be another one afterwards.
 pub(super) fn to_the_end(
-    client: &Client,
+    mut served: Served,
     runs: &[String],
     project: &str,
     meanings: &[Meaning],
     world: &World,
-) -> Result<Followed, CommandError> {
-    client.wait(async {
-        let end = told_to_end().map_err(|error| CommandError::io("signals cannot be waited for", &error))?;
-        let mut story = Story::of(client, runs, project, world).await?;
-        story.meanings = meanings.to_vec();
-        tokio::select! {
-            () = end => Ok(Followed::Interrupted),
-            over = story.told() => over.map(Followed::Over),
+) -> Result<(Followed, Served), CommandError> {
+    let mut story = Story::of(runs, project, world);
+    story.meanings = meanings.to_vec();
+    let mut further = 0..own_server::MOST;
+    loop {
+        match story.followed(&served.client) {
+            Err(error) if is_lost(&error) && further.next().is_some() => {
+                // Its own server is ended before another is begun.
+                drop(served);
+                served = Served::open(world)?;
+            }
+            followed => return followed.map(|followed| (followed, served)),
         }
-    })
+    }
+}
+
+/// Whether the server is gone. Where it was, a server of somebody else may answer by now, who knows nothing of the run.
+fn is_lost(error: &CommandError) -> bool {
+    error.exit() == Exit::Network || error.is_not_found()
 }
 
 /// What happened in runs so far, a line each.
@@ -70,12 +82,13 @@ pub(super) fn so_far(
     project: &str,
     world: &World,
 ) -> Result<Vec<String>, CommandError> {
+    let mut story = Story::of(runs, project, world);
     client.wait(async {
-        let mut story = Story::of(client, runs, project, world).await?;
         let mut lines = Vec::new();
-        while let Some(events) = story.more().await? {
+        while let Some(events) = story.more(client).await? {
             for event in &events {
-                lines.extend(story.line(event).await.map(|(_, line)| line));
+                lines.extend(story.line(client, event).await?.map(|(_, line)| line));
+                story.seen(event);
             }
         }
         Ok(lines)
@@ -84,11 +97,11 @@ pub(super) fn so_far(
 
 /// What happens in runs of one plan and in their sessions.
 struct Story<'a> {
-    client: &'a Client,
     runs: &'a [String],
     project: &'a str,
     world: &'a World,
-    since: i64,
+    /// The last event that was told, or nothing before the first.
+    since: Option<i64>,
     /// Which sessions are known to be the runs', or not.
     sessions: HashMap<String, bool>,
     /// What was not explained yet.
@@ -98,39 +111,39 @@ struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    async fn of(
-        client: &'a Client,
-        runs: &'a [String],
-        project: &'a str,
-        world: &'a World,
-    ) -> Result<Self, CommandError> {
-        let run = runs.first().map_or("", String::as_str);
-        let path = with_query("/api/events", &[("runId", Some(run)), ("limit", Some("1"))]);
-        let first: Vec<Json> = client.ask_for(&path).await?;
-        let since = first.first().and_then(|event| event["seq"].as_i64()).map_or(0, |seq| seq - 1);
-        Ok(Self {
-            client,
+    fn of(runs: &'a [String], project: &'a str, world: &'a World) -> Self {
+        Self {
             runs,
             project,
             world,
-            since,
+            since: None,
             sessions: HashMap::new(),
             meanings: Vec::new(),
             progress: Progress::default(),
             bar: Bar::new(world),
+        }
+    }
+
+    /// Tells what happens until the end, or until somebody has enough.
+    fn followed(&mut self, client: &Client) -> Result<Followed, CommandError> {
+        client.wait(async {
+            let end = told_to_end().map_err(|error| CommandError::io("signals cannot be waited for", &error))?;
+            tokio::select! {
+                () = end => Ok(Followed::Interrupted),
+                over = self.told(client) => over.map(Followed::Over),
+            }
         })
     }
 
     /// Tells everything until all runs are over, and returns how they stand then.
-    async fn told(&mut self) -> Result<Vec<Json>, CommandError> {
+    async fn told(&mut self, client: &Client) -> Result<Vec<Json>, CommandError> {
         loop {
             let mut states = Vec::new();
             for run in self.runs {
-                states.push(self.client.ask_for::<Json>(&format!("/api/runs/{}", escaped(run))).await?);
+                states.push(client.ask_for::<Json>(&format!("/api/runs/{}", escaped(run))).await?);
             }
-            self.show().await?;
-            if states.iter().all(|state| matches!(state["status"].as_str(), Some("completed" | "failed" | "cancelled")))
-            {
+            self.show(client).await?;
+            if states.iter().all(runs::is_over) {
                 return Ok(states);
             }
             self.bar.draw(&self.progress)?;
@@ -138,18 +151,37 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// What happened since it was last asked for, or nothing.
-    async fn more(&mut self) -> Result<Option<Vec<Json>>, CommandError> {
-        let since = self.since.to_string();
+    /// What happened since the last event that was told, or nothing.
+    async fn more(&self, client: &Client) -> Result<Option<Vec<Json>>, CommandError> {
+        let since = match self.since {
+            Some(since) => since,
+            None => self.first(client).await? - 1,
+        };
+        let since = since.to_string();
         let path = with_query("/api/events", &[("since", Some(&since)), ("projectId", Some(self.project))]);
-        let events: Vec<Json> = self.client.ask_for(&path).await?;
-        self.since = events.last().and_then(|event| event["seq"].as_i64()).unwrap_or(self.since);
+        let events: Vec<Json> = client.ask_for(&path).await?;
         Ok(Some(events).filter(|events| !events.is_empty()))
     }
 
-    async fn show(&mut self) -> Result<(), CommandError> {
-        while let Some(events) = self.more().await? {
+    /// The number of the event with which the first of the runs began.
+    async fn first(&self, client: &Client) -> Result<i64, CommandError> {
+        let run = self.runs.first().map(String::as_str);
+        let path = with_query("/api/events", &[("runId", run), ("limit", Some("1"))]);
+        let first: Vec<Json> = client.ask_for(&path).await?;
+        Ok(first.first().and_then(|event| event["seq"].as_i64()).unwrap_or(1))
+    }
+
+    /// Notes that an event was told.
+    fn seen(&mut self, event: &Json) {
+        self.since = event["seq"].as_i64().or(self.since);
+    }
+
+    async fn show(&mut self, client: &Client) -> Result<(), CommandError> {
+        while let Some(events) = self.more(client).await? {
             for event in events {
+                let line = self.line(client, &event).await?;
+                // From here on nothing is asked for, so nothing is told twice or left out.
+                self.seen(&event);
                 let ours = is_one_of(self.runs, &event["run"]);
                 if ours {
                     self.progress.heard(&event);
@@ -158,7 +190,7 @@ impl<'a> Story<'a> {
                     if ours {
                         self.bar.tell(&format!("{event}\n"))?;
                     }
-                } else if let Some((what, line)) = self.line(&event).await {
+                } else if let Some((what, line)) = line {
                     let meaning = self.meaning(what);
                     self.bar.tell(&format!("{line}\n{meaning}"))?;
                 }
@@ -179,22 +211,26 @@ impl<'a> Story<'a> {
     }
 
     /// Whether an event is of a session that works for the run.
-    async fn is_ours(&mut self, event: &Json) -> bool {
-        let Some(session) = event["session"].as_str() else { return false };
+    async fn is_ours(&mut self, client: &Client, event: &Json) -> Result<bool, CommandError> {
+        let Some(session) = event["session"].as_str() else { return Ok(false) };
         if let Some(known) = self.sessions.get(session) {
-            return *known;
+            return Ok(*known);
         }
-        let found = self.client.ask_for::<Json>(&format!("/api/sessions/{}", escaped(session))).await;
-        let ours = found.is_ok_and(|found| is_one_of(self.runs, &found["metadata"]["run"]));
+        let ours = match client.ask_for::<Json>(&format!("/api/sessions/{}", escaped(session))).await {
+            Ok(found) => is_one_of(self.runs, &found["metadata"]["run"]),
+            Err(error) if error.exit() == Exit::Network => return Err(error),
+            Err(_) => false,
+        };
         self.sessions.insert(session.to_owned(), ours);
-        ours
+        Ok(ours)
     }
 
-    async fn line(&mut self, event: &Json) -> Option<(Telling, String)> {
-        if matches!(event["type"].as_str(), Some("timeline:added" | "permission:asked")) && !self.is_ours(event).await {
-            return None;
+    async fn line(&mut self, client: &Client, event: &Json) -> Result<Option<(Telling, String)>, CommandError> {
+        let of_session = matches!(event["type"].as_str(), Some("timeline:added" | "permission:asked"));
+        if of_session && !self.is_ours(client, event).await? {
+            return Ok(None);
         }
-        line(event, self.runs, self.world)
+        Ok(line(event, self.runs, self.world))
     }
 }
 

@@ -1,12 +1,17 @@
 //! What must be so before anything is worked on?
 
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use maestro_core::Settings;
 use maestro_engine::branches;
 use maestro_engine::trust::Trust;
 
+use crate::agents;
 use crate::args::WorkArgs;
 use crate::error::CommandError;
-use crate::screen::clean;
+use crate::own_server;
+use crate::screen::{clean, clean_path};
 use crate::world::World;
 
 /// How many files are named that are in the way.
@@ -28,6 +33,55 @@ pub(super) fn allowed(work: &WorkArgs, settings: &Settings, world: &World) -> Re
         return refused("the commands that make a worktree ready (`worktree_setup`)");
     }
     Ok(())
+}
+
+/// Makes sure that there are such agents as shall do the work and look at it.
+pub(super) fn known_agents(work: &WorkArgs, settings: &Settings, world: &World) -> Result<(), CommandError> {
+    let named = work.agent.iter().chain(&work.reviewer);
+    let mut named = named.chain(work.agent.is_none().then_some(&settings.agent.value));
+    named.try_for_each(|name| if name.is_empty() { Ok(()) } else { agents::known(name, world) })
+}
+
+/// Makes sure that a plan of the repository is in the worktree as it is here.
+pub(super) fn is_committed(plan: &str, world: &World) -> Result<(), CommandError> {
+    let project = &world.places.project;
+    if !is_tracked(plan, project) || git(project, &["diff", "--quiet", "HEAD", "--", plan]) {
+        return Ok(());
+    }
+    let plan = clean_path(plan).into_owned();
+    Err(CommandError::refused(format!(
+        "{plan} has changes that are not committed, and a worktree shows the last commit"
+    ))
+    .hint(format!("commit them with `git add {plan} && git commit`, or put them away with `git stash`")))
+}
+
+/// Whether a plan belongs to the repository.
+pub(super) fn is_tracked(plan: &str, project: &Path) -> bool {
+    git(project, &["ls-files", "--error-unmatch", "--", plan])
+}
+
+/// Makes sure that what is done can be committed.
+pub(super) fn is_repository(world: &World) -> Result<(), CommandError> {
+    if git(&world.places.project, &["rev-parse", "--git-dir"]) {
+        return Ok(());
+    }
+    Err(CommandError::invalid("this is no git repository, and what is done is committed").hint("`git init` makes one"))
+}
+
+/// Whether git says yes.
+fn git(workspace: &Path, arguments: &[&str]) -> bool {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]).args(arguments);
+    command.current_dir(workspace).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Makes sure that a server runs that goes on when this command has ended.
+pub(super) fn served(world: &World) -> Result<(), CommandError> {
+    if own_server::running(world).is_some() {
+        return Ok(());
+    }
+    Err(CommandError::invalid("no server runs that could go on with it").hint("start it with `maestro up`"))
 }
 
 /// Makes sure that what is committed for a task in place is that task's work and nothing else.

@@ -1,95 +1,75 @@
-//! How far are the loops, and how are they told to wait, go on or end?
-
-use std::fmt::Write as _;
+//! How is a loop told to wait, to go on or to end, and what happened in it?
 
 use serde_json::{Value as Json, json};
 
-use super::{WORKFLOW, end, follow, lanes};
-use crate::client::{Client, escaped, with_query};
+use super::follow;
+use super::known::Loop;
+use crate::client::{Client, escaped};
 use crate::error::CommandError;
 use crate::reply::Reply;
-use crate::screen::{clean, clean_path, pad};
+use crate::runs;
+use crate::screen::clean;
 use crate::world::World;
 
-pub(super) fn loops(client: &Client) -> Result<Vec<Json>, CommandError> {
-    let all = client.list("/api/runs")?;
-    Ok(all.into_iter().filter(|run| run["workflow"] == WORKFLOW).collect())
+/// What a loop is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    Pause,
+    Resume,
+    Cancel,
 }
 
-pub(super) fn status(world: &World) -> Result<Reply, CommandError> {
+impl Word {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+/// The loop that is meant: the named one, else the only one of this project that goes on.
+fn meant(client: &Client, named: Option<&str>, world: &World) -> Result<Loop, CommandError> {
+    if let Some(id) = named {
+        return Loop::named(client, id);
+    }
+    let mut open = Loop::all(client, world)?;
+    open.retain(Loop::goes_on);
+    match (open.pop(), open.is_empty()) {
+        (Some(one), true) => Ok(one),
+        (None, _) => {
+            Err(CommandError::not_found("no loop goes on here")
+                .hint("`maestro loop status` shows those of this project"))
+        }
+        _ => Err(CommandError::invalid("several loops go on here").hint("say which; `maestro loop status` shows them")),
+    }
+}
+
+/// Tells all runs of a loop something.
+pub(super) fn tell(named: Option<&str>, order: Word, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
-    let found = loops(&client)?;
-    if world.json {
-        return Reply::json(&found);
-    }
-    let mut text = String::new();
-    for run in &found {
-        let of = |key: &str| clean(run[key].as_str().unwrap_or_default()).into_owned();
-        let line = format!("{}  {}  {}", of("id"), pad(&of("status"), 9), of("step"));
-        let _ = writeln!(text, "{}", line.trim_end());
-        for line in end::reason(run).lines() {
-            let _ = writeln!(text, "  {line}");
-        }
-        if let Some(tree) = end::worktree(run) {
-            let tree = clean_path(&world.short(&tree)).into_owned();
-            let id = of("id");
-            let _ =
-                writeln!(text, "  Its work is in {tree}; `maestro merge {id}` takes it over once all is committed.");
-        }
-    }
-    if found.is_empty() {
-        text.push_str("No loop was begun; `maestro loop PLAN.md` begins one.\n");
-    }
-    Ok(Reply::text(text))
-}
-
-/// The loop that is meant; of several runs that work through one plan, the first.
-fn meant(client: &Client, named: Option<&str>) -> Result<String, CommandError> {
-    if let Some(run) = named {
-        return Ok(run.to_owned());
-    }
-    let mut open = Vec::new();
-    for run in loops(client)?.iter().filter(|run| is_open(run)).filter_map(|run| run["id"].as_str()) {
-        let first = lanes::lead_of(client, run)?.unwrap_or_else(|| run.to_owned());
-        if !open.contains(&first) {
-            open.push(first);
-        }
-    }
-    match open.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => Err(CommandError::not_found("no loop goes on").hint("`maestro loop status` shows all of them")),
-        _ => Err(CommandError::invalid("several loops go on").hint("say which; `maestro loop status` shows them")),
-    }
-}
-
-fn is_open(run: &Json) -> bool {
-    matches!(run["status"].as_str(), Some("running" | "paused"))
-}
-
-pub(super) fn order(named: Option<&str>, order: &str, world: &World) -> Result<Reply, CommandError> {
-    let client = Client::open(world)?;
-    let run = meant(&client, named)?;
-    let mut meant = Vec::new();
-    for one in lanes::all_of(&client, &run)? {
-        let state: Json = client.get(&format!("/api/runs/{}", escaped(&one)))?;
-        meant.extend(is_open(&state).then_some(one));
-    }
+    let one = meant(&client, named, world)?;
+    let mut meant: Vec<&Json> = one.runs().filter(|run| !runs::is_over(run)).collect();
     // One that is over says itself that it cannot be steered any more.
-    let meant = if meant.is_empty() { vec![run] } else { meant };
+    if meant.is_empty() {
+        meant.push(&one.lead);
+    }
     let mut states = Vec::new();
-    for run in &meant {
-        states.push(client.step::<Json>(&format!("/api/runs/{}/{order}", escaped(run)), &json!({}))?);
-        if order == "cancel" {
+    for run in meant.iter().filter_map(|run| run["id"].as_str()) {
+        states.push(client.step::<Json>(&format!("/api/runs/{}/{}", escaped(run), order.as_str()), &json!({}))?);
+        if order == Word::Cancel {
             end_sessions(&client, run)?;
         }
     }
     if world.json {
         return Reply::json(states.first().unwrap_or(&Json::Null));
     }
-    let told = |(run, state): (&String, &Json)| {
-        format!("{}  {}\n", clean(run), clean(state["status"].as_str().unwrap_or_default()))
+    let told = |state: &Json| {
+        let of = |key: &str| clean(state[key].as_str().unwrap_or_default()).into_owned();
+        format!("{}  {}\n", of("id"), of("status"))
     };
-    Ok(Reply::text(meant.iter().zip(&states).map(told).collect::<String>()))
+    Ok(Reply::text(states.iter().map(told).collect::<String>()))
 }
 
 /// Ends the agents that work for a run.
@@ -103,22 +83,19 @@ fn end_sessions(client: &Client, run: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// What happened in the named loop, else in the one of this project that began last.
 pub(super) fn log(named: Option<&str>, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
-    let run = match named {
-        Some(run) => run.to_owned(),
-        None => loops(&client)?.last().and_then(|run| run["id"].as_str().map(str::to_owned)).unwrap_or_default(),
+    let one = match named {
+        Some(id) => Loop::named(&client, id)?,
+        None => Loop::all(&client, world)?.pop().ok_or_else(|| {
+            CommandError::not_found("no loop was begun here").hint("`maestro loop PLAN.md` begins one")
+        })?,
     };
-    let state: Json = client.get(&format!("/api/runs/{}", escaped(&run)))?;
     if world.json {
-        let events: Vec<Json> = client.get(&with_query("/api/events", &[("runId", Some(&run))]))?;
-        return Reply::json(&events);
+        return Reply::json(&one.events(&client)?);
     }
-    let lines = follow::so_far(
-        &client,
-        &lanes::all_of(&client, &run)?,
-        state["projectId"].as_str().unwrap_or_default(),
-        world,
-    )?;
+    let project = one.lead["projectId"].as_str().unwrap_or_default();
+    let lines = follow::so_far(&client, &one.ids(), project, world)?;
     Ok(Reply::text(format!("{}\n", lines.join("\n"))))
 }

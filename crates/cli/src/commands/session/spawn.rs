@@ -20,7 +20,9 @@ const ORCHESTRATOR: &str = "maestro-orchestrator";
 const WORKER: &str = "maestro-worker";
 
 pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError> {
-    known(args.agent.as_deref(), world)?;
+    if let Some(agent) = &args.agent {
+        agents::known(agent, world).map_err(CommandError::of_spawn)?;
+    }
     let client = Client::open(world)?;
     let first = args.task.first().map(String::as_str).unwrap_or_default();
     let whole: Json = client.get(&format!("/api/tasks/{}", escaped(first)))?;
@@ -47,19 +49,6 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
         reply::show(&text)?;
     }
     show::follow(&client, &id, world)
-}
-
-/// Makes sure that there is such an agent. Whether it is installed, the worker that starts it finds out.
-fn known(agent: Option<&str>, world: &World) -> Result<(), CommandError> {
-    let Some(name) = agent else { return Ok(()) };
-    let table = agents::table(world);
-    table.agents.find(name).map(drop).map_err(|error| {
-        let hint = match &error.close {
-            Some(close) => format!("did you mean `{close}`? `maestro agents` shows all of them"),
-            None => "`maestro agents` shows all of them; your agents.toml may add more".to_owned(),
-        };
-        CommandError::invalid(error.to_string()).hint(hint).of_spawn()
-    })
 }
 
 fn body(args: &SpawnArgs, project: &str, related: &str, world: &World) -> Json {

@@ -38,7 +38,7 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     ");
     assert_snapshot!(sandbox.maestro("loop status"), @"
     $ maestro loop status
-    [RUN-1]  failed
+    [RUN-1]  failed     PLAN.md  0 of 2 tasks
       It stopped at: Add a file a.txt that says one
       The work is stuck: something was to be mended, and the agent changed nothing. It is not committed; look at it, and at this, which was to be mended: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
       Its work is in .maestro/worktrees/loop-[RUN-1]; `maestro merge [RUN-1]` takes it over once all is committed.

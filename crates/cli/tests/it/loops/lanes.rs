@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::{Repository, goes_on_until, is_over, run_of, simple_ones, state};
+use super::{Repository, goes_on_until, is_over, run_of, simple_ones, state, steer};
 use crate::execute::wait_until;
 
 /// Waits until so many have begun, so that nobody can be done before all have.
@@ -87,17 +87,23 @@ fn what_contradicts_another_task_is_handed_back_to_an_agent() {
     assert!(told.contains("shared.txt"), "{told}");
 }
 
-#[test]
-fn what_one_stops_at_is_left_alone_and_the_others_go_on() {
+/// A repository with four tasks, the second of which never passes its check.
+fn with_a_bad_task() -> (Repository, Vec<String>) {
     let repository = Repository::with(&[]);
     repository.sandbox.write("check.sh", "#!/bin/sh\ntest ! -e bad.txt\n");
     fs::set_permissions(repository.sandbox.path("check.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     repository.sandbox.write(".maestro/config.toml", "verify = [\"./check.sh\"]\n");
     let mut tasks = simple_ones(4);
-    tasks[1] = "Add a file bad.txt that says no".to_owned();
+    "Add a file bad.txt that says no".clone_into(&mut tasks[1]);
     repository.write_plan("PLAN.md", &tasks);
     repository.commit_all();
     assert_eq!(repository.sandbox.maestro("trust --config --yes").code, 0);
+    (repository, tasks)
+}
+
+#[test]
+fn what_one_stops_at_is_left_alone_and_the_others_go_on() {
+    let (repository, tasks) = with_a_bad_task();
     let worked = repository.work("-j 2 --no-review");
     assert_eq!(worked.code, 1, "{worked}");
     let branch = Repository::branch(&run_of(&worked));
@@ -114,9 +120,55 @@ fn what_one_stops_at_is_left_alone_and_the_others_go_on() {
         1,
         "what was stopped at is still there to be looked at: {worktrees}"
     );
+    // Whoever takes over what was done learns of it.
+    let merged = repository.sandbox.maestro(&format!("merge {}", run_of(&worked)));
+    let named =
+        format!("maestro/loop-{lane}-lane has work that was not finished: `maestro merge {lane}` takes it over");
+    assert!(merged.code == 0 && merged.stdout().contains(&named), "{merged}");
     let discarded = repository.sandbox.maestro(&format!("discard {lane} --yes"));
     assert_eq!(discarded.code, 0, "{discarded}");
     assert!(!repository.git(&["worktree", "list"]).contains("-lane"));
+}
+
+#[test]
+fn who_discards_the_branch_of_all_discards_what_was_not_finished_too() {
+    let (repository, _) = with_a_bad_task();
+    let run = run_of(&repository.work("-j 2 --no-review"));
+    let asked = repository.sandbox.maestro(&format!("discard {run}"));
+    assert!(asked.stderr().contains("-lane with unfinished work would be lost"), "{asked}");
+    let discarded = repository.sandbox.maestro(&format!("discard {run} --yes"));
+    assert!(discarded.code == 0 && discarded.stdout().contains("-lane with unfinished work"), "{discarded}");
+    assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1, "only the project");
+    assert_eq!(repository.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main\n");
+}
+
+#[test]
+fn nothing_becomes_of_the_branch_of_all_while_one_of_them_works() {
+    let repository = Repository::with(&[]);
+    let wait = "echo x >> HOME/here; while [ ! -e HOME/go ]; do sleep 0.02; done; echo x > $1\n";
+    let task = repository.script("wait", wait);
+    repository.write_plan("PLAN.md", &[format!("{task} one.txt"), format!("{task} two.txt")]);
+    repository.commit_all();
+    let server = repository.sandbox.serve();
+    let run = repository.begin("-j 2 --no-review");
+    let here = || fs::read_to_string(repository.mark("here")).unwrap_or_default().lines().count();
+    wait_until("both work", || here() == 2);
+    steer(&server, &run, "cancel");
+    for words in ["merge", "pr", "discard --yes"] {
+        let refused = repository.sandbox.maestro(&format!("{words} {run}"));
+        assert!(refused.code == 1 && refused.stderr().contains("still goes on"), "{refused}");
+    }
+    repository.set("go");
+    let all = server.get("/api/runs");
+    for lane in all.as_array().unwrap() {
+        goes_on_until(&server, lane["id"].as_str().unwrap(), is_over);
+    }
+    let merged = repository.sandbox.maestro(&format!("merge {run}"));
+    assert_eq!(merged.code, 0, "{merged}");
+    let done = ["one.txt", "two.txt"].map(|file| repository.sandbox.path(file).exists());
+    assert_eq!(done.iter().filter(|is_there| **is_there).count(), 1, "what the cancelled one had is left to somebody");
+    // What the cancelled one had begun holds nothing that is not there.
+    assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1, "only the project: {merged}");
 }
 
 #[test]

@@ -60,8 +60,61 @@ fn a_file_that_git_does_not_know_is_not_overwritten() {
     let (shop, run) = worked();
     shop.sandbox.write("made.txt", "mine\n");
     let said = refused(&shop, &run);
-    assert!(said.contains("made.txt") && said.contains("would be overwritten by merge"), "{said}");
+    insta::assert_snapshot!(said, @"
+    error: `git merge`: error: The following untracked working tree files would be overwritten by merge:
+          made.txt
+      Please move or remove them before you merge.
+      Aborting
+    hint: git's own words say what is the matter
+    ");
     assert_eq!(fs::read_to_string(shop.sandbox.path("made.txt")).unwrap(), "mine\n");
+}
+
+#[test]
+fn a_file_that_git_ignores_is_not_overwritten_either() {
+    let (shop, run) = worked();
+    shop.sandbox.write(".git/info/exclude", "made.txt\n.maestro/worktrees/\n");
+    shop.sandbox.write("made.txt", "mine\n");
+    insta::assert_snapshot!(refused(&shop, &run), @"
+    error: a merge would overwrite what git ignores in `[PROJECT]`: made.txt
+    hint: nothing was merged; move them away, then merge again
+    ");
+    // Also where both sides have moved on.
+    shop.sandbox.write("other.txt", "");
+    shop.git(&["add", "other.txt"]);
+    shop.git(&["commit", "--quiet", "-m", "other"]);
+    assert!(refused(&shop, &run).contains("made.txt"));
+    assert_eq!(fs::read_to_string(shop.sandbox.path("made.txt")).unwrap(), "mine\n");
+    fs::remove_file(shop.sandbox.path("made.txt")).unwrap();
+    assert_eq!(shop.sandbox.maestro(&format!("merge {run}")).code, 0);
+}
+
+#[test]
+fn what_is_merged_is_removed_also_with_submodules() {
+    let shop = Shop::new();
+    let commit = shop.git(&["rev-parse", "HEAD"]);
+    fs::create_dir(shop.sandbox.path("part")).unwrap();
+    shop.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},part")]);
+    shop.git(&["commit", "--quiet", "-m", "a part of its own"]);
+    let (run, output) = shop.worked("");
+    assert_eq!(output.code, 0, "{output}");
+    let merged = shop.sandbox.maestro(&format!("merge {run}"));
+    assert_eq!(merged.code, 0, "{merged}");
+    assert!(!shop.tree(&run).exists());
+    assert_eq!(shop.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
+}
+
+#[test]
+fn where_nothing_was_committed_there_is_nothing_to_merge() {
+    let shop = Shop::new();
+    shop.sandbox.write("PLAN.md", "- [x] Done\n");
+    shop.git(&["commit", "--quiet", "--all", "-m", "done"]);
+    let (run, _) = shop.worked("");
+    let merged = shop.sandbox.maestro(&format!("merge {run}"));
+    let said = format!(
+        "Nothing was committed on maestro/loop-{run}, so there was nothing to merge; its worktree and branch are removed.\n"
+    );
+    assert_eq!(merged.stdout(), said);
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! How far are the loops of this project?
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use super::end;
+use super::known::Loop;
+use crate::client::Client;
+use crate::error::CommandError;
+use crate::reply::Reply;
+use crate::screen::{clean, clean_path, count, fit, pad};
+use crate::world::World;
+
+/// How many columns a task's words get.
+const WORDS: usize = 60;
+
+pub(super) fn shown(world: &World) -> Result<Reply, CommandError> {
+    let client = Client::open(world)?;
+    let found = Loop::all(&client, world)?;
+    if world.json {
+        let mut all = Vec::new();
+        for one in &found {
+            all.append(&mut machine(one, &client)?);
+        }
+        return Reply::json(&all);
+    }
+    let mut text = String::new();
+    for one in &found {
+        text.push_str(&line(&one.lead, &words(one, &client)?));
+        text.push_str(&left(&one.lead, "  ", world));
+        for lane in &one.lanes {
+            let _ = write!(text, "  {}{}", line(lane, &[]), left(lane, "    ", world));
+        }
+    }
+    if found.is_empty() {
+        text.push_str("No loop was begun here; `maestro loop PLAN.md` begins one.\n");
+    }
+    Ok(Reply::text(text))
+}
+
+/// The runs of a loop, as programs are told of them.
+fn machine(one: &Loop, client: &Client) -> Result<Vec<Json>, CommandError> {
+    let progress = one.progress(client)?.tasks().map(|(done, all)| json!({ "done": done, "all": all }));
+    let told = |run: &Json| {
+        let mut run = run.clone();
+        run["lead"] = json!(Some(one.id()).filter(|lead| run["id"] != *lead));
+        run["plan"] = json!(one.plan());
+        run["task"] = json!(one.task());
+        run["progress"] = json!(progress);
+        run
+    };
+    Ok(one.runs().map(told).collect())
+}
+
+/// What a loop is for and how far it is.
+fn words(one: &Loop, client: &Client) -> Result<Vec<String>, CommandError> {
+    let mut words = Vec::new();
+    words.extend(one.plan().map(|plan| clean_path(plan).into_owned()));
+    words.extend(one.task().map(|task| format!("\"{}\"", fit(&clean(task), WORDS))));
+    if !one.lanes.is_empty() {
+        words.push(format!("{} at once", one.lanes.len() + 1));
+    }
+    let tasks = one.progress(client)?.tasks();
+    words.extend(tasks.map(|(done, all)| format!("{done} of {}", count(all, "task", "tasks"))));
+    Ok(words)
+}
+
+/// A run with what is said about it, and the step it is at.
+fn line(run: &Json, words: &[String]) -> String {
+    let of = |key: &str| clean(run[key].as_str().unwrap_or_default()).into_owned();
+    let mut line = format!("{}  {}", of("id"), pad(&of("status"), 9));
+    for word in words.iter().chain(&[of("step")]).filter(|word| !word.is_empty()) {
+        let _ = write!(line, "  {word}");
+    }
+    format!("{}\n", line.trim_end())
+}
+
+/// How a run ended and where its work is, as far as there is something to say.
+fn left(run: &Json, indent: &str, world: &World) -> String {
+    let mut text = String::new();
+    for line in end::reason(run).lines() {
+        let _ = writeln!(text, "{indent}{line}");
+    }
+    if let Some(tree) = end::worktree(run) {
+        let tree = clean_path(&world.short(&tree)).into_owned();
+        let id = clean(run["id"].as_str().unwrap_or_default()).into_owned();
+        let _ =
+            writeln!(text, "{indent}Its work is in {tree}; `maestro merge {id}` takes it over once all is committed.");
+    }
+    text
+}
