@@ -64,11 +64,11 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
       pdf-forms                     18.0  pdf 7.8, merge 5.9, forms 4.3
 
     Not chosen
+      plan-loop                      4.1  merge 4.1  below 11.7
       session-end                    2.8  signed 2.8  below 11.7
       session-start                  2.8  signed 2.8  below 11.7
       decision-critic                2.6  forms 2.6  below 11.7
       maestro-orchestrator           2.5  merge 2.5  below 11.7
-      maestro-worker                 1.5  signed 1.5  below 11.7
 
     23 skills considered
 
