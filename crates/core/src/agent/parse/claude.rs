@@ -14,6 +14,8 @@ use crate::agent::trouble::{classify, trouble};
 /// How many denials are told at most.
 const MOST_DENIALS: usize = 100;
 
+/// How much of how it began is kept.
+const LONGEST_BEGINNING: usize = 16 * 1024;
 /// How many characters of an error are held back at most.
 const LONGEST_ERROR: usize = 4096;
 
@@ -67,7 +69,8 @@ impl Claude {
             if self.began.as_ref() == Some(&event) {
                 return Some(Vec::new());
             }
-            self.began = Some(event.clone());
+            // One that says too much of itself is told again rather than kept.
+            self.began = Some(event.clone()).filter(|event| format!("{event:?}").len() < LONGEST_BEGINNING);
         }
         Some(vec![event])
     }
