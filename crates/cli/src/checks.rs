@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use maestro_core::Settings;
+use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
 use crate::commands::trust;
@@ -15,9 +16,15 @@ use crate::screen::clean_path;
 use crate::world::World;
 use crate::{config, files};
 
+/// How much of a project's file is looked at; a larger one says nothing.
+const MAX_BYTES: u64 = 1024 * 1024;
+
 /// The command that projects like this are checked with.
 pub(crate) fn likely(project: &Path) -> Option<&'static str> {
-    let read = |name: &str| fs::read_to_string(project.join(name)).ok();
+    let read = |name: &str| {
+        let contents = read_bounded(&project.join(name), MAX_BYTES).ok().filter(|contents| !contents.cut)?;
+        String::from_utf8(contents.bytes).ok()
+    };
     let is_there = |name: &str| project.join(name).is_file();
     if is_there("Cargo.toml") {
         return Some("cargo test");

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use maestro_server::mcp::{Door, Opened};
-use maestro_server::{Access, App, Options, Shelves, keep_house, router};
+use maestro_server::{App, Options, Shelves, keep_house, router};
 use tokio::runtime::Handle;
 use tower::ServiceExt as _;
 
 use super::Target;
 use super::http::Remote;
-use super::link::hostname;
+use super::link::local;
 use crate::error::CommandError;
 use crate::world::World;
-use crate::{config, database, runs, workers, workshop};
+use crate::{config, database, runs, workshop};
 
 /// Finds the server or opens the database. Called from a thread of a runtime that may wait.
 pub(crate) fn open(world: &World, shelves: &Shelves) -> Result<Opened, CommandError> {
@@ -46,19 +46,9 @@ fn to_database(world: &World, shelves: &Shelves, signature: HeaderMap) -> Result
     let store = database::open(database::place(world))?;
     store.set_rules(database::rules(&settings));
     let app = App::new(Options {
-        store,
-        access: Access::Local,
-        hosts: Vec::new(),
-        instance: String::new(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        hostname: hostname(),
-        clock: database::clock(),
-        retention: database::retention(&settings),
         shelves: Arc::clone(shelves),
-        around: workers::around(world, None),
         workshop: Some(workshop::of(world, shelves)?),
-        mcp: None,
-        journal: Arc::new(|_| {}),
+        ..local(store, database::retention(&settings), world)
     });
     Handle::current().spawn(keep_house(app.clone()));
     let router = router(app);

@@ -98,7 +98,7 @@ impl Link {
 }
 
 /// What the router needs when no server runs.
-fn local(store: Store, retention: i64, world: &World) -> Options {
+pub(super) fn local(store: Store, retention: i64, world: &World) -> Options {
     Options {
         store,
         access: Access::Local,

@@ -29,6 +29,8 @@ const SAFE: [&str; 10] = [
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// The line of a commit's message that says for what it was made.
 const TRAILER: &str = "Maestro-Task";
+/// How many files git is asked about at once.
+const AT_ONCE: usize = 200;
 /// Among how many commits one that was made already is looked for.
 const LOOK_BACK: &str = "1000";
 
@@ -87,6 +89,7 @@ impl Job<'_> {
         if self.git(&["merge-base", "--is-ancestor", &theirs, "HEAD"]).await.is_ok() {
             return Ok(said(before, false));
         }
+        self.overwrites_nothing(branch, &theirs).await?;
         let message = format!("Merge {branch}");
         let merged = self.git(&["merge", "--quiet", "--no-edit", "--no-verify", "-m", &message, &theirs]).await;
         let Err(undone) = merged else { return Ok(said(self.head().await?, true)) };
@@ -97,6 +100,29 @@ impl Job<'_> {
         }
         self.git(&["merge", "--abort"]).await?;
         Err(Undone::Failed(format!("`{branch}` and what is here contradict each other in {}", conflicts.join(", "))))
+    }
+
+    /// Refuses a merge that would put its files in place of ignored ones of the user's: git takes those for worthless.
+    async fn overwrites_nothing(&self, branch: &str, theirs: &str) -> Result<(), Undone> {
+        let added =
+            self.git(&["diff", "--name-only", "--diff-filter=A", "-z", &format!("HEAD...{theirs}"), "--"]).await?;
+        let is_there =
+            |name: &&str| !name.is_empty() && self.executor.site().workspace.join(name).symlink_metadata().is_ok();
+        let there: Vec<&str> = added.split('\0').filter(is_there).collect();
+        let mut files: Vec<String> = Vec::new();
+        for some in there.chunks(AT_ONCE) {
+            let ignored =
+                ["--literal-pathspecs", "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
+            let names = self.git(&[&ignored[..], some].concat()).await?;
+            files.extend(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned));
+        }
+        if files.is_empty() {
+            return Ok(());
+        }
+        Err(Undone::Failed(format!(
+            "`{branch}` would overwrite files here that git ignores: {}; move them away",
+            files.join(", ")
+        )))
     }
 
     /// What the commit that is made for this order is known by.

@@ -183,6 +183,28 @@ fn a_worktree_that_is_not_what_it_was_is_told_of_and_left_alone() {
 }
 
 #[test]
+fn a_merge_puts_nothing_in_place_of_what_git_ignores() {
+    let place = Place::new();
+    place.repository();
+    fs::write(place.workspace().join(".gitignore"), "*.env\n").unwrap();
+    place.git(&["add", "--all"]);
+    place.git(&["commit", "--quiet", "-m", "ignore"]);
+    place.done(Builtin::WorktreeOpen, &[("name", "task-1")], "o#1.a");
+    let path = place.workspace().join(".maestro/worktrees/task-1");
+    fs::write(path.join("x.env"), "theirs\n").unwrap();
+    let there = path.to_str().unwrap();
+    place.git(&["-C", there, "add", "--force", "x.env"]);
+    place.git(&["-C", there, "commit", "--quiet", "-m", "theirs"]);
+    let own = place.workspace().join("x.env");
+    fs::write(&own, "mine\n").unwrap();
+    let said = place.failed(Builtin::GitMerge, &[("branch", "maestro/task-1")]);
+    assert!(said.contains("would overwrite files here that git ignores: x.env"), "{said}");
+    assert_eq!(fs::read_to_string(&own).unwrap(), "mine\n");
+    fs::remove_file(&own).unwrap();
+    assert_eq!(place.done(Builtin::GitMerge, &[("branch", "maestro/task-1")], "m#1.a")["changed"], json!(true));
+}
+
+#[test]
 fn a_merge_that_contradicts_leaves_everything_as_it_was() {
     let place = Place::new();
     place.repository();
