@@ -10,6 +10,7 @@ use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;
 use maestro_engine::trust::{self, Trust};
 use maestro_engine::{Abilities, Furnishing, Skills, worktrees};
+use maestro_server::mcp::Allowed;
 use maestro_server::{Freshness, Shelves};
 use maestro_skills::PromptLimits;
 use maestro_skills::render::References;
@@ -144,6 +145,12 @@ fn not_allowed(what: &str, world: &World) -> String {
 /// The project that a worktree of ours belongs to; any other directory belongs to itself.
 fn home_of(workspace: &Path) -> &Path {
     worktrees::around(workspace).and_then(worktrees::project_of).unwrap_or(workspace)
+}
+
+/// Says whether a workflow may be executed.
+pub(crate) fn allowed(world: &World) -> Allowed {
+    let home = world.maestro_home.clone();
+    Arc::new(move |pinned| is_allowed(&home, &pinned.definitions))
 }
 
 /// Whether nobody needs to consent to it, or somebody did, to what it is now.

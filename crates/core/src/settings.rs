@@ -191,6 +191,8 @@ pub struct Settings {
     pub plan_tokens: Setting<Option<u64>>,
     /// See [`Key::PlanCost`].
     pub plan_cost: Setting<Option<f64>>,
+    /// See [`Key::ToolPrefix`].
+    pub tool_prefix: Setting<String>,
     /// See [`Key::Auth`].
     pub auth: Setting<Auth>,
 }
@@ -249,6 +251,7 @@ impl Settings {
             plan_minutes: default(None),
             plan_tokens: default(None),
             plan_cost: default(None),
+            tool_prefix: default(String::new()),
             auth: default(Auth::Local),
         }
     }
@@ -371,6 +374,7 @@ impl Settings {
             Key::PlanMinutes => bound!(plan_minutes, raw.amount()),
             Key::PlanTokens => bound!(plan_tokens, tokens()),
             Key::PlanCost => bound!(plan_cost, raw.amount()),
+            Key::ToolPrefix => set!(tool_prefix, raw.prefix()),
             Key::Auth => set!(auth, raw.choice(&[("local", Auth::Local), ("required", Auth::Required)])),
         }
         Ok(())
@@ -422,6 +426,7 @@ impl Settings {
             Key::PlanMinutes => limit(&self.plan_minutes),
             Key::PlanTokens => limit(&self.plan_tokens),
             Key::PlanCost => limit(&self.plan_cost),
+            Key::ToolPrefix => plain(&self.tool_prefix),
             Key::Auth => plain(&self.auth),
         }
     }

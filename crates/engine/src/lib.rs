@@ -7,6 +7,7 @@ pub mod briefing;
 mod builtins;
 pub mod changes;
 pub mod child;
+pub mod commanded;
 mod conventions;
 pub mod drive;
 pub mod execute;

@@ -265,14 +265,14 @@ fn own(name: &str, kept: &PinnedText) -> Option<Workflow> {
     pinned.definition().ok().map(|definition| definition.main)
 }
 
-/// The files of skills' folders that definitions would execute, each once.
+/// The files of skills' folders that definitions would execute, or hand to what they execute, each once.
 pub fn own_programs(definitions: &BTreeMap<String, PinnedText>) -> Vec<PathBuf> {
     let mut programs = Vec::new();
     for (name, kept) in definitions {
         let Some(main) = own(name, kept) else { continue };
-        let files =
-            orders(&main).into_iter().filter_map(|order| Some(Path::new(&kept.folder).join(order.action.own_file()?)));
-        programs.extend(files);
+        let orders = orders(&main);
+        let files = orders.iter().flat_map(|order| order.action.own_files());
+        programs.extend(files.map(|file| Path::new(&kept.folder).join(file)));
     }
     programs.sort();
     programs.dedup();

@@ -8,14 +8,16 @@ use maestro_core::suggest;
 use maestro_core::workflow::definition::ResourceSource;
 use maestro_core::workflow::pinned::{MAX_PINNED, Pinned, PinnedText, sources};
 use maestro_core::workflow::{Callee, Definition, Finding, Name, Surroundings, Tool, Workflow, load};
-use maestro_skills::{Catalogue, Contents, Entry, Skill, instructions, read_bounded};
+use maestro_skills::{Catalogue, Command, Contents, Entry, Skill, instructions, read_bounded};
 
-use crate::{conventions, instructed};
+use crate::{commanded, conventions, instructed};
 
 /// How large a definition may be; one byte more is told by the loader.
 const MAX_BYTES: u64 = 1024 * 1024 + 1;
 /// The names a skill's own definition may have.
 const FILES: [&str; 2] = ["workflow.yaml", "skill.yaml"];
+/// Where a skill declares commands.
+const COMMANDS: &str = "skill.json";
 
 /// Why a workflow cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +92,8 @@ enum Part {
     Beside,
     /// The skill has instructions only, and following them is the one step.
     Instructions,
+    /// It carries out a command that the skill declares.
+    Command,
 }
 
 /// A definition as it was read.
@@ -108,12 +112,18 @@ pub struct Loaded {
 impl Loaded {
     /// Whether a list of workflows names it.
     pub fn is_listed(&self) -> bool {
-        self.source.part != Part::Beside || self.workflow.as_ref().is_some_and(|workflow| workflow.listed)
+        matches!(self.source.part, Part::Main | Part::Instructions)
+            || self.workflow.as_ref().is_some_and(|workflow| workflow.listed)
     }
 
     /// Whether it can be started.
     pub fn is_sound(&self) -> bool {
         self.workflow.is_some()
+    }
+
+    /// Whether it is made of a command that a `skill.json` declares.
+    pub fn is_made_of_command(&self) -> bool {
+        self.source.part == Part::Command
     }
 
     /// Whether it is made of a skill's instructions, because the skill has no definition.
@@ -143,6 +153,12 @@ impl<'c> Workflows<'c> {
                 sources.push(Source { name: id.to_owned(), path, folder, part: Part::Main });
             }
             sources.extend(beside(id, &skill.path));
+            // A file of the same name is what its author wrote last.
+            for own in skill.commands.iter().filter_map(|command| of_command(skill, command)) {
+                if !sources.iter().any(|source| source.name == own.name) {
+                    sources.push(own);
+                }
+            }
         }
         Self { catalogue, directory, tool: None, sources }
     }
@@ -273,7 +289,14 @@ impl<'c> Workflows<'c> {
         match source.part {
             Part::Main | Part::Beside => text_at(&self.directory.join(&source.path)),
             Part::Instructions => Ok(self.skill(&source.name).map(instructed::definition).unwrap_or_default()),
+            Part::Command => Ok(self.command(source).unwrap_or_default()),
         }
+    }
+
+    fn command(&self, source: &Source) -> Option<String> {
+        let skill = self.skill(source.name.split_once('/')?.0)?;
+        let command = skill.commands.iter().find(|command| commanded::name(skill, command) == source.name)?;
+        commanded::definition(skill, command)
     }
 
     fn instructions(&self, source: &Source) -> Result<String, DefinitionError> {
@@ -319,6 +342,14 @@ fn lies_inside(folder: &Path, file: &str) -> bool {
 fn of_instructions(skill: &Skill) -> Source {
     let (name, folder) = (skill.id.as_str().to_owned(), skill.path.clone());
     Source { name, path: folder.clone(), folder, part: Part::Instructions }
+}
+
+/// The definition of a command, if something carries it out.
+fn of_command(skill: &Skill, command: &Command) -> Option<Source> {
+    command.run.as_ref()?;
+    let folder = skill.path.clone();
+    let (name, path) = (commanded::name(skill, command), folder.join(COMMANDS));
+    Some(Source { name, path, folder, part: Part::Command })
 }
 
 /// The definitions of a skill folder that was named.

@@ -39,6 +39,7 @@ use crate::shelves::{Changes, Shelves};
 pub use self::desk::{Door, Opened, Opening};
 pub use self::http::Site;
 pub(crate) use self::http::route;
+pub use self::library::Allowed;
 pub use self::questions::Secret;
 
 /// For how many milliseconds a list may be taken for fresh. Who does not listen for changes sees a new skill that soon.
@@ -68,6 +69,8 @@ pub struct Options {
     pub session: Option<String>,
     /// The task that whoever asks works on, where nothing else says.
     pub task: Option<String>,
+    /// Says which of skills' commands are tools.
+    pub allowed: Allowed,
     /// What states are sealed with that clients keep for us.
     pub secret: Secret,
     /// Which Maestro this is.
@@ -108,7 +111,7 @@ impl Mcp {
     pub(crate) fn new(options: Options) -> Self {
         let parts = Parts {
             desk: Desk::new(options.opening),
-            library: Library::new(options.shelves, options.directory),
+            library: Library::new(options.shelves, options.directory, options.allowed),
             changes: options.changes,
             session: options.session,
             task: options.task,

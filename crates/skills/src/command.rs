@@ -72,7 +72,7 @@ mod tests {
 
     fn schema(parameters: Json) -> Json {
         let Json::Object(parameters) = parameters else { panic!("an object") };
-        Command { name: "c".into(), description: String::new(), parameters }.input_schema()
+        Command { name: "c".into(), description: String::new(), parameters, run: None }.input_schema()
     }
 
     #[test]

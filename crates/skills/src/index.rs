@@ -34,7 +34,7 @@ pub(crate) use packed::Packed;
 pub(crate) use stamp::Stamp;
 
 /// What every index begins with. The last figure is the format's.
-const MAGIC: &[u8; 8] = b"maestro1";
+const MAGIC: &[u8; 8] = b"maestro2";
 
 /// What its checksum takes.
 const SUM_BYTES: usize = 8;

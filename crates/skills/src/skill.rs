@@ -160,6 +160,10 @@ pub struct Command {
     pub description: String,
     /// Its parameters as declared.
     pub parameters: Map<String, Json>,
+    /// What carries it out: a program and its arguments, in which `{name}` stands for a parameter. Without it, the
+    /// skill's text says how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Vec<String>>,
 }
 
 /// A folder an agent can learn from.

@@ -11,7 +11,7 @@ use maestro_server::mcp::{Options, speak};
 use crate::error::CommandError;
 use crate::reply::Reply;
 use crate::world::World;
-use crate::{client, context, shelves, token};
+use crate::{client, context, shelves, token, workshop};
 
 /// How long what is under way has to end when the client has gone.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -38,6 +38,7 @@ fn options(world: &World) -> Options {
         directory: world.places.working_dir.clone(),
         session: context::session(world).map(str::to_owned),
         task: context::tasks(world).into_iter().next(),
+        allowed: workshop::allowed(world),
         secret: Arc::new(move || token::seal(&home).map_err(told)),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }

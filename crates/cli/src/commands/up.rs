@@ -70,6 +70,7 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     let mcp = Site {
         directory: world.places.working_dir.clone(),
         changes,
+        allowed: workshop::allowed(world),
         secret: Arc::new(move || token::seal(&home).map_err(|error| error.message().to_owned())),
     };
     let workshop = workshop::of(world, &shelves)?;

@@ -1,6 +1,7 @@
 //! Does a client of the Model Context Protocol get skills, workflows and a worker's tools, whichever protocol it speaks?
 
 mod client;
+mod commands;
 mod lists;
 mod runs;
 mod skills;

@@ -56,6 +56,7 @@ keys! {
     PlanMinutes = "plan_minutes", "For how many minutes agents may work at a plan, all tasks together.";
     PlanTokens = "plan_tokens", "How many tokens they may use for a plan.";
     PlanCost = "plan_cost", "How many dollars they may cost for a plan.";
+    ToolPrefix = "tool_prefix", "What the names of workflows' and commands' tools begin with over MCP: `s9-` makes `session-start` the tool `s9-session-start`.";
     Auth = "auth", "`local` lets whoever reaches the server's loopback address call it; `required` asks everybody for a token. A project's file may not set it.";
 }
 

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::workflow::words;
 
+/// How long what a tool's name begins with may be.
+const LONGEST_PREFIX: usize = 16;
+
 /// A value as a layer gives it, before the key says what kind it must be.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Raw {
@@ -102,6 +105,15 @@ impl Raw {
             Self::Text(text) | Self::Word(text, _) => Ok(text.trim().to_owned()),
             _ => Err(self.misfit("a name")),
         }
+    }
+
+    /// What a tool's name may begin with.
+    pub(super) fn prefix(&self) -> Result<String, Misfit> {
+        let fits = |text: &String| {
+            text.len() <= LONGEST_PREFIX && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+        };
+        let misfit = || self.misfit(format!("at most {LONGEST_PREFIX} letters, digits, `-` and `_`"));
+        self.text().ok().filter(fits).ok_or_else(misfit)
     }
 
     pub(super) fn list(&self) -> Result<Vec<String>, Misfit> {

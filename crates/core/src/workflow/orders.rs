@@ -83,12 +83,22 @@ impl Action {
         }
     }
 
-    /// The file of the skill's own folder that is executed, as a path in that folder.
-    pub fn own_file(&self) -> Option<&str> {
-        match self {
-            Self::Program { program, .. } => program.strip_prefix("{skill_dir}/"),
-            Self::Builtin { .. } | Self::Shell { .. } => None,
-        }
+    /// The files of the skill's own folder that are executed, or handed to what is, as paths in that folder: what
+    /// `python3 {skill_dir}/x.py` does is in that file.
+    pub fn own_files(&self) -> Vec<&str> {
+        let words: Vec<&str> = match self {
+            Self::Program { program, arguments } => {
+                let arguments = arguments.iter().filter_map(|argument| match argument {
+                    Argument::Text(template) | Argument::Glob(template) => Some(template.text.as_str()),
+                    Argument::Spread(..) => None,
+                });
+                std::iter::once(program.as_str()).chain(arguments).collect()
+            }
+            Self::Shell { env, .. } => env.iter().map(|(_, value)| value.text.as_str()).collect(),
+            Self::Builtin { .. } => Vec::new(),
+        };
+        let own = words.into_iter().filter_map(|word| word.strip_prefix("{skill_dir}/"));
+        own.filter(|file| !file.contains('{')).collect()
     }
 }
 
@@ -132,7 +142,7 @@ steps:
   - {id: three, type: command, shell: {script: "echo $WHAT\nls\n", env: {WHAT: "{what}"}}}
   - {id: four, type: command, command: {builtin: now, format: iso}, store: time}
   - {id: five, type: command, command: {builtin: git.commit, message: "{time} {what}"}}
-  - {id: six, type: command, command: "{skill_dir}/scripts/x.sh"}
+  - {id: six, type: command, command: "{skill_dir}/scripts/x.sh {skill_dir}/y.txt {skill_dir}/{what}"}
   - {id: seven, type: question, prompt: Which?, options: {type: command, command: ls}, store: answer, validate: good}
 "#,
         );
@@ -143,12 +153,12 @@ steps:
             "step two: prog 'x;y' {spread: files}",
             "step three: WHAT={what} sh -c\necho $WHAT\nls",
             "step five: builtin git.commit message='{time} {what}'",
-            "step six: {skill_dir}/scripts/x.sh",
+            "step six: {skill_dir}/scripts/x.sh {skill_dir}/y.txt {skill_dir}/{what}",
             "options of step seven: ls",
             "validator good: check {answer}",
         ];
         assert_eq!(told, expected);
-        assert_eq!(orders(&workflow)[4].action.own_file(), Some("scripts/x.sh"));
+        assert_eq!(orders(&workflow)[4].action.own_files(), ["scripts/x.sh", "y.txt"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tower::ServiceExt as _;
 
-use super::{Door, Mcp, Opened, Options, Secret};
+use super::{Allowed, Door, Mcp, Opened, Options, Secret};
 use crate::api;
 use crate::app::App;
 use crate::shelves::Changes;
@@ -26,6 +26,8 @@ pub struct Site {
     pub directory: PathBuf,
     /// Rings when skills have changed.
     pub changes: Changes,
+    /// Says which of skills' commands are tools.
+    pub allowed: Allowed,
     /// What states are sealed with that clients keep for us.
     pub secret: Secret,
 }
@@ -67,6 +69,7 @@ fn options(app: &App, site: &Site) -> Options {
         directory: site.directory.clone(),
         session: None,
         task: None,
+        allowed: Arc::clone(&site.allowed),
         secret: Arc::clone(&site.secret),
         version: app.facts.version.clone(),
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use maestro_core::workflow::Workflow;
+use maestro_core::workflow::pinned::Pinned;
 use maestro_engine::workflows::{Loaded, Workflows};
 use maestro_skills::{Catalogue, Lookup, Skill, Source};
 use rmcp::model::Tool;
@@ -17,9 +18,13 @@ use crate::shelves::{Freshness, Shelf, Shelves};
 pub(super) struct Library {
     pub(super) shelves: Shelves,
     pub(super) directory: PathBuf,
+    allowed: Allowed,
     /// What was last made of a catalogue, as long as it is that one.
     offered: Mutex<Option<(Arc<Catalogue>, Arc<Offer>)>>,
 }
+
+/// Says whether a workflow may be executed, by its text and all it reaches: nobody needs to allow it, or somebody did.
+pub type Allowed = Arc<dyn Fn(&Pinned) -> bool + Send + Sync>;
 
 /// What is listed of a catalogue. It is the same from call to call.
 pub(super) struct Offer {
@@ -27,12 +32,32 @@ pub(super) struct Offer {
     pub(super) tools: Vec<Tool>,
     /// The workflows that can be started, in the order of their names.
     pub(super) workflows: Vec<Flow>,
+    /// The commands that skills declare and something carries out, in the order of their names.
+    commands: Vec<(Flow, Pinned)>,
+    /// What the names of tools begin with.
+    prefix: String,
+    /// Which commands may be executed.
+    allowed: Vec<bool>,
 }
 
 impl Offer {
+    /// What a tool begins.
+    pub(super) fn flow(&self, tool: &str) -> Option<&Flow> {
+        let commands = self.commands.iter().zip(&self.allowed).filter(|(_, allowed)| **allowed);
+        let flows = || self.workflows.iter().chain(commands.map(|((flow, _), _)| flow));
+        let called = |flow: &&Flow| tool.strip_prefix(&*self.prefix) == Some(flow.tool());
+        flows().find(called).or_else(|| self.workflow(tool))
+    }
+
     /// The workflow of a name.
     pub(super) fn workflow(&self, name: &str) -> Option<&Flow> {
         self.workflows.iter().find(|flow| flow.name == name)
+    }
+
+    /// The command that a tool would begin if somebody had allowed it.
+    pub(super) fn forbidden(&self, tool: &str) -> Option<&Flow> {
+        let mut commands = self.commands.iter().map(|(flow, _)| flow);
+        commands.find(|flow| tool.strip_prefix(&*self.prefix) == Some(flow.tool()))
     }
 }
 
@@ -44,13 +69,34 @@ pub(super) struct Flow {
     pub(super) description: String,
     /// What kind of place it came from.
     pub(super) source: Source,
+    /// Whether somebody wrote it as a workflow.
+    pub(super) kind: FlowKind,
     /// What it consists of.
     pub(super) workflow: Workflow,
 }
 
+/// What a workflow was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FlowKind {
+    /// A definition of one.
+    Workflow,
+    /// A command that a skill declares. What it prints is all there is to say of it.
+    Command,
+}
+
+impl Flow {
+    /// What its tool is called, but for what all begin with.
+    pub(super) fn tool(&self) -> &str {
+        match self.kind {
+            FlowKind::Workflow => &self.name,
+            FlowKind::Command => self.name.split_once('/').map_or(&self.name, |(_, command)| command),
+        }
+    }
+}
+
 impl Library {
-    pub(super) fn new(shelves: Shelves, directory: PathBuf) -> Self {
-        Self { shelves, directory, offered: Mutex::new(None) }
+    pub(super) fn new(shelves: Shelves, directory: PathBuf, allowed: Allowed) -> Self {
+        Self { shelves, directory, allowed, offered: Mutex::new(None) }
     }
 
     /// The shelf of the handler's own directory.
@@ -78,34 +124,61 @@ impl Library {
 
     /// What is listed of the handler's own directory.
     pub(super) async fn offer(&self) -> Result<Arc<Offer>, String> {
-        let catalogue = self.own().await?.catalogue;
-        if let Some((known, offer)) = &*self.offered.lock().unwrap_or_else(PoisonError::into_inner)
-            && Arc::ptr_eq(known, &catalogue)
-        {
-            return Ok(Arc::clone(offer));
-        }
-        let (read, directory) = (Arc::clone(&catalogue), self.directory.clone());
-        let made = tokio::task::spawn_blocking(move || offer_of(&read, &directory));
-        let offer = Arc::new(made.await.map_err(|error| error.to_string())?);
+        let Shelf { catalogue, settings } = self.own().await?;
+        let kept = self.offered.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let kept = kept.filter(|(known, _)| Arc::ptr_eq(known, &catalogue)).map(|(_, offer)| offer);
+        let (allowed, directory, of) = (Arc::clone(&self.allowed), self.directory.clone(), Arc::clone(&catalogue));
+        let make = move || offer(kept, &of, &directory, &settings.tool_prefix.value, &allowed);
+        let offer = tokio::task::spawn_blocking(make).await.map_err(|error| error.to_string())?;
         *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = Some((catalogue, Arc::clone(&offer)));
         Ok(offer)
     }
 }
 
-fn offer_of(catalogue: &Catalogue, directory: &Path) -> Offer {
-    let found = Workflows::of(catalogue, directory);
-    let loaded = found.all().iter().filter_map(|source| found.load(source).ok()).filter(Loaded::is_listed);
-    let mut workflows: Vec<Flow> = loaded.filter_map(|loaded| flow(catalogue, loaded)).collect();
-    workflows.sort_by(|one, other| one.name.cmp(&other.name));
-    Offer { tools: tools::listed(&workflows), workflows }
+/// What is listed of a catalogue: what was, unless a setting or what somebody allows has changed since.
+fn offer(
+    kept: Option<Arc<Offer>>,
+    catalogue: &Catalogue,
+    directory: &Path,
+    prefix: &str,
+    allowed: &Allowed,
+) -> Arc<Offer> {
+    let which = |offer: &Offer| -> Vec<bool> { offer.commands.iter().map(|(_, pinned)| allowed(pinned)).collect() };
+    if let Some(kept) = kept.filter(|kept| kept.prefix == prefix && kept.allowed == which(kept)) {
+        return kept;
+    }
+    let mut offer = found(catalogue, directory);
+    offer.allowed = which(&offer);
+    prefix.clone_into(&mut offer.prefix);
+    let commands = offer.commands.iter().zip(&offer.allowed).filter(|(_, allowed)| **allowed);
+    let flows: Vec<&Flow> = offer.workflows.iter().chain(commands.map(|((flow, _), _)| flow)).collect();
+    offer.tools = tools::listed(&flows, prefix);
+    Arc::new(offer)
 }
 
-fn flow(catalogue: &Catalogue, loaded: Loaded) -> Option<Flow> {
+/// The workflows and commands of a catalogue.
+fn found(catalogue: &Catalogue, directory: &Path) -> Offer {
+    let found = Workflows::of(catalogue, directory);
+    let (mut workflows, mut commands) = (Vec::new(), Vec::new());
+    for loaded in found.all().iter().filter_map(|source| found.load(source).ok()) {
+        if loaded.is_made_of_command() {
+            let pinned = found.pinned(&loaded.source.name).ok();
+            commands.extend(flow(catalogue, loaded, FlowKind::Command).zip(pinned));
+        } else if loaded.is_listed() {
+            workflows.extend(flow(catalogue, loaded, FlowKind::Workflow));
+        }
+    }
+    workflows.sort_by(|one, other| one.name.cmp(&other.name));
+    commands.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+    Offer { tools: Vec::new(), workflows, commands, prefix: String::new(), allowed: Vec::new() }
+}
+
+fn flow(catalogue: &Catalogue, loaded: Loaded, kind: FlowKind) -> Option<Flow> {
     let (name, workflow) = (loaded.source.name, loaded.workflow?);
     let skill = catalogue.get(name.split('/').next().unwrap_or(&name))?;
     let own = workflow.description.trim();
     let description = if own.is_empty() { skill.description.clone() } else { own.to_owned() };
-    Some(Flow { source: skill.source, name, description, workflow })
+    Some(Flow { source: skill.source, name, description, kind, workflow })
 }
 
 /// The skill of a name, or a sentence that helps on.

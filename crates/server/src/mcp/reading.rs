@@ -13,7 +13,7 @@ use serde_json::json;
 use super::address::of_skill;
 use super::desk::Who;
 use super::library::skill;
-use super::tools::{Failure, told};
+use super::tools::{Failure, told, words};
 use super::{Mcp, clipped, media_type};
 use crate::api::skills::{choose, fresh_run};
 use crate::shelves::Shelf;
@@ -99,11 +99,8 @@ fn page(skill: &Skill, most: usize) -> Result<CallToolResult, String> {
     if skill.workflow.is_some() {
         let _ = writeln!(page, "\nIt has a workflow: begin it with `run_start`, `workflow` being \"{id}\".");
     }
-    let data = json!({
-        "name": id, "directory": skill.path.to_string_lossy(), "location": skill.location, "source": skill.source,
-        "cut": text.truncated.is_some(),
-    });
-    let mut result = told(page, data);
+    // Without data: a client that shows its model only those would keep the text from it.
+    let mut result = CallToolResult::success(vec![words(&page)]);
     // What is in deeper directories is found by asking for those.
     let files = children(skill, "").unwrap_or_default();
     let others = files.keys().filter(|name| *name != SKILL_MD && **name != skill.file).take(MOST_LINKS);

@@ -1,6 +1,7 @@
 //! How does a model walk through a workflow? Commands are executed by Maestro, questions are asked by whatever its client
 //! can do, and everything else is told to the model, which reports what came of it.
 
+mod args;
 mod page;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,9 +18,12 @@ use serde_json::{Map, Value as Json, json};
 use tokio::time::Instant;
 
 use super::desk::{Unheard, Who};
+use super::library::{Flow, FlowKind};
 use super::questions::{self, Asked, Given, Open};
-use super::tools::{Failure, told, words};
+use super::tools::{Failure, told};
 use super::{Mcp, clipped};
+
+pub(super) use self::args::{AnswerArgs, NextArgs, ReportArgs, StartArgs, StatusArgs};
 
 pub(super) const START: &str = "Begin a workflow. Its commands are executed for you; the answer says what you do next, which you \
 report with `run_report`.";
@@ -56,55 +60,6 @@ pub(super) struct RunReply {
     pub(super) now: Now,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StartArgs {
-    workflow: String,
-    #[serde(default)]
-    params: Map<String, Json>,
-    #[serde(default)]
-    answers: Map<String, Json>,
-    project_id: Option<String>,
-    key: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NextArgs {
-    run_id: String,
-    #[serde(default)]
-    answers: Map<String, Json>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ReportArgs {
-    run_id: String,
-    ticket: String,
-    outcome: Option<String>,
-    #[serde(default)]
-    set: Map<String, Json>,
-    #[serde(default)]
-    result: Map<String, Json>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct AnswerArgs {
-    run_id: String,
-    ticket: Option<Ticket>,
-    value: Option<Json>,
-    instead: Option<questions::Instead>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StatusArgs {
-    run_id: Option<String>,
-    #[serde(default)]
-    wait_s: u64,
-}
-
 /// What becomes of a run whose caller gives up while it is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stake {
@@ -120,6 +75,8 @@ pub(super) struct Turn<'t> {
     pub(super) who: &'t Who,
     pub(super) context: &'t RequestContext<RoleServer>,
     pub(super) tool: &'t str,
+    /// What the call begins, if it does.
+    begins: Option<FlowKind>,
     /// The question that the client was asked before it called again.
     open: Option<Open>,
     given: InputResponses,
@@ -150,6 +107,7 @@ impl<'t> Turn<'t> {
             who,
             context,
             tool,
+            begins: None,
             open,
             given,
             answers: Map::new(),
@@ -162,6 +120,7 @@ impl<'t> Turn<'t> {
 
     pub(super) async fn start(mut self, args: StartArgs) -> Result<CallToolResponse, Failure> {
         self.answers = args.answers;
+        self.begins = self.begins.or(Some(FlowKind::Workflow));
         if let Some(open) = self.open.take() {
             return self.go_on(open).await;
         }
@@ -177,16 +136,17 @@ impl<'t> Turn<'t> {
     }
 
     /// Begins a workflow by its own tool: its parameters are the arguments.
-    pub(super) async fn start_own(self, workflow: &str, arguments: Json) -> Result<CallToolResponse, Failure> {
+    pub(super) async fn start_own(mut self, flow: &Flow, arguments: Json) -> Result<CallToolResponse, Failure> {
         let Json::Object(mut params) = arguments else {
             return Err(Failure::Told("the arguments are no object".to_owned()));
         };
+        self.begins = Some(flow.kind);
         let answers = match params.get("answers") {
-            Some(Json::Object(_)) => params.remove("answers"),
+            Some(Json::Object(_)) if flow.kind == FlowKind::Workflow => params.remove("answers"),
             _ => None,
         };
         let answers = answers.and_then(|answers| answers.as_object().cloned()).unwrap_or_default();
-        self.start(StartArgs { workflow: workflow.to_owned(), params, answers, project_id: None, key: None }).await
+        self.start(StartArgs { workflow: flow.name.clone(), params, answers, project_id: None, key: None }).await
     }
 
     pub(super) async fn next(mut self, args: NextArgs) -> Result<CallToolResponse, Failure> {
@@ -352,7 +312,12 @@ impl<'t> Turn<'t> {
     fn told(&self, mut reply: RunReply) -> CallToolResult {
         let mut news = self.news.clone();
         news.append(&mut reply.news);
-        page::page(RunReply { news, ..reply })
+        let reply = RunReply { news, ..reply };
+        match self.begins {
+            None => page::page(reply),
+            Some(FlowKind::Workflow) => page::began(reply),
+            Some(FlowKind::Command) => page::printed(reply),
+        }
     }
 
     async fn get(&self, run: &str) -> Result<RunReply, Unheard> {
@@ -400,8 +365,5 @@ fn stands(error: &Unheard) -> Option<RunReply> {
 /// Why a run did not take what it was told, and what it wants all the same.
 fn refused(error: Unheard) -> Result<CallToolResponse, Failure> {
     let Some(reply) = stands(&error) else { return Err(error.into()) };
-    let mut result = page::page(reply);
-    result.content.insert(0, words(&format!("Not taken: {error}")));
-    result.is_error = Some(true);
-    Ok(result.into())
+    Ok(page::not_taken(&error.to_string(), reply).into())
 }

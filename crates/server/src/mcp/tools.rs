@@ -12,10 +12,10 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, Conte
 use rmcp::service::RequestContext;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::desk::{Unheard, Who};
-use super::library::Flow;
+use super::library::{Flow, FlowKind, Offer};
 use super::runs::{self, Turn};
 use super::{Mcp, clipped, internal, reading, worker};
 
@@ -59,18 +59,23 @@ enum Manner {
     Brief,
 }
 
-/// All tools: those that are always there, then those of workflows, the project's own first. All workflows of a kind of place
-/// have room, in full or in brief, or none has. The order is always the same.
-pub(super) fn listed(workflows: &[Flow]) -> Vec<Tool> {
+/// All tools: those that are always there, then those of workflows and commands, the project's own first. All of a kind of
+/// place have room, in full or in brief, or none has. The order is always the same.
+pub(super) fn listed(flows: &[&Flow], prefix: &str) -> Vec<Tool> {
     let mut tools = steady();
     for place in [Source::Project, Source::User, Source::Given, Source::Workspace, Source::Builtin] {
         let room = BUDGET.saturating_sub(size(&tools));
         let of = |manner| {
-            let own = workflows.iter().filter(|flow| flow.source == place);
-            own.filter_map(|flow| of_workflow(flow, manner)).collect::<Vec<Tool>>()
+            let own = flows.iter().filter(|flow| flow.source == place);
+            own.filter_map(|flow| of_flow(flow, prefix, manner)).collect::<Vec<Tool>>()
         };
         let Some(own) = [Manner::Full, Manner::Brief].into_iter().map(of).find(|own| size(own) <= room) else { break };
-        tools.extend(own);
+        for tool in own {
+            // Of two of one name the first is the tool; the other is begun with `run_start`.
+            if !tools.iter().any(|known| known.name == tool.name) {
+                tools.push(tool);
+            }
+        }
     }
     tools
 }
@@ -104,15 +109,19 @@ fn steady() -> Vec<Tool> {
 }
 
 /// The tool of a workflow, if clients take its name and it does not take more room than it is worth.
-fn of_workflow(flow: &Flow, manner: Manner) -> Option<Tool> {
-    let name = flow.name.clone();
+fn of_flow(flow: &Flow, prefix: &str, manner: Manner) -> Option<Tool> {
+    let name = format!("{prefix}{}", flow.tool());
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.len() > LONGEST_NAME || !name.chars().all(fits) || steady().iter().any(|tool| tool.name == name) {
+    if name.len() > LONGEST_NAME || !name.chars().all(fits) {
         return None;
     }
     let most = if manner == Manner::Full { DESCRIPTION } else { BRIEF };
-    let description = format!("Workflow: {}", clipped(&flow.description, most));
-    let tool = Tool::new(name, description, schema::of_workflow(&flow.workflow, manner));
+    let about = clipped(&flow.description, most);
+    let description = match flow.kind {
+        FlowKind::Workflow => format!("Workflow: {about}"),
+        FlowKind::Command => about,
+    };
+    let tool = Tool::new(name, description, schema::of_flow(flow, manner));
     (size(&tool) <= LARGEST).then_some(tool)
 }
 
@@ -153,15 +162,25 @@ async fn carry_out(
         "mark_subtask_complete" => worker::subtask(mcp, &who, read(arguments)?).await.map(Into::into),
         "signal_completion" => worker::completion(mcp, &who, read(arguments)?).await.map(Into::into),
         "signal_blocker" => worker::blocker(mcp, &who, read(arguments)?).await.map(Into::into),
-        workflow => {
+        other => {
             let offer = mcp.library().offer().await.map_err(|error| Failure::Protocol(internal(error)))?;
-            if offer.workflow(workflow).is_none() {
-                let message = format!("there is no tool `{workflow}`");
-                return Err(Failure::Protocol(ErrorData::invalid_params(message, None)));
-            }
-            turn()?.start_own(workflow, arguments).await
+            let flow = offer.flow(other).ok_or_else(|| no_tool(other, &offer))?;
+            turn()?.start_own(flow, arguments).await
         }
     }
+}
+
+/// That a name is no tool's, or not yet.
+fn no_tool(name: &str, offer: &Offer) -> Failure {
+    let message = match offer.forbidden(name) {
+        Some(Flow { name: flow, .. }) => {
+            format!(
+                "nobody has allowed `{flow}`; ask the user to run `maestro trust {flow}`, which shows what it executes"
+            )
+        }
+        None => format!("there is no tool `{name}`"),
+    };
+    Failure::Protocol(ErrorData::invalid_params(message, None))
 }
 
 /// The arguments of a call; what is wrong with them is told to whoever called.
@@ -169,15 +188,23 @@ fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Failure> {
     serde_json::from_value(arguments).map_err(|error| Failure::Told(format!("the arguments do not fit: {error}")))
 }
 
-/// What a tool answers: words, and the same for programs.
-pub(super) fn told(text: impl AsRef<str>, data: Json) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![words(text.as_ref())]);
+/// What a tool answers: words, and the same for programs. The words are among the data, too, since some clients show their
+/// model nothing but those.
+pub(super) fn told(text: impl AsRef<str>, mut data: Json) -> CallToolResult {
+    let text = clean(text.as_ref());
+    data["text"] = json!(text);
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(data);
     result
 }
 
-/// A text with nothing in it that a terminal would take for an order.
+/// Words alone.
 pub(super) fn words(text: &str) -> ContentBlock {
+    ContentBlock::text(clean(text))
+}
+
+/// A text with nothing in it that a terminal would take for an order.
+fn clean(text: &str) -> String {
     let orders = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-    ContentBlock::text(text.replace(orders, "\u{fffd}"))
+    text.replace(orders, "\u{fffd}")
 }

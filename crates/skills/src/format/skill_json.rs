@@ -60,7 +60,26 @@ fn command(item: Json, findings: &mut Findings<'_>) -> Option<Command> {
         Some(Json::Object(parameters)) => parameters,
         _ => Map::new(),
     };
-    Some(Command { name, description, parameters })
+    let run = fields.shift_remove("run").and_then(|run| vector(run, &name, findings));
+    Some(Command { name, description, parameters, run })
+}
+
+/// A program and its arguments. A line for a shell is none: what a model fills in would be read as part of it.
+fn vector(run: Json, command: &str, findings: &mut Findings<'_>) -> Option<Vec<String>> {
+    let words: Option<Vec<String>> = match run {
+        Json::Array(items) => items.into_iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    };
+    let words = words.filter(|words| words.first().is_some_and(|program| !program.is_empty()));
+    if words.is_none() {
+        findings.warn(
+            Code::FieldType,
+            TOP,
+            format!("`run` of the command `{command}` is no list of texts and is left out"),
+            "write the program and each argument by itself: \"run\": [\"git\", \"log\", \"{since}\"]",
+        );
+    }
+    words
 }
 
 impl SkillJson {

@@ -161,10 +161,12 @@ pub(super) fn write_skill(writer: &mut Writer, skill: &Skill) {
     writer.map(metadata);
     writer.map(config);
     writer.count(commands.len());
-    for Command { name, description, parameters } in commands {
+    for Command { name, description, parameters, run } in commands {
         writer.text(name);
         writer.text(description);
         writer.map(parameters);
+        // One that is there has a program at least.
+        writer.texts(run.as_deref().unwrap_or_default());
     }
     writer.option(workflow.as_deref());
     writer.map(extra);
@@ -246,7 +248,8 @@ fn read_invocation(reader: &mut Reader<'_>) -> Option<Invocation> {
 }
 
 fn read_command(reader: &mut Reader<'_>) -> Option<Command> {
-    Some(Command { name: reader.string()?, description: reader.string()?, parameters: reader.map()? })
+    let (name, description, parameters) = (reader.string()?, reader.string()?, reader.map()?);
+    Some(Command { name, description, parameters, run: Some(reader.texts()?).filter(|run| !run.is_empty()) })
 }
 
 #[cfg(test)]
@@ -298,6 +301,7 @@ mod tests {
             name: "merge".into(),
             description: "Joins".into(),
             parameters: map(json!({"from": "a path"})),
+            run: Some(texts(&["cat", "{from}"])),
         }];
         skill.workflow = Some("workflow.yaml".into());
         skill.extra = map(json!({"other": -3}));

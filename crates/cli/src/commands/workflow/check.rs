@@ -69,9 +69,11 @@ fn told(loaded: &Loaded, finding: &Finding, paint: Paint) -> String {
     let head = paint.severity(severity, &format!("{word}[{}]", finding.code));
     let (line, column) = (finding.place.line, finding.place.column);
     let gutter = " ".repeat(line.to_string().len());
-    let path = loaded.source.path.to_string_lossy();
+    let path = clean_path(&loaded.source.path.to_string_lossy()).into_owned();
+    // The place is one in what was made of the command, not in the file.
+    let place = if loaded.is_made_of_command() { path } else { format!("{path}:{line}:{column}") };
     let mut text = format!("{head}: {}\n", clean_path(&finding.message));
-    let _ = writeln!(text, "{gutter}{} {}:{line}:{column}", paint.dim("-->"), clean_path(&path));
+    let _ = writeln!(text, "{gutter}{} {place}", paint.dim("-->"));
     if let Some((source, mark)) = snippet(&loaded.text, line, column) {
         let _ = writeln!(text, "{gutter} {}", paint.dim("|"));
         let _ = writeln!(text, "{line} {} {source}", paint.dim("|"));

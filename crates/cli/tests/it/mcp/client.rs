@@ -118,10 +118,10 @@ impl Client {
             if result["resultType"] != json!("input_required") {
                 return Ok(result);
             }
-            let asked = &result["inputRequests"]["answer"]["params"];
-            let answer = user(&mut self.answers, &mut self.asked, asked);
+            let (key, asked) = result["inputRequests"].as_object().unwrap().iter().next().unwrap();
+            let answer = user(&mut self.answers, &mut self.asked, &asked["params"]);
             params["requestState"] = result["requestState"].clone();
-            params["inputResponses"] = json!({ "answer": answer });
+            params["inputResponses"] = json!({ key: answer });
         }
     }
 

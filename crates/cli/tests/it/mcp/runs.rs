@@ -122,6 +122,47 @@ fn questions_that_follow_one_another_are_asked_in_one_form() {
 }
 
 #[test]
+fn a_field_is_called_and_typed_as_what_the_answer_is_stored_in() {
+    let workflow = "
+name: paint
+variables: {dry: {type: bool}, coats: {type: int}, finish: {type: enum, values: [matt, gloss]}}
+steps:
+  - {id: dried, type: question, prompt: Is it dry?, default: 'true', store: dry}
+  - {id: how-often, type: question, prompt: How many coats?, default: '2', store: coats}
+  - {id: last, type: question, prompt: Matt or gloss?, store: finish}
+outputs: {said: '{dry} {coats} {finish}'}
+";
+    let sandbox = painting(workflow);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
+    let asked = client.call("tools/call", json!({ "name": "paint", "arguments": {} })).unwrap();
+    let expected = json!({
+        "dry": { "type": "boolean", "title": "Is it dry?", "default": true },
+        "coats": { "type": "integer", "title": "How many coats?", "default": 2 },
+        "finish": { "type": "string", "title": "Matt or gloss?", "enum": ["matt", "gloss"] },
+    });
+    assert_eq!(asked["inputRequests"]["dried"]["params"]["requestedSchema"]["properties"], expected, "{asked:#}");
+    let answers =
+        json!({ "dried": { "action": "accept", "content": { "dry": false, "coats": 3, "finish": "gloss" } } });
+    let again =
+        json!({ "name": "paint", "arguments": {}, "requestState": asked["requestState"], "inputResponses": answers });
+    let ended = client.call("tools/call", again).unwrap();
+    assert_eq!(ended["structuredContent"]["outputs"]["said"], json!("false 3 gloss"), "{ended:#}");
+}
+
+#[test]
+fn who_begins_a_workflow_that_fails_is_told_of_an_error() {
+    let sandbox =
+        painting("name: paint\nsteps:\n  - {id: no, type: end, status: failure, message: The paint is gone.}\n");
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let failed = client.tool("paint", &json!({}));
+    assert_eq!(failed["isError"], json!(true), "{failed:#}");
+    assert!(text(&failed).contains("The paint is gone."), "{failed:#}");
+    assert_eq!(failed["structuredContent"]["text"], json!(text(&failed)), "whichever a client shows its model");
+    let seen = client.tool("run_status", &json!({ "run_id": failed["structuredContent"]["run_id"] }));
+    assert_ne!(seen["isError"], json!(true), "who looks has made no mistake: {seen:#}");
+}
+
+#[test]
 fn answers_that_are_known_beforehand_are_not_asked_for() {
     let sandbox = painting(PAINT);
     trust(&sandbox);
@@ -143,7 +184,7 @@ fn a_state_outlives_a_crash_and_is_good_for_nothing_else() {
     client.kill();
 
     let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
-    let answer = json!({ "answer": { "action": "accept", "content": { "answer": "blue" } } });
+    let answer = json!({ "which": { "action": "accept", "content": { "colour": "blue" } } });
     let again = |name: &str, state: &str| json!({ "name": name, "arguments": arguments, "requestState": state, "inputResponses": answer });
     let mut forged = state.clone().into_bytes();
     let middle = forged.len() / 2;
@@ -154,7 +195,7 @@ fn a_state_outlives_a_crash_and_is_good_for_nothing_else() {
         assert_eq!(error["code"], json!(-32602), "{name}: {error}");
     }
     let next = client.call("tools/call", again("paint", &state)).unwrap();
-    let message = |result: &Json| result["inputRequests"]["answer"]["params"]["message"].clone();
+    let message = |result: &Json| result["inputRequests"]["coats"]["params"]["message"].clone();
     assert_eq!(message(&next), json!("How many coats of blue?"), "{next:#}");
     let replayed = client.call("tools/call", again("paint", &state)).unwrap();
     assert_eq!(message(&replayed), message(&next), "the same again changes nothing");

@@ -3,10 +3,11 @@
 
 use std::fmt::Write as _;
 
-use maestro_core::workflow::directive::{Directive, QuestionInfo};
+use maestro_core::workflow::directive::{Directive, FinishedStatus, QuestionInfo};
 use maestro_core::workflow::render::{self, Form};
 use maestro_core::workflow::told::{News, Now, Told};
 use maestro_core::workflow::tool::Tool;
+use maestro_engine::commanded::OUTPUT;
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
 
@@ -36,6 +37,40 @@ pub(super) fn page(reply: RunReply) -> CallToolResult {
     data["run_id"] = json!(id);
     data["workflow"] = json!(workflow);
     told(text, data)
+}
+
+/// The same to who began it and hears of its end: a failure is one of the call.
+pub(super) fn began(reply: RunReply) -> CallToolResult {
+    let failed = is_failed(&reply.now);
+    let mut result = page(reply);
+    result.is_error = failed.then_some(true).or(result.is_error);
+    result
+}
+
+/// What a command printed, and nothing else; a run that is not over is told of as every other.
+pub(super) fn printed(reply: RunReply) -> CallToolResult {
+    let Now::Finished { finished, .. } = &reply.now else { return page(reply) };
+    let output = finished.outputs.get(OUTPUT).and_then(Json::as_str).unwrap_or_default();
+    let failed = is_failed(&reply.now);
+    let text = if failed { in_lines(&reply.news) } else { output.to_owned() };
+    let data = json!({ "status": finished.status, "run_id": reply.id, "workflow": reply.workflow });
+    let mut result = told(text, data);
+    result.is_error = Some(failed);
+    result
+}
+
+/// Why a run did not take what it was told, and what it wants all the same.
+pub(super) fn not_taken(why: &str, reply: RunReply) -> CallToolResult {
+    let result = page(reply);
+    let data = result.structured_content.unwrap_or_default();
+    let text = format!("Not taken: {why}\n\n{}", data["text"].as_str().unwrap_or_default());
+    let mut result = told(text, data);
+    result.is_error = Some(true);
+    result
+}
+
+fn is_failed(now: &Now) -> bool {
+    matches!(now, Now::Finished { finished, .. } if finished.status == FinishedStatus::Failed)
 }
 
 /// What is to be done, or asked.

@@ -1,10 +1,11 @@
 //! What may a call say? The schema of each tool's arguments, as short as it can be.
 
+use maestro_core::workflow::Type;
 use maestro_core::workflow::definition::Variable;
-use maestro_core::workflow::{Type, Workflow};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
+use super::super::library::{Flow, FlowKind};
 use super::Manner;
 
 /// How many characters of a parameter's description are told.
@@ -108,11 +109,13 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
     object(json!({ "reason": text("Why you are blocked"), "task_id": task_id() }), &["reason"])
 }
 
-/// A workflow's parameters; and, unless one of them is called so, its answers.
-pub(super) fn of_workflow(workflow: &Workflow, manner: Manner) -> Map<String, Json> {
+/// A workflow's parameters; and, unless one of them is called so, its answers. A command asks nothing.
+pub(super) fn of_flow(Flow { workflow, kind, .. }: &Flow, manner: Manner) -> Map<String, Json> {
     let mut properties: Map<String, Json> =
         workflow.params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
-    properties.entry("answers").or_insert_with(|| json!({ "type": "object" }));
+    if *kind == FlowKind::Workflow {
+        properties.entry("answers").or_insert_with(|| json!({ "type": "object" }));
+    }
     let required = workflow.params.iter().filter(|param| param.required && param.default.is_none());
     let required: Vec<&str> = required.map(|param| param.name.as_str()).collect();
     object(Json::Object(properties), &required)

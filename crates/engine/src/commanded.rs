@@ -1,0 +1,50 @@
+//! How is a command of a `skill.json` carried out? As a workflow of one step, so that it is allowed, kept in bounds,
+//! executed and told of like every other.
+
+use maestro_skills::{Command, Skill};
+use serde_json::{Map, Value as Json, json};
+
+/// The variable that holds what it printed, and what the run hands back.
+pub const OUTPUT: &str = "output";
+
+/// The name that a command is started by as a workflow.
+pub(crate) fn name(skill: &Skill, command: &Command) -> String {
+    format!("{}/{}", skill.id, command.name)
+}
+
+/// A definition that carries a command out; nothing for one that only the skill's text explains. JSON is YAML.
+pub(crate) fn definition(skill: &Skill, command: &Command) -> Option<String> {
+    let run = command.run.as_ref()?;
+    let schema = command.input_schema();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let params: Map<String, Json> = properties.map(|(name, property)| (name.clone(), param(property))).collect();
+    let step = json!({ "id": "run", "type": "command", "title": command.name, "command": run, "store": OUTPUT });
+    let definition = json!({
+        "workflow": 1, "name": name(skill, command), "description": command.description, "params": params,
+        "steps": [step], "outputs": { OUTPUT: format!("{{{OUTPUT}}}") },
+    });
+    Some(format!("{definition:#}\n"))
+}
+
+/// A property of a schema as a parameter. A number that is no integer stays as it is written.
+fn param(property: &Json) -> Json {
+    let values = property["enum"].as_array().filter(|values| values.iter().all(Json::is_string));
+    let kind = match (property["type"].as_str(), values) {
+        (_, Some(_)) => "enum",
+        (Some("integer"), _) => "int",
+        (Some("boolean"), _) => "bool",
+        (Some("array"), _) => "list",
+        (Some("object"), _) => "object",
+        _ => "string",
+    };
+    let mut param = json!({ "type": kind, "required": property.get("default").is_none() });
+    if let Some(values) = values {
+        param["values"] = json!(values);
+    }
+    for field in ["default", "description"] {
+        if let Some(value) = property.get(field) {
+            param[field] = value.clone();
+        }
+    }
+    param
+}

@@ -1,0 +1,141 @@
+//! What form shows questions to the user, and what do its fields mean when it comes back?
+
+use std::collections::BTreeMap;
+
+use maestro_core::workflow::directive::{Directive, QuestionInfo};
+use maestro_core::workflow::pinned::{Pinned, PinnedText};
+use maestro_core::workflow::run::Run;
+use maestro_core::workflow::{StepId, Type, Workflow, foresight};
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::clipped;
+use super::super::desk::escaped;
+use super::super::internal;
+use super::super::runs::Turn;
+use super::super::tools::Failure;
+use super::{Answered, Given, Instead};
+
+/// A field of a form: what it is called, and which step's question it answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::mcp) struct Field {
+    name: String,
+    step: StepId,
+}
+
+/// A question, and the field that it is answered in.
+struct Asked {
+    field: Field,
+    kind: Type,
+    question: QuestionInfo,
+}
+
+/// A form with a field for each question that is asked at once, the one that the run waits for first.
+pub(in crate::mcp) struct Form {
+    asked: Vec<Asked>,
+}
+
+impl Form {
+    /// The form of the question that a run waits for and of those that certainly follow, so that the user is asked once.
+    /// Where those cannot be found out, they are asked then.
+    pub(super) async fn of(turn: &Turn<'_>, run: &str, directive: &Directive, question: QuestionInfo) -> Self {
+        let step = directive.step.id.clone();
+        let mut form = Self { asked: Vec::new() };
+        match current(turn, run).await {
+            None => form.add(step, Type::Text, None, question),
+            Some(workflow) => {
+                let following = foresight::following(&workflow, &step);
+                for (step, question) in std::iter::once((step, question)).chain(following) {
+                    let stored = workflow.step(&step).and_then(|step| step.store.as_ref()).map(|(name, _)| name);
+                    let variable = stored.and_then(|name| workflow.variable(name));
+                    let kind = variable.map_or(Type::Text, |variable| variable.kind.clone());
+                    form.add(step, kind, stored.map(ToString::to_string), question);
+                }
+            }
+        }
+        form
+    }
+
+    /// Adds a question. Its field is called as what the answer is stored in, or else as its step.
+    fn add(&mut self, step: StepId, kind: Type, stored: Option<String>, question: QuestionInfo) {
+        let free = |name: &String| self.asked.iter().all(|asked| asked.field.name != *name);
+        let name = stored.filter(free).unwrap_or_else(|| step.to_string());
+        self.asked.push(Asked { field: Field { name, step }, kind, question });
+    }
+
+    /// Its fields, in their order.
+    pub(super) fn fields(&self) -> Vec<Field> {
+        self.asked.iter().map(|asked| asked.field.clone()).collect()
+    }
+
+    /// What the client is asked to show. Each field is required, since an empty form hangs some clients.
+    pub(super) fn request(&self) -> Result<ElicitRequestParams, Failure> {
+        let properties: Map<String, Json> =
+            self.asked.iter().map(|asked| (asked.field.name.clone(), asked.shape())).collect();
+        let required: Vec<&String> = self.asked.iter().map(|asked| &asked.field.name).collect();
+        let schema = json!({ "type": "object", "properties": properties, "required": required });
+        let requested_schema: ElicitationSchema =
+            serde_json::from_value(schema).map_err(|error| Failure::Protocol(internal(error.to_string())))?;
+        let refused = self.asked.iter().filter_map(|asked| asked.question.refused.as_deref());
+        let prompts = self.asked.iter().map(|asked| asked.question.prompt.as_str());
+        let message = refused.chain(prompts).collect::<Vec<_>>().join("\n");
+        Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
+    }
+}
+
+impl Asked {
+    fn shape(&self) -> Json {
+        let Self { question, kind, .. } = self;
+        let mut shape = match (&question.options, kind) {
+            (Some(options), _) if question.multiple => {
+                json!({ "type": "array", "items": { "type": "string", "enum": options }, "minItems": 1 })
+            }
+            (Some(options), _) => json!({ "type": "string", "enum": options }),
+            (None, Type::Enum(values)) => json!({ "type": "string", "enum": values }),
+            (None, Type::Int) => json!({ "type": "integer" }),
+            (None, Type::Bool) => json!({ "type": "boolean" }),
+            (None, _) => json!({ "type": "string" }),
+        };
+        shape["title"] = json!(clipped(&question.prompt, 100));
+        let usual = question.default.as_ref().filter(|_| !question.multiple);
+        // What is no value of the kind is no default, either; the user will say.
+        if let Some(usual) = usual.and_then(|usual| kind.admit(json!(usual), usual.len()).ok()) {
+            shape["default"] = usual;
+        }
+        shape
+    }
+}
+
+/// What came back, by the fields that were asked for.
+pub(super) fn understood(result: &ElicitResult, fields: &[Field]) -> Result<Answered, Failure> {
+    let (first, others) = fields.split_first().ok_or_else(|| Failure::Told("nothing was asked".to_owned()))?;
+    let answer = |field: &Field| result.content.as_ref().and_then(|content| content.get(&field.name)).cloned();
+    let missing = || Failure::Told(format!("the form came back without `{}`", first.name));
+    let given = match result.action {
+        ElicitationAction::Decline => Given::Instead(Instead::Declined),
+        ElicitationAction::Accept => Given::Value(answer(first).ok_or_else(missing)?),
+        _ => Given::Instead(Instead::Cancelled),
+    };
+    let others = others.iter().filter_map(|field| Some((field.step.to_string(), answer(field)?)));
+    Ok(Answered { given, others: others.collect() })
+}
+
+/// What the client calls a form: as the step that waits for its first answer.
+pub(super) fn key(fields: &[Field]) -> &str {
+    fields.first().map_or("answer", |field| field.step.as_str())
+}
+
+/// The workflow in which a run is.
+async fn current(turn: &Turn<'_>, run: &str) -> Option<Workflow> {
+    #[derive(Deserialize)]
+    struct State {
+        workflow: String,
+        run: Run,
+        definitions: BTreeMap<String, PinnedText>,
+    }
+    let path = format!("/api/runs/{}/state?pinned=true", escaped(run));
+    let state: State = turn.mcp.desk().get(turn.who, &path).await.ok()?;
+    let definition = Pinned { main: state.workflow, definitions: state.definitions }.definition().ok()?;
+    state.run.current(&definition).map(|(_, _, workflow, _)| workflow.clone())
+}

@@ -1,0 +1,56 @@
+//! What may a call about a run say?
+
+use maestro_core::workflow::run::Ticket;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+
+use crate::mcp::questions::Instead;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct StartArgs {
+    pub(super) workflow: String,
+    #[serde(default)]
+    pub(super) params: Map<String, Json>,
+    #[serde(default)]
+    pub(super) answers: Map<String, Json>,
+    pub(super) project_id: Option<String>,
+    pub(super) key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct NextArgs {
+    pub(super) run_id: String,
+    #[serde(default)]
+    pub(super) answers: Map<String, Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct ReportArgs {
+    pub(super) run_id: String,
+    pub(super) ticket: String,
+    pub(super) outcome: Option<String>,
+    #[serde(default)]
+    pub(super) set: Map<String, Json>,
+    #[serde(default)]
+    pub(super) result: Map<String, Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct AnswerArgs {
+    pub(super) run_id: String,
+    pub(super) ticket: Option<Ticket>,
+    pub(super) value: Option<Json>,
+    pub(super) instead: Option<Instead>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::mcp) struct StatusArgs {
+    pub(super) run_id: Option<String>,
+    #[serde(default)]
+    pub(super) wait_s: u64,
+}
