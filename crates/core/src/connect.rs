@@ -93,6 +93,15 @@ pub struct Location {
     pub format: Format,
 }
 
+/// How a tool makes itself known to an MCP server.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Hello {
+    /// Once, at first: the parameters of `initialize`.
+    Handshake(Json),
+    /// In every request, from the revision of 2026-07-28 on: what its parameters hold besides.
+    WithEachRequest(Json),
+}
+
 impl Client {
     /// All of them.
     pub const ALL: [Self; 7] =
@@ -143,23 +152,30 @@ impl Client {
     }
 
     /// What it says first to an MCP server, as far as servers go by it.
-    pub fn hello(self) -> Json {
+    pub fn hello(self) -> Hello {
         let (name, revision) = match self {
             Self::ClaudeCode => ("claude-code", "2025-11-25"),
             Self::Cursor => ("cursor-vscode", "2025-06-18"),
             Self::VsCode => ("Visual Studio Code", "2025-11-25"),
-            Self::OpenCode => ("opencode", "2025-06-18"),
+            Self::OpenCode => ("opencode", "2025-11-25"),
             Self::Codex => ("codex-mcp-client", "2025-06-18"),
             Self::Gemini => ("gemini-cli-mcp-client", "2025-06-18"),
-            Self::Goose => ("goose", "2025-03-26"),
+            Self::Goose => ("goose-cli", "2026-07-28"),
         };
         let abilities = match self {
-            Self::ClaudeCode | Self::Cursor | Self::VsCode => json!({ "roots": {}, "elicitation": {} }),
-            Self::Codex | Self::Goose => json!({ "elicitation": {} }),
-            Self::OpenCode | Self::Gemini => json!({}),
+            Self::ClaudeCode | Self::Cursor | Self::VsCode | Self::Goose => json!({ "roots": {}, "elicitation": {} }),
+            Self::Codex => json!({ "elicitation": { "form": {}, "url": {} } }),
+            Self::OpenCode | Self::Gemini => json!({ "roots": {} }),
         };
         let us = json!({ "name": name, "version": env!("CARGO_PKG_VERSION") });
-        json!({ "protocolVersion": revision, "capabilities": abilities, "clientInfo": us })
+        match self {
+            Self::Goose => Hello::WithEachRequest(json!({ "_meta": {
+                "io.modelcontextprotocol/protocolVersion": revision,
+                "io.modelcontextprotocol/clientCapabilities": abilities,
+                "io.modelcontextprotocol/clientInfo": us,
+            } })),
+            _ => Hello::Handshake(json!({ "protocolVersion": revision, "capabilities": abilities, "clientInfo": us })),
+        }
     }
 
     /// The file that names its MCP servers; Goose has none in a project.

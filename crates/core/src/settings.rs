@@ -130,6 +130,18 @@ pub enum Auth {
     Required,
 }
 
+/// Whether questions are put to users by forms of their clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Forms {
+    /// By those that somebody seems to look at.
+    Auto,
+    /// By all.
+    Always,
+    /// By none.
+    Never,
+}
+
 /// Every setting with its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -193,6 +205,8 @@ pub struct Settings {
     pub plan_cost: Setting<Option<f64>>,
     /// See [`Key::ToolPrefix`].
     pub tool_prefix: Setting<String>,
+    /// See [`Key::McpForms`].
+    pub mcp_forms: Setting<Forms>,
     /// See [`Key::Auth`].
     pub auth: Setting<Auth>,
 }
@@ -252,6 +266,7 @@ impl Settings {
             plan_tokens: default(None),
             plan_cost: default(None),
             tool_prefix: default(String::new()),
+            mcp_forms: default(Forms::Auto),
             auth: default(Auth::Local),
         }
     }
@@ -375,6 +390,10 @@ impl Settings {
             Key::PlanTokens => bound!(plan_tokens, tokens()),
             Key::PlanCost => bound!(plan_cost, raw.amount()),
             Key::ToolPrefix => set!(tool_prefix, raw.prefix()),
+            Key::McpForms => {
+                let words = [("auto", Forms::Auto), ("always", Forms::Always), ("never", Forms::Never)];
+                set!(mcp_forms, raw.choice(&words));
+            }
             Key::Auth => set!(auth, raw.choice(&[("local", Auth::Local), ("required", Auth::Required)])),
         }
         Ok(())
@@ -427,6 +446,7 @@ impl Settings {
             Key::PlanTokens => limit(&self.plan_tokens),
             Key::PlanCost => limit(&self.plan_cost),
             Key::ToolPrefix => plain(&self.tool_prefix),
+            Key::McpForms => plain(&self.mcp_forms),
             Key::Auth => plain(&self.auth),
         }
     }

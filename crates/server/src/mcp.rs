@@ -12,18 +12,21 @@ mod resources;
 mod runs;
 mod skills;
 mod tools;
+mod watching;
 mod worker;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -33,6 +36,7 @@ use serde_json::{Map, json};
 use self::desk::{Desk, Who};
 use self::library::Library;
 use self::questions::Seal;
+use self::watching::Watched;
 use self::worker::Reports;
 use crate::shelves::{Changes, Shelves};
 
@@ -77,10 +81,19 @@ pub struct Options {
     pub version: String,
 }
 
-/// Answers clients; cheap to copy.
+/// Answers a client; cheap to copy.
 #[derive(Clone)]
 pub(crate) struct Mcp {
     parts: Arc<Parts>,
+    link: Arc<Link>,
+}
+
+/// What is known of one client, as long as it is there.
+#[derive(Default)]
+struct Link {
+    /// Whether it has shown that nobody looks at its forms.
+    unseen: AtomicBool,
+    watched: Watched,
 }
 
 struct Parts {
@@ -110,7 +123,7 @@ pub async fn speak(options: Options) -> io::Result<()> {
 impl Mcp {
     pub(crate) fn new(options: Options) -> Self {
         let parts = Parts {
-            desk: Desk::new(options.opening),
+            desk: Desk::new(options.opening, options.directory.clone()),
             library: Library::new(options.shelves, options.directory, options.allowed),
             changes: options.changes,
             session: options.session,
@@ -119,12 +132,12 @@ impl Mcp {
             reports: Reports::default(),
             version: options.version,
         };
-        Self { parts: Arc::new(parts) }
+        Self { parts: Arc::new(parts), link: Arc::default() }
     }
 
-    /// How many copies there are, this one included.
-    fn copies(&self) -> usize {
-        Arc::strong_count(&self.parts)
+    /// The same for another client, of which nothing is known.
+    fn for_another(&self) -> Self {
+        Self { parts: Arc::clone(&self.parts), link: Arc::default() }
     }
 
     fn desk(&self) -> &Desk {
@@ -179,6 +192,7 @@ impl ServerHandler for Mcp {
             .enable_prompts_list_changed()
             .enable_resources()
             .enable_resources_list_changed()
+            .enable_resources_subscribe()
             .enable_completions()
             .build();
         let mut extensions = ExtensionCapabilities::new();
@@ -219,10 +233,9 @@ impl ServerHandler for Mcp {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
-        prompts::get(self.library(), &request.name, &arguments).await.map(Into::into)
+        prompts::get(self.library(), request, &context).await
     }
 
     async fn complete(
@@ -267,36 +280,61 @@ impl ServerHandler for Mcp {
         skills::answer(self.library(), request).await
     }
 
+    #[allow(deprecated, reason = "clients of the earlier protocol subscribe this way")]
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.link.watched.add(self, Who::of(&context.extensions), request.uri, context.peer).await
+    }
+
+    #[allow(deprecated, reason = "and end it this way")]
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.link.watched.remove(&request.uri);
+        Ok(())
+    }
+
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
-    /// Tells a client of today's protocol that asked for it when lists have changed.
+    /// Tells a client of today's protocol that asked for it when something has changed.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.parts.changes.listen();
-        let wanted = context.accepted().clone();
-        loop {
-            tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                rung = changes.changed() => if rung.is_err() { return Ok(()) },
-            }
-            let sink = context.sink();
-            // Who cannot be told has gone, and then this is cancelled.
-            if wanted.tools_list_changed == Some(true) {
-                let _ = sink.notify_tool_list_changed().await;
-            }
-            if wanted.prompts_list_changed == Some(true) {
-                let _ = sink.notify_prompt_list_changed().await;
-            }
-            if wanted.resources_list_changed == Some(true) {
-                let _ = sink.notify_resource_list_changed().await;
-            }
+        let who = Who::of(&context.request_context().extensions);
+        let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = tell_of_lists(&self.parts.changes, &context) => {}
+            () = watching::tell(self, &who, &uris, context.sink()) => {}
         }
+        Ok(())
     }
 
     /// Tells a client of the earlier protocol, which need not ask, for as long as it is there.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         tokio::spawn(tell_of_changes(self.parts.changes.clone(), context.peer));
+    }
+}
+
+/// Tells whoever listens that lists have changed, those that it wants to hear of.
+async fn tell_of_lists(changes: &Changes, context: &SubscriptionContext) {
+    let (mut changes, wanted, sink) = (changes.listen(), context.accepted(), context.sink());
+    while changes.changed().await.is_ok() {
+        // Who cannot be told has gone, and then nobody waits for this.
+        if wanted.tools_list_changed == Some(true) {
+            let _ = sink.notify_tool_list_changed().await;
+        }
+        if wanted.prompts_list_changed == Some(true) {
+            let _ = sink.notify_prompt_list_changed().await;
+        }
+        if wanted.resources_list_changed == Some(true) {
+            let _ = sink.notify_resource_list_changed().await;
+        }
     }
 }
 

@@ -140,7 +140,7 @@ fn answered(
 ) -> Result<Option<Answer>, CommandError> {
     let mut given = Given::of(agent, &heard.session, world);
     match &heard.happening {
-        Happening::Begun { memory: Memory::Lost } | Happening::Ended => given.forget(),
+        Happening::Begun { memory: Memory::Lost } => given.forget(),
         Happening::Begun { memory: Memory::Kept } => given::prune(world),
         Happening::Prompted(prompt) => {
             let fitting = skills::for_prompt(prompt, &mut given, world)?;
@@ -148,7 +148,8 @@ fn answered(
             let _ = chosen.send(fitting.names);
             return Ok(fitting.text.map(|text| Answer { json: heard.answer(&text), given }));
         }
-        Happening::Waits(_) | Happening::Stopped | Happening::Other => {}
+        // One that has ended may be taken up again, with all it was told.
+        Happening::Waits(_) | Happening::Stopped | Happening::Ended | Happening::Other => {}
     }
     Ok(None)
 }

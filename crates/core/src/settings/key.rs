@@ -57,6 +57,7 @@ keys! {
     PlanTokens = "plan_tokens", "How many tokens they may use for a plan.";
     PlanCost = "plan_cost", "How many dollars they may cost for a plan.";
     ToolPrefix = "tool_prefix", "What the names of workflows' and commands' tools begin with over MCP: `s9-` makes `session-start` the tool `s9-session-start`.";
+    McpForms = "mcp_forms", "Whether questions are put to users by forms of MCP clients that have them: `always`, `never` (then the model asks), or `auto`, which takes a refusal that comes faster than anybody reads for a client without a user.";
     Auth = "auth", "`local` lets whoever reaches the server's loopback address call it; `required` asks everybody for a token. A project's file may not set it.";
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use maestro_core::agent::Line;
+use maestro_core::connect::Hello;
 use serde_json::{Value as Json, json};
 use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
@@ -36,8 +37,8 @@ pub struct Configured {
     pub cwd: PathBuf,
     /// Where else it may write.
     pub writes: Vec<PathBuf>,
-    /// What the tool says first, as parameters of `initialize`.
-    pub hello: Json,
+    /// How the tool makes itself known.
+    pub hello: Hello,
 }
 
 /// What came of asking a server.
@@ -127,22 +128,31 @@ enum Talk {
     Over,
 }
 
-async fn converse(hello: &Json, input: &Input, stdout: &mut LineReader<ChildStdout>) -> Talk {
-    input.write(&wire::request(1, "initialize", hello)).await;
+async fn converse(hello: &Hello, input: &Input, stdout: &mut LineReader<ChildStdout>) -> Talk {
+    let (method, said, each) = match hello {
+        Hello::Handshake(said) => ("initialize", said, json!({})),
+        Hello::WithEachRequest(said) => ("server/discover", said, said.clone()),
+    };
+    input.write(&wire::request(1, method, said)).await;
     let greeted = match answer(1, stdout).await {
         Some(Ok(greeted)) => greeted,
         Some(Err(refusal)) => return Talk::Refused(refusal),
         None => return Talk::Over,
     };
-    input.write(&wire::notification("notifications/initialized", &json!({}))).await;
-    input.write(&wire::request(2, "tools/list", &json!({}))).await;
+    let revision = match hello {
+        Hello::Handshake(_) => {
+            input.write(&wire::notification("notifications/initialized", &json!({}))).await;
+            greeted["protocolVersion"].as_str()
+        }
+        Hello::WithEachRequest(said) => said["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str(),
+    };
+    input.write(&wire::request(2, "tools/list", &each)).await;
     match answer(2, stdout).await {
         Some(Ok(listed)) => {
             let Some(tools) = listed["tools"].as_array() else {
                 return Talk::Refused("its list of tools is none".to_owned());
             };
-            let revision = greeted["protocolVersion"].as_str().unwrap_or("an unknown revision");
-            Talk::Tools { revision: short(revision), tools: tools.len() }
+            Talk::Tools { revision: short(revision.unwrap_or("an unknown revision")), tools: tools.len() }
         }
         Some(Err(refusal)) => Talk::Refused(refusal),
         None => Talk::Over,

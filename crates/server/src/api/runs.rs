@@ -231,10 +231,24 @@ async fn start(
 
 /// The workflow of a name, as the server finds it in the directory that the run works in.
 async fn found(app: &App, directory: PathBuf, name: String) -> Result<Pinned, ApiError> {
-    let shelf = skills::look(app, Some(directory.clone()), Freshness::Kept).await?;
+    match read(app, directory.clone(), name.clone(), Freshness::Kept).await? {
+        // One that was just written may not have been noticed yet.
+        Err(DefinitionError::NotFound { .. }) => {
+            read(app, directory, name, Freshness::Reread).await?.map_err(|error| unfound(&error))
+        }
+        read => read.map_err(|error| unfound(&error)),
+    }
+}
+
+async fn read(
+    app: &App,
+    directory: PathBuf,
+    name: String,
+    freshness: Freshness,
+) -> Result<Result<Pinned, DefinitionError>, ApiError> {
+    let shelf = skills::look(app, Some(directory.clone()), freshness).await?;
     let looked = tokio::task::spawn_blocking(move || Workflows::of(&shelf.catalogue, &directory).pinned(&name));
-    let looked = looked.await.map_err(|error| ApiError::internal(error.to_string()))?;
-    looked.map_err(|error| unfound(&error))
+    looked.await.map_err(|error| ApiError::internal(error.to_string()))
 }
 
 pub(super) fn unfound(error: &DefinitionError) -> ApiError {

@@ -1,6 +1,7 @@
 //! How does a client of the protocol reach what is stored? Through the same API as everybody; where that is, whoever starts
 //! the handler knows.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -16,6 +17,8 @@ use crate::caller::Caller;
 
 /// How much of an answer is read.
 const LARGEST: usize = 64 * 1024 * 1024;
+/// Among how many projects the one of a directory is looked for.
+const MOST_PROJECTS: usize = 1000;
 
 /// Carries a request to the API and its answer back, or says why nobody answers.
 pub type Door = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Result<Response<Body>, String>> + Send + Sync>;
@@ -24,7 +27,7 @@ pub type Door = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Result<Response<
 pub struct Opened {
     /// The way.
     pub door: Door,
-    /// The project that the handler's directory belongs to.
+    /// The project that whoever starts the handler works for, if that is known.
     pub project: Option<String>,
 }
 
@@ -69,17 +72,29 @@ impl Who {
 /// The way to the API, found when it is first needed and looked for again when nobody answers any more.
 pub(super) struct Desk {
     opening: Opening,
+    directory: PathBuf,
     opened: Mutex<Option<Arc<Opened>>>,
 }
 
 impl Desk {
-    pub(super) fn new(opening: Opening) -> Self {
-        Self { opening, opened: Mutex::new(None) }
+    pub(super) fn new(opening: Opening, directory: PathBuf) -> Self {
+        Self { opening, directory, opened: Mutex::new(None) }
     }
 
-    /// The project that the handler's directory belongs to.
-    pub(super) async fn project(&self) -> Result<Option<String>, Unheard> {
-        Ok(self.open().await?.project.clone())
+    /// The project that the handler works for: the one that whoever started it named, else the innermost that its directory
+    /// belongs to.
+    pub(super) async fn project(&self, who: &Who) -> Result<Option<String>, Unheard> {
+        if let Some(known) = self.open().await?.project.clone() {
+            return Ok(Some(known));
+        }
+        let projects: Vec<Json> = self.get(who, &format!("/api/projects?limit={MOST_PROJECTS}")).await?;
+        let home = |project: &Json| {
+            let home = project["workingDir"].as_str().map(PathBuf::from).filter(|home| home.is_absolute())?;
+            Some(home.canonicalize().unwrap_or(home))
+        };
+        let ours = projects.iter().filter_map(|project| Some((home(project)?, project["id"].as_str()?)));
+        let ours = ours.filter(|(home, _)| self.directory.starts_with(home));
+        Ok(ours.max_by_key(|(home, _)| home.components().count()).map(|(_, id)| id.to_owned()))
     }
 
     /// Asks for something.

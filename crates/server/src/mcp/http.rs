@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -10,7 +10,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tower::ServiceExt as _;
 
-use super::{Allowed, Door, Mcp, Opened, Options, Secret};
+use super::{Allowed, Door, Link, Mcp, Opened, Options, Secret};
 use crate::api;
 use crate::app::App;
 use crate::shelves::Changes;
@@ -35,10 +35,17 @@ pub struct Site {
 /// The route of the handler.
 pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
     let mcp = Mcp::new(options(app, site));
-    // Every session holds a copy.
-    let new = move || match mcp.copies() {
-        many if many > MOST => Err(io::Error::other("too many clients are there already")),
-        _ => Ok(mcp.clone()),
+    // Every client that is there has a link.
+    let links: Mutex<Vec<Weak<Link>>> = Mutex::default();
+    let new = move || {
+        let mut links = links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.retain(|link| link.strong_count() > 0);
+        if links.len() >= MOST {
+            return Err(io::Error::other("too many clients are there already"));
+        }
+        let mcp = mcp.for_another();
+        links.push(Arc::downgrade(&mcp.link));
+        Ok(mcp)
     };
     // Hosts and origins were looked at by the guard, which knows more names of ours.
     let config = StreamableHttpServerConfig::default()

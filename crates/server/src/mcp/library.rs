@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::pinned::Pinned;
@@ -14,11 +15,16 @@ use super::desk::{Desk, Unheard, Who, escaped};
 use super::tools;
 use crate::shelves::{Freshness, Shelf, Shelves};
 
+/// How often the disk is looked at for what is not known.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 /// The skills at hand.
 pub(super) struct Library {
     pub(super) shelves: Shelves,
     pub(super) directory: PathBuf,
     allowed: Allowed,
+    /// When the disk was last looked at for something that was not known.
+    looked: Mutex<Option<Instant>>,
     /// What was last made of a catalogue, as long as it is that one.
     offered: Mutex<Option<(Arc<Catalogue>, Arc<Offer>)>>,
 }
@@ -96,29 +102,66 @@ impl Flow {
 
 impl Library {
     pub(super) fn new(shelves: Shelves, directory: PathBuf, allowed: Allowed) -> Self {
-        Self { shelves, directory, allowed, offered: Mutex::new(None) }
+        Self { shelves, directory, allowed, looked: Mutex::new(None), offered: Mutex::new(None) }
     }
 
     /// The shelf of the handler's own directory.
     pub(super) async fn own(&self) -> Result<Shelf, String> {
-        self.shelf(None).await
+        self.shelf(None, Freshness::Kept).await
+    }
+
+    /// The same, in which a skill is looked for: one that was just written may not have been noticed yet.
+    pub(super) async fn own_with(&self, skill: &str) -> Result<Shelf, String> {
+        self.with(None, skill).await
     }
 
     /// The shelf of a project, or of the handler's own directory.
     pub(super) async fn of(&self, desk: &Desk, who: &Who, project: Option<&str>) -> Result<Shelf, Unheard> {
-        let directory = match project {
-            Some(id) => {
-                let project: Json = desk.get(who, &format!("/api/projects/{}", escaped(id))).await?;
-                project["workingDir"].as_str().map(PathBuf::from)
-            }
-            None => None,
-        };
-        self.shelf(directory).await.map_err(Unheard::Unreachable)
+        let directory = directory(desk, who, project).await?;
+        self.shelf(directory, Freshness::Kept).await.map_err(Unheard::Unreachable)
     }
 
-    async fn shelf(&self, directory: Option<PathBuf>) -> Result<Shelf, String> {
+    /// The same, in which a skill is looked for.
+    pub(super) async fn of_with(
+        &self,
+        desk: &Desk,
+        who: &Who,
+        project: Option<&str>,
+        skill: &str,
+    ) -> Result<Shelf, Unheard> {
+        let directory = directory(desk, who, project).await?;
+        self.with(directory, skill).await.map_err(Unheard::Unreachable)
+    }
+
+    async fn with(&self, directory: Option<PathBuf>, skill: &str) -> Result<Shelf, String> {
+        let kept = self.shelf(directory.clone(), Freshness::Kept).await?;
+        if matches!(kept.catalogue.find(skill), Lookup::Missing { .. }) && self.may_look_again() {
+            return self.shelf(directory, Freshness::Reread).await;
+        }
+        Ok(kept)
+    }
+
+    /// Looks at the handler's own directory again, for something that is not known.
+    pub(super) async fn look_again(&self) -> Result<(), String> {
+        if self.may_look_again() {
+            self.shelf(None, Freshness::Reread).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the disk was not looked at again just now: whoever asks for what is nowhere does not keep it busy.
+    fn may_look_again(&self) -> bool {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let may = looked.is_none_or(|last| last.elapsed() >= LOOK_AGAIN);
+        if may {
+            *looked = Some(Instant::now());
+        }
+        may
+    }
+
+    async fn shelf(&self, directory: Option<PathBuf>, freshness: Freshness) -> Result<Shelf, String> {
         let shelves = Arc::clone(&self.shelves);
-        let looked = tokio::task::spawn_blocking(move || shelves(directory.as_deref(), Freshness::Kept));
+        let looked = tokio::task::spawn_blocking(move || shelves(directory.as_deref(), freshness));
         looked.await.map_err(|error| error.to_string())?
     }
 
@@ -133,6 +176,13 @@ impl Library {
         *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = Some((catalogue, Arc::clone(&offer)));
         Ok(offer)
     }
+}
+
+/// Where a project works.
+async fn directory(desk: &Desk, who: &Who, project: Option<&str>) -> Result<Option<PathBuf>, Unheard> {
+    let Some(id) = project else { return Ok(None) };
+    let project: Json = desk.get(who, &format!("/api/projects/{}", escaped(id))).await?;
+    Ok(project["workingDir"].as_str().map(PathBuf::from))
 }
 
 /// What is listed of a catalogue: what was, unless a setting or what somebody allows has changed since.

@@ -1,17 +1,22 @@
 //! Which slash commands does a client offer? One for each workflow and for each skill that people may call by name.
 
+use std::collections::BTreeMap;
+
 use maestro_core::workflow::Type;
 use maestro_core::workflow::definition::Variable;
 use maestro_skills::render::{Part, References, body};
 use maestro_skills::{Catalogue, Entry, Skill, envelope};
-use rmcp::ErrorData;
 use rmcp::model::{
-    CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptResult, ListPromptsResult, Prompt,
-    PromptArgument, PromptMessage, Reference, Role,
+    CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ElicitRequest, ElicitResult,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequest, InputRequiredResult, InputResponses,
+    ListPromptsResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
 };
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value as Json, json};
 
 use super::library::{Flow, Library, skill};
+use super::questions::{asks_and_calls_again, for_params, has_forms};
 use super::{FRESH_MS, clipped, internal, skills};
 
 /// The argument of a skill that says what it is for.
@@ -53,26 +58,48 @@ fn of_skill(skill: &Skill) -> Prompt {
     Prompt::new(skill.id.as_str(), Some(clipped(&skill.description, DESCRIPTION)), Some(vec![argument]))
 }
 
-/// What is said to the model for a slash command.
+/// What is said to the model for a slash command; or what the user is asked first, where a client lets them call it without
+/// what it needs and can ask.
 pub(super) async fn get(
     library: &Library,
-    name: &str,
-    arguments: &Map<String, Json>,
-) -> Result<GetPromptResult, ErrorData> {
+    request: GetPromptRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<GetPromptResponse, ErrorData> {
     let offer = library.offer().await.map_err(internal)?;
+    let name = request.name.as_str();
+    let mut arguments = request.arguments.unwrap_or_default();
+    arguments.extend(filled_in(&request.input_responses.unwrap_or_default()));
     let text = if let Some(flow) = offer.workflow(name) {
+        let missing: Vec<&Variable> =
+            needed(flow).filter(|param| !arguments.contains_key(param.name.as_str())).collect();
+        if !missing.is_empty() && has_forms(context) && asks_and_calls_again(context) {
+            let form = InputRequest::Elicitation(ElicitRequest::new(for_params(name, &missing)?));
+            return Ok(InputRequiredResult::new(Some(BTreeMap::from([(ARGUMENTS.to_owned(), form)])), None).into());
+        }
         let call = json!({ "workflow": flow.name, "params": arguments });
         format!(
             "Walk through the workflow `{name}`: call the tool `run_start` with {call}, do what it answers, report with \
              `run_report`, and go on until it says that the workflow is complete."
         )
     } else {
-        let shelf = library.own().await.map_err(internal)?;
-        let (name, arguments) = (name.to_owned(), arguments.clone());
+        let shelf = library.own_with(name).await.map_err(internal)?;
+        let name = name.to_owned();
         let read = move || followed(&shelf.catalogue, &name, shelf.settings.skills_max_body_chars.value, &arguments);
         tokio::task::spawn_blocking(read).await.map_err(|error| internal(error.to_string()))??
     };
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
+}
+
+/// The parameters that must be given.
+fn needed(flow: &Flow) -> impl Iterator<Item = &Variable> {
+    flow.workflow.params.iter().filter(|param| param.required && param.default.is_none())
+}
+
+/// What the user filled in. Who does not want to goes on without; what is missing is told when the workflow begins.
+fn filled_in(responses: &InputResponses) -> Map<String, Json> {
+    let form = responses.values().next().and_then(|form| serde_json::from_value::<ElicitResult>(form.clone()).ok());
+    let content = form.and_then(|form| form.content);
+    content.and_then(|content| content.as_object().cloned()).unwrap_or_default()
 }
 
 fn followed(

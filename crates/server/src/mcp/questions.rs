@@ -4,28 +4,35 @@
 mod form;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use maestro_core::settings::Forms;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::Ticket;
-use rmcp::ErrorData;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
     SealOptions, ServerRequest,
 };
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::desk::Who;
-use super::internal;
 use super::runs::Turn;
 use super::tools::Failure;
+use super::{Mcp, internal};
 
+pub(super) use self::form::for_params;
 use self::form::{Field, Form};
 
 /// How long a client may keep a state for us.
 const KEPT: Duration = Duration::from_hours(24);
+
+/// How soon nobody can have read a question and refused to answer it, in milliseconds.
+const QUICKEST_MS: u64 = 500;
 
 /// What states are sealed with; the same after a restart. It is asked for when it is first needed.
 pub type Secret = Arc<dyn Fn() -> Result<Vec<u8>, String> + Send + Sync>;
@@ -51,6 +58,16 @@ pub(super) struct Answered {
     pub(super) others: Map<String, Json>,
 }
 
+/// What a client says when it calls again after a question.
+pub(super) enum Response {
+    /// This.
+    Answered(Answered),
+    /// Nothing to that question.
+    Missing,
+    /// That the user does not want to answer, so soon that nobody can have been asked. The model has to ask.
+    Doubtful,
+}
+
 /// What came of asking.
 pub(super) enum Asked {
     /// An answer.
@@ -68,19 +85,54 @@ pub(super) struct Open {
     pub(super) ticket: Ticket,
     /// The fields that it is answered in, and those that were asked for with it.
     fields: Vec<Field>,
+    /// When it was asked, in milliseconds.
+    at: u64,
 }
 
-impl Open {
-    /// What the client answers that was asked, if it did, and what it answers to the questions that follow.
-    pub(super) fn responded(&self, given: &InputResponses) -> Result<Option<Answered>, Failure> {
-        let Some(response) = given.get(form::key(&self.fields)) else { return Ok(None) };
-        let result: ElicitResult = serde_json::from_value(response.clone())
-            .map_err(|error| Failure::Protocol(ErrorData::invalid_params(format!("inputResponses: {error}"), None)))?;
-        form::understood(&result, &self.fields).map(Some)
+/// Which refusals are not taken for the user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    /// Any: forms are not used.
+    All,
+    /// Those that come faster than anybody reads. Clients that work without a user say that they have forms, and refuse.
+    Haste,
+    /// None.
+    Nothing,
+}
+
+impl Doubt {
+    async fn of(mcp: &Mcp) -> Self {
+        match mcp.library().own().await.map(|shelf| shelf.settings.mcp_forms.value) {
+            Ok(Forms::Never) => Self::All,
+            Ok(Forms::Always) => Self::Nothing,
+            Ok(Forms::Auto) | Err(_) => Self::Haste,
+        }
+    }
+
+    fn covers(self, answered: &Answered, asked: u64) -> bool {
+        self == Self::Haste && matches!(answered.given, Given::Instead(_)) && now().saturating_sub(asked) < QUICKEST_MS
     }
 }
 
-/// Seals states that clients keep for us, and opens what was sealed here for the same tool and the same caller.
+/// The time of day in milliseconds.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Open {
+    /// What came of the question that the client was asked, and of those that were asked with it.
+    pub(super) async fn responded(&self, given: &InputResponses, mcp: &Mcp) -> Result<Response, Failure> {
+        let Some(response) = given.get(form::key(&self.fields)) else { return Ok(Response::Missing) };
+        let result: ElicitResult = serde_json::from_value(response.clone())
+            .map_err(|error| Failure::Protocol(ErrorData::invalid_params(format!("inputResponses: {error}"), None)))?;
+        let answered = form::understood(&result, &self.fields)?;
+        let doubtful = Doubt::of(mcp).await.covers(&answered, self.at);
+        Ok(if doubtful { Response::Doubtful } else { Response::Answered(answered) })
+    }
+}
+
+/// Seals states that clients keep for us, and opens what was sealed here for the same call.
 pub(super) struct Seal {
     secret: Secret,
     codec: OnceLock<RequestStateCodec>,
@@ -99,48 +151,74 @@ impl Seal {
         Ok(self.codec.get_or_init(|| codec))
     }
 
-    fn close(&self, open: &Open, tool: &str, who: &Who) -> Result<String, String> {
-        let whose = whose(tool, who);
-        let options = SealOptions::new().associated_data(whose.as_bytes()).ttl(KEPT);
+    fn close(&self, open: &Open, origin: &Origin) -> Result<String, String> {
+        let options = SealOptions::new().associated_data(origin.0.as_bytes()).ttl(KEPT);
         self.codec()?.seal_json_with(open, &options).map_err(|error| error.to_string())
     }
 
-    pub(super) fn open(&self, state: &str, tool: &str, who: &Who) -> Result<Open, Failure> {
+    pub(super) fn open(&self, state: &str, origin: &Origin) -> Result<Open, Failure> {
         let codec = self.codec().map_err(|error| Failure::Protocol(internal(error)))?;
-        codec.open_json_with(state, whose(tool, who).as_bytes()).map_err(|error| {
-            let message = format!("requestState: it was not made here for `{tool}`, or is too old: {error}");
+        codec.open_json_with(state, origin.0.as_bytes()).map_err(|error| {
+            let message = format!("requestState: it was not made here for this call, or is too old: {error}");
             Failure::Protocol(ErrorData::invalid_params(message, None))
         })
     }
 }
 
-fn whose(tool: &str, who: &Who) -> String {
-    format!("{tool}\n{}", who.session().unwrap_or_default())
+/// Which call something belongs to: the tool, what it was called with, and by whom.
+pub(super) struct Origin(String);
+
+impl Origin {
+    pub(super) fn of(tool: &str, arguments: &Json, who: &Who) -> Self {
+        Self(format!("{tool}\n{}\n{arguments}", who.session().unwrap_or_default()))
+    }
+}
+
+/// Whether a client says that it can show forms. Who says nothing of the two ways to ask means these, as there was only
+/// that once.
+pub(super) fn has_forms(context: &RequestContext<RoleServer>) -> bool {
+    let abilities = context.client_capabilities().and_then(|client| client.elicitation);
+    abilities.is_some_and(|can| can.form.is_some() || can.url.is_none())
+}
+
+/// Whether a client is of today's protocol: it is answered with what it shall ask, and calls again.
+pub(super) fn asks_and_calls_again(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
 /// Asks by whatever the client can do.
 pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Result<Asked, Failure> {
     let Some(question) = directive.question.clone() else { return Ok(Asked::Nobody) };
-    let abilities = turn.context.client_capabilities().and_then(|client| client.elicitation);
-    // Who says nothing of the two ways means forms, as there was only that once.
-    if !abilities.is_some_and(|can| can.form.is_some() || can.url.is_none()) {
+    if !has_forms(turn.context) {
+        return Ok(Asked::Nobody);
+    }
+    let (doubt, unseen) = (Doubt::of(turn.mcp).await, &turn.mcp.link.unseen);
+    if doubt == Doubt::All || (doubt == Doubt::Haste && unseen.load(Ordering::Relaxed)) {
         return Ok(Asked::Nobody);
     }
     let form = Form::of(turn, run, directive, question).await;
     let (fields, request) = (form.fields(), ElicitRequest::new(form.request()?));
-    if turn.context.protocol_version().is_some_and(|version| !version.has_initialize()) {
+    if asks_and_calls_again(turn.context) {
         let requests = BTreeMap::from([(form::key(&fields).to_owned(), InputRequest::Elicitation(request))]);
-        let open = Open { run: run.to_owned(), ticket: directive.ticket.clone(), fields };
-        let state = turn.mcp.parts.seal.close(&open, turn.tool, turn.who);
+        let open = Open { run: run.to_owned(), ticket: directive.ticket.clone(), fields, at: now() };
+        let state = turn.mcp.parts.seal.close(&open, &turn.origin);
         let state = state.map_err(|error| Failure::Protocol(internal(error)))?;
         return Ok(Asked::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state)))));
     }
+    let at = now();
     let asking = turn.context.peer.send_request(ServerRequest::ElicitRequest(request));
     tokio::select! {
         // The run stays where it is: somebody may answer it later.
         () = turn.context.ct.cancelled() => Err(Failure::Told("the call was cancelled".to_owned())),
         answered = asking => match answered {
-            Ok(ClientResult::ElicitResult(result)) => form::understood(&result, &fields).map(Asked::Answered),
+            Ok(ClientResult::ElicitResult(result)) => {
+                let answered = form::understood(&result, &fields)?;
+                if doubt.covers(&answered, at) {
+                    unseen.store(true, Ordering::Relaxed);
+                    return Ok(Asked::Nobody);
+                }
+                Ok(Asked::Answered(answered))
+            }
             // A client that said that it can ask, and cannot.
             Ok(_) | Err(_) => Ok(Asked::Nobody),
         },

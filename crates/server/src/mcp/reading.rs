@@ -44,7 +44,7 @@ pub(super) async fn find(mcp: &Mcp, who: &Who, args: FindArgs) -> Result<CallToo
     let step = args.step.unwrap_or(StepKind::Implementation);
     let shelf = mcp.library().of(mcp.desk(), who, args.project_id.as_deref()).await?;
     // Whoever cannot be reached keeps nobody from finding what lies on this disk.
-    let here = mcp.desk().project().await.unwrap_or_default();
+    let here = mcp.desk().project(who).await.unwrap_or_default();
     let chosen = match args.project_id.or(here) {
         Some(project) => {
             let body = json!({ "task": args.task, "step": step, "projectId": project });
@@ -80,7 +80,8 @@ async fn chosen_here(shelf: Shelf, task: String, step: StepKind) -> Result<Skill
 
 /// A skill's text as agents read it, and where its other files are.
 pub(super) async fn read(mcp: &Mcp, who: &Who, args: UseArgs) -> Result<CallToolResult, Failure> {
-    let shelf = mcp.library().of(mcp.desk(), who, args.project_id.as_deref()).await?;
+    let name = args.name.trim();
+    let shelf = mcp.library().of_with(mcp.desk(), who, args.project_id.as_deref(), name).await?;
     let read = tokio::task::spawn_blocking(move || {
         let skill = skill(&shelf.catalogue, args.name.trim())?;
         page(skill, shelf.settings.skills_max_body_chars.value)

@@ -86,7 +86,8 @@ fn in_json(uri: &str, value: &Json) -> ResourceContents {
 }
 
 async fn of_file(mcp: &Mcp, uri: &str, id: String, path: String) -> Result<Option<ResourceContents>, ErrorData> {
-    let catalogue = mcp.library().own().await.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
+    let catalogue =
+        mcp.library().own_with(&id).await.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
     let kind = media_type(&path);
     let read = tokio::task::spawn_blocking(move || {
         let skill = catalogue.get(&id)?;

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::desk::{Unheard, Who};
 use super::library::{Flow, FlowKind};
-use super::questions::{self, Asked, Given, Open};
+use super::questions::{self, Asked, Given, Open, Origin, Response};
 use super::tools::{Failure, told};
 use super::{Mcp, clipped};
 
@@ -74,7 +74,7 @@ pub(super) struct Turn<'t> {
     pub(super) mcp: &'t Mcp,
     pub(super) who: &'t Who,
     pub(super) context: &'t RequestContext<RoleServer>,
-    pub(super) tool: &'t str,
+    pub(super) origin: Origin,
     /// What the call begins, if it does.
     begins: Option<FlowKind>,
     /// The question that the client was asked before it called again.
@@ -96,17 +96,17 @@ impl<'t> Turn<'t> {
         mcp: &'t Mcp,
         who: &'t Who,
         context: &'t RequestContext<RoleServer>,
-        tool: &'t str,
+        origin: Origin,
         state: Option<&str>,
         given: InputResponses,
     ) -> Result<Self, Failure> {
-        let open = state.map(|state| mcp.parts.seal.open(state, tool, who)).transpose()?;
+        let open = state.map(|state| mcp.parts.seal.open(state, &origin)).transpose()?;
         let now = Instant::now();
         Ok(Self {
             mcp,
             who,
             context,
-            tool,
+            origin,
             begins: None,
             open,
             given,
@@ -128,7 +128,7 @@ impl<'t> Turn<'t> {
         if let Some(project) = args.project_id {
             body["projectId"] = json!(project);
         } else {
-            body["projectId"] = json!(self.mcp.desk().project().await?);
+            body["projectId"] = json!(self.mcp.desk().project(self.who).await?);
             body["workspace"] = json!(self.mcp.library().directory.to_string_lossy());
         }
         let begun = self.mcp.desk().post(self.who, "/api/runs", &body, args.key.as_deref()).await?;
@@ -205,7 +205,7 @@ impl<'t> Turn<'t> {
 
     /// The runs that are not over, of the project here or of all.
     async fn open_runs(&self) -> Result<CallToolResult, Failure> {
-        let project = self.mcp.desk().project().await?;
+        let project = self.mcp.desk().project(self.who).await?;
         let of_project = project.map(|project| format!("&projectId={project}")).unwrap_or_default();
         let (mut lines, mut runs) = (Vec::new(), Vec::new());
         for status in ["running", "paused"] {
@@ -228,9 +228,13 @@ impl<'t> Turn<'t> {
     /// Goes on after a question that the client was asked. One that was answered already, by this call or by somebody
     /// else, is not answered again: then the run is told of as it stands.
     async fn go_on(mut self, open: Open) -> Result<CallToolResponse, Failure> {
-        let reply = match open.responded(&self.given)? {
-            None => self.get(&open.run).await?,
-            Some(answered) => {
+        let reply = match open.responded(&self.given, self.mcp).await? {
+            Response::Missing => self.get(&open.run).await?,
+            Response::Doubtful => {
+                let reply = self.get(&open.run).await?;
+                return Ok(self.told(reply).into());
+            }
+            Response::Answered(answered) => {
                 self.answers.extend(answered.others);
                 match self.submit(&open.run, &open.ticket, answered.given).await {
                     Ok(reply) => reply,

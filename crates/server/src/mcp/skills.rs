@@ -27,7 +27,12 @@ struct Params {
 /// Answers a request of the extension.
 pub(super) async fn answer(library: &Library, request: CustomRequest) -> Result<CustomResult, ErrorData> {
     let params: Params = request.params_as().map_err(|error| wrong(error.to_string()))?.unwrap_or_default();
-    let catalogue = library.own().await.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
+    let asked = params.uri.as_deref().and_then(Address::parse);
+    let shelf = match &asked {
+        Some(Address::Skill { id, .. }) => library.own_with(id).await,
+        _ => library.own().await,
+    };
+    let catalogue = shelf.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
     let method = request.method;
     let answer = tokio::task::spawn_blocking(move || match method.as_str() {
         "skills/list" => list(&catalogue, params.cursor.as_deref()),

@@ -16,17 +16,12 @@ use serde_json::{Map, Value as Json, json};
 
 use super::desk::{Unheard, Who};
 use super::library::{Flow, FlowKind, Offer};
+use super::questions::Origin;
 use super::runs::{self, Turn};
 use super::{Mcp, clipped, internal, reading, worker};
 
 /// How many bytes the list of all tools may have.
-const BUDGET: usize = 11 * 1024;
-/// How many characters of a workflow's description are told with its tool.
-const DESCRIPTION: usize = 160;
-/// The same in brief.
-const BRIEF: usize = 90;
-/// How many bytes one workflow's tool may have. Who wants so many parameters is begun with `run_start`.
-const LARGEST: usize = 750;
+const BUDGET: usize = 11_800;
 /// The longest name that all clients take.
 const LONGEST_NAME: usize = 64;
 
@@ -59,6 +54,24 @@ enum Manner {
     Brief,
 }
 
+impl Manner {
+    /// How many characters of a workflow's description are told with its tool.
+    fn description(self) -> usize {
+        match self {
+            Self::Full => 160,
+            Self::Brief => 64,
+        }
+    }
+
+    /// How many bytes one tool may have. Who wants so many parameters is begun with `run_start`.
+    fn largest(self) -> usize {
+        match self {
+            Self::Full => 750,
+            Self::Brief => 420,
+        }
+    }
+}
+
 /// All tools: those that are always there, then those of workflows and commands, the project's own first. All of a kind of
 /// place have room, in full or in brief, or none has. The order is always the same.
 pub(super) fn listed(flows: &[&Flow], prefix: &str) -> Vec<Tool> {
@@ -88,7 +101,6 @@ fn size(told: &impl Serialize) -> usize {
 fn steady() -> Vec<Tool> {
     let reads = || ToolAnnotations::new().read_only(true).open_world(false);
     let again = || ToolAnnotations::new().destructive(false).idempotent(true).open_world(false);
-    let steps = || ToolAnnotations::new().destructive(false).open_world(false);
     let tool = |name: &'static str, description: &'static str, schema: Map<String, Json>, hints: ToolAnnotations| {
         Tool::new(name, description, schema).with_annotations(hints)
     };
@@ -108,6 +120,11 @@ fn steady() -> Vec<Tool> {
     ]
 }
 
+/// What is executed was allowed by somebody, in bounds, or comes with us.
+fn steps() -> ToolAnnotations {
+    ToolAnnotations::new().destructive(false).open_world(false)
+}
+
 /// The tool of a workflow, if clients take its name and it does not take more room than it is worth.
 fn of_flow(flow: &Flow, prefix: &str, manner: Manner) -> Option<Tool> {
     let name = format!("{prefix}{}", flow.tool());
@@ -115,14 +132,14 @@ fn of_flow(flow: &Flow, prefix: &str, manner: Manner) -> Option<Tool> {
     if name.len() > LONGEST_NAME || !name.chars().all(fits) {
         return None;
     }
-    let most = if manner == Manner::Full { DESCRIPTION } else { BRIEF };
-    let about = clipped(&flow.description, most);
+    let about = clipped(&flow.description, manner.description());
     let description = match flow.kind {
         FlowKind::Workflow => format!("Workflow: {about}"),
         FlowKind::Command => about,
     };
-    let tool = Tool::new(name, description, schema::of_flow(flow, manner));
-    (size(&tool) <= LARGEST).then_some(tool)
+    // The same as of `run_start`, which does the same: some clients ask about every call of a tool that does not say so.
+    let tool = Tool::new(name, description, schema::of_flow(flow, manner)).with_annotations(steps());
+    (size(&tool) <= manner.largest()).then_some(tool)
 }
 
 /// Carries out a call.
@@ -148,7 +165,8 @@ async fn carry_out(
     let arguments = Json::Object(request.arguments.unwrap_or_default());
     let state = request.request_state.as_deref();
     let given = request.input_responses.unwrap_or_default();
-    let turn = || Turn::new(mcp, &who, context, &name, state, given);
+    let origin = Origin::of(&name, &arguments, &who);
+    let turn = || Turn::new(mcp, &who, context, origin, state, given);
     match name.as_str() {
         "find_skills" => reading::find(mcp, &who, read(arguments)?).await.map(Into::into),
         "use_skill" => reading::read(mcp, &who, read(arguments)?).await.map(Into::into),
@@ -163,7 +181,12 @@ async fn carry_out(
         "signal_completion" => worker::completion(mcp, &who, read(arguments)?).await.map(Into::into),
         "signal_blocker" => worker::blocker(mcp, &who, read(arguments)?).await.map(Into::into),
         other => {
-            let offer = mcp.library().offer().await.map_err(|error| Failure::Protocol(internal(error)))?;
+            let unheard = |error| Failure::Protocol(internal(error));
+            let mut offer = mcp.library().offer().await.map_err(unheard)?;
+            if offer.flow(other).is_none() {
+                mcp.library().look_again().await.map_err(unheard)?;
+                offer = mcp.library().offer().await.map_err(unheard)?;
+            }
             let flow = offer.flow(other).ok_or_else(|| no_tool(other, &offer))?;
             turn()?.start_own(flow, arguments).await
         }

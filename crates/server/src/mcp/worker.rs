@@ -192,7 +192,7 @@ pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<C
     let speaker = Speaker::of(mcp, who, args.task_id)?;
     let id = args.subtask_id.trim();
     let found: Result<Json, Unheard> = mcp.desk().get(who, &format!("/api/tasks/{}", escaped(id))).await;
-    let task = match found {
+    let mut task = match found {
         Ok(task) if task["parentId"].is_string() => task,
         Err(error) if !error.is_not_found() => return Err(error.into()),
         _ => return Err(Failure::Told(other_subtasks(&speaker, id).await?)),
@@ -200,7 +200,9 @@ pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<C
     let (text, answer) = if task["status"] == "completed" {
         (format!("It is done already: {}\n", line(&task)), speaker.say("progress", None, None).await?)
     } else {
-        (format!("Completed: {}\n", line(&task)), speaker.say("complete", None, Some(id)).await?)
+        let answer = speaker.say("complete", None, Some(id)).await?;
+        task["status"] = json!("completed");
+        (format!("Completed: {}\n", line(&task)), answer)
     };
     Ok(heard(text, json!({ "subtaskId": id }), &answer))
 }

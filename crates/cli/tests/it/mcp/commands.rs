@@ -55,6 +55,7 @@ fn a_command_is_a_tool_once_somebody_allowed_it() {
             },
             "required": ["who"],
         },
+        "annotations": { "destructiveHint": false, "openWorldHint": false },
     }]);
     assert_eq!(json!(tools(&mut client)), expected, "by the same connection");
 

@@ -1,5 +1,8 @@
 //! Do lists stay short and the same, and does who listens hear when they change?
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use serde_json::{Value as Json, json};
 
 use super::client::{Client, Era, Forms};
@@ -120,6 +123,68 @@ fn a_skill_is_found_for_a_task_with_the_reason_and_read() {
     assert!(text(&missing).contains("did you mean `pdf`?"), "{missing:#}");
     let unfit = client.tool("use_skill", &json!({ "nmae": "pdf" }));
     assert!(text(&unfit).contains("unknown field `nmae`"), "{unfit:#}");
+}
+
+#[test]
+fn a_new_skill_is_there_at_once_for_who_names_it() {
+    let sandbox = project();
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    client.tool("use_skill", &json!({ "name": "pdf" }));
+    sandbox.skill(".claude/skills", "newcomer", "It is new.");
+    let flow = "name: newcomer\nsteps:\n  - {id: work, type: agent, description: Work., next: {ok: end, fail: end}}\n";
+    sandbox.write(".claude/skills/newcomer/workflow.yaml", flow);
+    let begun = client.tool("run_start", &json!({ "workflow": "newcomer" }));
+    assert_eq!(begun["structuredContent"]["status"], json!("todo"), "{begun:#}");
+    sandbox.skill(".claude/skills", "later", "It is newer.");
+    let read = client.tool("use_skill", &json!({ "name": "later" }));
+    assert!(text(&read).contains("Step by step."), "{read:#}");
+}
+
+#[test]
+fn a_slash_command_without_what_it_needs_asks_for_it() {
+    let sandbox = project();
+    sandbox.skill(".claude/skills", "paint", "Paint it.");
+    let flow = "name: paint\nparams:\n  colour: {type: enum, values: [red, blue], required: true, description: Which \
+                colour}\n  coats: {type: int, default: 2}\nsteps:\n  - {id: work, type: agent, description: \"Paint it \
+                {colour}, {coats} times.\", next: {ok: end, fail: end}}\n";
+    sandbox.write(".claude/skills/paint/workflow.yaml", flow);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
+    let asked = client.call("prompts/get", json!({ "name": "paint" })).unwrap();
+    let form = &asked["inputRequests"]["arguments"]["params"]["requestedSchema"];
+    let expected = json!({ "colour": { "type": "string", "title": "Which colour", "enum": ["red", "blue"] } });
+    assert_eq!(form["properties"], expected, "{asked:#}");
+    let answers = json!({ "arguments": { "action": "accept", "content": { "colour": "red" } } });
+    let got = client.call("prompts/get", json!({ "name": "paint", "inputResponses": answers })).unwrap();
+    let said = got["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(said.contains(r#""colour":"red""#), "{got:#}");
+}
+
+#[test]
+fn who_has_something_watched_hears_when_it_reads_differently() {
+    let sandbox = project();
+    let uri = json!("skill://pdf/SKILL.md");
+    let mut earlier = Client::start(&sandbox, &[], Era::Earlier, Forms::Unknown);
+    earlier.call("resources/subscribe", json!({ "uri": uri })).unwrap();
+    let mut today = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    today.send("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }));
+    today.wait_for("notifications/subscriptions/acknowledged");
+    // It is acknowledged before it is first looked; so it reads differently again and again until both have heard.
+    let heard = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for count in 0.. {
+                sandbox.skill(".claude/skills", "pdf", &format!("Read and fill PDF forms, version {count}."));
+                std::thread::sleep(Duration::from_millis(300));
+                if heard.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let told = [&mut earlier, &mut today].map(|client| client.wait_for("notifications/resources/updated"));
+        heard.store(true, Ordering::Relaxed);
+        assert!(told.iter().all(|told| told["params"]["uri"] == uri), "{told:#?}");
+    });
+    earlier.call("resources/unsubscribe", json!({ "uri": uri })).unwrap();
 }
 
 #[test]

@@ -194,6 +194,9 @@ fn a_state_outlives_a_crash_and_is_good_for_nothing_else() {
         let error = client.call("tools/call", again(name, state)).unwrap_err();
         assert_eq!(error["code"], json!(-32602), "{name}: {error}");
     }
+    let mut other = again("paint", &state);
+    other["arguments"] = json!({ "who": "Bob" });
+    assert_eq!(client.call("tools/call", other).unwrap_err()["code"], json!(-32602), "made for another call");
     let next = client.call("tools/call", again("paint", &state)).unwrap();
     let message = |result: &Json| result["inputRequests"]["coats"]["params"]["message"].clone();
     assert_eq!(message(&next), json!("How many coats of blue?"), "{next:#}");
@@ -207,10 +210,31 @@ fn a_question_may_be_declined() {
     let asks = "options: [red, blue], store: colour";
     let sandbox = painting(&PAINT.replace(asks, &format!("{asks}, next: {{ok: coats, declined: end}}")));
     trust(&sandbox);
-    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown).answering(&[Json::Null]);
-    let ended = client.tool("paint", &json!({ "who": "Ada" }));
-    assert_eq!(ended["structuredContent"]["status"], json!("completed"), "{ended:#}");
-    assert_eq!(log(&sandbox), ["mixed"]);
+    sandbox.write(".maestro/config.toml", "mcp_forms = \"always\"\n");
+    for era in [Era::Today, Era::Earlier] {
+        let mut client = Client::start(&sandbox, &[], era, Forms::Shown).answering(&[Json::Null]);
+        let ended = client.tool("paint", &json!({ "who": "Ada" }));
+        assert_eq!(ended["structuredContent"]["status"], json!("completed"), "{ended:#}");
+    }
+    assert_eq!(log(&sandbox), ["mixed", "mixed"]);
+}
+
+#[test]
+fn a_refusal_that_nobody_can_have_given_leaves_the_question_to_the_model() {
+    for era in [Era::Today, Era::Earlier] {
+        let sandbox = painting(PAINT);
+        trust(&sandbox);
+        let mut client = Client::start(&sandbox, &[], era, Forms::Shown).answering(&[Json::Null]);
+        let asked = client.tool("paint", &json!({ "who": "Ada" }));
+        assert_eq!(asked["structuredContent"]["status"], json!("needs_input"), "{era:?}: {asked:#}");
+        assert!(text(&asked).contains("Which colour, Ada?"), "{asked:#}");
+    }
+    let sandbox = painting(PAINT);
+    trust(&sandbox);
+    sandbox.write(".maestro/config.toml", "mcp_forms = \"never\"\n");
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
+    let asked = client.tool("paint", &json!({ "who": "Ada" }));
+    assert_eq!(asked["structuredContent"]["status"], json!("needs_input"), "{asked:#}");
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use maestro_core::workflow::definition::Variable;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::Run;
 use maestro_core::workflow::{StepId, Type, Workflow, foresight};
+use rmcp::ErrorData;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -16,6 +18,9 @@ use super::super::internal;
 use super::super::runs::Turn;
 use super::super::tools::Failure;
 use super::{Answered, Given, Instead};
+
+/// How many characters stand beside a field.
+const TITLE: usize = 100;
 
 /// A field of a form: what it is called, and which step's question it answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -69,41 +74,63 @@ impl Form {
         self.asked.iter().map(|asked| asked.field.clone()).collect()
     }
 
-    /// What the client is asked to show. Each field is required, since an empty form hangs some clients.
+    /// What the client is asked to show.
     pub(super) fn request(&self) -> Result<ElicitRequestParams, Failure> {
-        let properties: Map<String, Json> =
-            self.asked.iter().map(|asked| (asked.field.name.clone(), asked.shape())).collect();
-        let required: Vec<&String> = self.asked.iter().map(|asked| &asked.field.name).collect();
-        let schema = json!({ "type": "object", "properties": properties, "required": required });
-        let requested_schema: ElicitationSchema =
-            serde_json::from_value(schema).map_err(|error| Failure::Protocol(internal(error.to_string())))?;
+        let fields = self.asked.iter().map(|asked| (asked.field.name.clone(), asked.shape()));
         let refused = self.asked.iter().filter_map(|asked| asked.question.refused.as_deref());
         let prompts = self.asked.iter().map(|asked| asked.question.prompt.as_str());
         let message = refused.chain(prompts).collect::<Vec<_>>().join("\n");
-        Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
+        shown(message, fields.collect()).map_err(Failure::Protocol)
     }
 }
 
 impl Asked {
     fn shape(&self) -> Json {
         let Self { question, kind, .. } = self;
-        let mut shape = match (&question.options, kind) {
-            (Some(options), _) if question.multiple => {
+        let mut shape = match &question.options {
+            Some(options) if question.multiple => {
                 json!({ "type": "array", "items": { "type": "string", "enum": options }, "minItems": 1 })
             }
-            (Some(options), _) => json!({ "type": "string", "enum": options }),
-            (None, Type::Enum(values)) => json!({ "type": "string", "enum": values }),
-            (None, Type::Int) => json!({ "type": "integer" }),
-            (None, Type::Bool) => json!({ "type": "boolean" }),
-            (None, _) => json!({ "type": "string" }),
+            Some(options) => json!({ "type": "string", "enum": options }),
+            None => of_kind(kind),
         };
-        shape["title"] = json!(clipped(&question.prompt, 100));
+        shape["title"] = json!(clipped(&question.prompt, TITLE));
         let usual = question.default.as_ref().filter(|_| !question.multiple);
         // What is no value of the kind is no default, either; the user will say.
         if let Some(usual) = usual.and_then(|usual| kind.admit(json!(usual), usual.len()).ok()) {
             shape["default"] = usual;
         }
         shape
+    }
+}
+
+/// A form for parameters that must be given and were not.
+pub(in crate::mcp) fn for_params(workflow: &str, missing: &[&Variable]) -> Result<ElicitRequestParams, ErrorData> {
+    let field = |param: &&Variable| {
+        let mut shape = of_kind(&param.kind);
+        let about = param.description.as_deref().unwrap_or(param.name.as_str());
+        shape["title"] = json!(clipped(about, TITLE));
+        (param.name.to_string(), shape)
+    };
+    shown(format!("`{workflow}` needs to know:"), missing.iter().map(field).collect())
+}
+
+/// A form with these fields. Each is required, since an empty form hangs some clients.
+fn shown(message: String, fields: Map<String, Json>) -> Result<ElicitRequestParams, ErrorData> {
+    let required: Vec<&String> = fields.keys().collect();
+    let schema = json!({ "type": "object", "required": required, "properties": fields });
+    let requested_schema: ElicitationSchema =
+        serde_json::from_value(schema).map_err(|error| internal(error.to_string()))?;
+    Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
+}
+
+/// A field for values of a kind; forms know no others.
+fn of_kind(kind: &Type) -> Json {
+    match kind {
+        Type::Enum(values) => json!({ "type": "string", "enum": values }),
+        Type::Int => json!({ "type": "integer" }),
+        Type::Bool => json!({ "type": "boolean" }),
+        Type::Text | Type::Path | Type::List | Type::Object(_) => json!({ "type": "string" }),
     }
 }
 

@@ -77,7 +77,10 @@ pub(super) fn run_answer() -> Map<String, Json> {
     let properties = json!({
         "run_id": run_id(),
         "ticket": text("The question's ticket; without it, the question that is open"),
-        "value": { "description": "What the user said: a text, or a list where several may be chosen" },
+        "value": {
+            "type": ["string", "number", "boolean", "array"],
+            "description": "What the user said; a list where several may be chosen",
+        },
         "instead": { "type": "string", "enum": ["declined", "cancelled"], "description": "Where there is no answer" },
     });
     object(properties, &["run_id"])
@@ -109,11 +112,11 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
     object(json!({ "reason": text("Why you are blocked"), "task_id": task_id() }), &["reason"])
 }
 
-/// A workflow's parameters; and, unless one of them is called so, its answers. A command asks nothing.
+/// A workflow's parameters; and, unless one of them is called so or it is told in brief, its answers. A command asks nothing.
 pub(super) fn of_flow(Flow { workflow, kind, .. }: &Flow, manner: Manner) -> Map<String, Json> {
     let mut properties: Map<String, Json> =
         workflow.params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
-    if *kind == FlowKind::Workflow {
+    if *kind == FlowKind::Workflow && manner == Manner::Full {
         properties.entry("answers").or_insert_with(|| json!({ "type": "object" }));
     }
     let required = workflow.params.iter().filter(|param| param.required && param.default.is_none());
@@ -133,7 +136,7 @@ fn of_param(param: &Variable, manner: Manner) -> Json {
     if let Some(description) = param.description.as_ref().filter(|_| manner == Manner::Full) {
         schema["description"] = json!(clipped(description, DESCRIPTION));
     }
-    if let Some(default) = &param.default {
+    if let Some(default) = param.default.as_ref().filter(|_| manner == Manner::Full) {
         schema["default"] = default.clone();
     }
     schema

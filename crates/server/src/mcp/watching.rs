@@ -1,0 +1,98 @@
+//! Who wants to hear when something that can be read changes, and how do they hear of it?
+//!
+//! Skills lie on the disk and tasks and runs in a store that other processes write to as well, so each is looked at now and
+//! then; only what reads differently is told.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::service::SubscriptionSink;
+use rmcp::{ErrorData, Peer, RoleServer};
+use tokio::task::AbortHandle;
+
+use super::desk::Who;
+use super::{Mcp, resources};
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many addresses one client may have watched.
+const MOST: usize = 100;
+
+/// What a client of the earlier protocol has watched. It ends with the client.
+#[derive(Default)]
+pub(super) struct Watched(Mutex<BTreeMap<String, AbortHandle>>);
+
+impl Watched {
+    /// Begins to watch an address, from now on. What is not there yet may come.
+    pub(super) async fn add(&self, mcp: &Mcp, who: Who, uri: String, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
+        let mcp = mcp.for_another();
+        let now = seen(&mcp, &who, &uri).await;
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.contains_key(&uri) {
+            return Ok(());
+        }
+        if watched.len() >= MOST {
+            return Err(ErrorData::invalid_params(format!("{MOST} addresses are watched already"), None));
+        }
+        let watch = watch(mcp, who, uri.clone(), now, peer);
+        watched.insert(uri, tokio::spawn(watch).abort_handle());
+        Ok(())
+    }
+
+    /// Ends it.
+    pub(super) fn remove(&self, uri: &str) {
+        let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        watched.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(AbortHandle::abort);
+    }
+}
+
+/// Tells a client of an address that reads differently, until it has gone.
+async fn watch(mcp: Mcp, who: Who, uri: String, mut last: Option<u64>, peer: Peer<RoleServer>) {
+    while !peer.is_transport_closed() {
+        tokio::time::sleep(LOOK).await;
+        let now = seen(&mcp, &who, &uri).await;
+        if now != last {
+            last = now;
+            if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&*uri)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Tells whoever listens of each of these addresses that reads differently, for as long as this is waited for.
+pub(super) async fn tell(mcp: &Mcp, who: &Who, uris: &[String], sink: &SubscriptionSink) {
+    let mut last = BTreeMap::new();
+    for uri in uris.iter().take(MOST) {
+        last.insert(uri.clone(), seen(mcp, who, uri).await);
+    }
+    while !last.is_empty() {
+        tokio::time::sleep(LOOK).await;
+        for (uri, known) in &mut last {
+            let now = seen(mcp, who, uri).await;
+            if now != *known {
+                *known = now;
+                // Who cannot be told has gone, and then nobody waits for this.
+                let _ = sink.notify_resource_updated(uri.clone()).await;
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+/// What an address reads as, in short; nothing where there is nothing.
+async fn seen(mcp: &Mcp, who: &Who, uri: &str) -> Option<u64> {
+    let read = resources::read(mcp, who, uri).await.ok()?;
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_vec(&read.contents).ok()?.hash(&mut hasher);
+    Some(hasher.finish())
+}
