@@ -94,7 +94,7 @@ impl Action {
                 });
                 std::iter::once(program.as_str()).chain(arguments).collect()
             }
-            Self::Shell { env, .. } => env.iter().map(|(_, value)| value.text.as_str()).collect(),
+            Self::Shell { env, .. } => env.values().map(|value| value.text.as_str()).collect(),
             Self::Builtin { .. } => Vec::new(),
         };
         let own = words.into_iter().filter_map(|word| word.strip_prefix("{skill_dir}/"));

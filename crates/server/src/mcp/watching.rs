@@ -86,7 +86,7 @@ pub(super) async fn tell(mcp: &Mcp, who: &Who, uris: &[String], sink: &Subscript
             }
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// What an address reads as, in short; nothing where there is nothing.
