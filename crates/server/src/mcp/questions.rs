@@ -151,8 +151,8 @@ impl Seal {
         Ok(self.codec.get_or_init(|| codec))
     }
 
-    fn close(&self, open: &Open, origin: &Origin) -> Result<String, String> {
-        let options = SealOptions::new().associated_data(origin.0.as_bytes()).ttl(KEPT);
+    fn close(&self, open: &Open, origin: &Origin, kept: Duration) -> Result<String, String> {
+        let options = SealOptions::new().associated_data(origin.0.as_bytes()).ttl(kept);
         self.codec()?.seal_json_with(open, &options).map_err(|error| error.to_string())
     }
 
@@ -201,7 +201,7 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
     if asks_and_calls_again(turn.context) {
         let requests = BTreeMap::from([(form::key(&fields).to_owned(), InputRequest::Elicitation(request))]);
         let open = Open { run: run.to_owned(), ticket: directive.ticket.clone(), fields, at: now() };
-        let state = turn.mcp.parts.seal.close(&open, &turn.origin);
+        let state = turn.mcp.parts.seal.close(&open, &turn.origin, KEPT);
         let state = state.map_err(|error| Failure::Protocol(internal(error)))?;
         return Ok(Asked::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state)))));
     }
@@ -222,5 +222,32 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
             // A client that said that it can ask, and cannot.
             Ok(_) | Err(_) => Ok(Asked::Nobody),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_state_that_was_kept_too_long_or_belongs_to_another_call_is_refused() {
+        let seal = Seal::new(Arc::new(|| Ok(vec![7; 32])));
+        let ticket: Ticket = serde_json::from_value(json!("which#1.abcdef")).unwrap();
+        let open = Open { run: "r".to_owned(), ticket, fields: Vec::new(), at: 0 };
+        let nobody = Who::default();
+        let origin = |tool: &str, who: &str| Origin::of(tool, &json!({ "who": who }), &nobody);
+        let state = seal.close(&open, &origin("paint", "Ada"), KEPT).unwrap();
+        assert_eq!(seal.open(&state, &origin("paint", "Ada")).ok().unwrap().run, "r");
+        for other in [origin("paint", "Bob"), origin("run_start", "Ada")] {
+            assert!(matches!(seal.open(&state, &other), Err(Failure::Protocol(_))));
+        }
+        let spent = seal.close(&open, &origin("paint", "Ada"), Duration::ZERO).unwrap();
+        // It is good until its last millisecond is over.
+        std::thread::sleep(Duration::from_millis(2));
+        let refused = seal.open(&spent, &origin("paint", "Ada"));
+        let Err(Failure::Protocol(error)) = refused else { panic!("an old state was taken") };
+        assert!(error.message.contains("expired"), "{error}");
     }
 }

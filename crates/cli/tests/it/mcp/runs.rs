@@ -303,6 +303,21 @@ fn a_client_hears_what_is_being_done_and_ends_it_by_cancelling_its_call() {
 }
 
 #[test]
+fn what_takes_long_is_a_handle_that_is_waited_for() {
+    let sandbox = painting(SLOW);
+    trust(&sandbox);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let begun = client.tool("paint", &json!({}));
+    let told = &begun["structuredContent"];
+    assert_eq!(told["status"], json!("running"), "before clients give up: {begun:#}");
+    assert!(text(&begun).contains("Call `run_status`"), "{begun:#}");
+    assert!(is_alive(number_in(&sandbox.path("pid"))), "it goes on meanwhile");
+    fs::write(sandbox.path("go"), "").unwrap();
+    let ended = client.tool("run_status", &json!({ "run_id": told["run_id"], "wait_s": 45 }));
+    assert_eq!(ended["structuredContent"]["status"], json!("completed"), "{ended:#}");
+}
+
+#[test]
 fn nothing_is_left_when_the_client_goes_away() {
     let sandbox = painting(SLOW);
     trust(&sandbox);

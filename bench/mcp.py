@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Measures `maestro mcp` with five hundred skills: how soon it first answers, and how long and how large its list of tools is.
+
+    cargo build --release -p maestro
+    python3 bench/mcp.py [skills=500] [calls=1000] [starts=50]
+
+The skills are made up; every fifth has a workflow. A start counts from before the program is started to its first answer, for
+a client of each era, and for one that asks for the tools at once, so that all skills are looked at.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MAESTRO = os.environ.get("MAESTRO", os.path.join(ROOT, "target", "release", "maestro"))
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+
+
+def numbers():
+    given = dict(word.split("=") for word in sys.argv[1:])
+    return int(given.get("skills", 500)), int(given.get("calls", 1000)), int(given.get("starts", 50))
+
+
+def make(project, skills):
+    for number in range(skills):
+        name = f"skill-{number:03}"
+        folder = os.path.join(project, ".claude", "skills", name)
+        os.makedirs(folder)
+        with open(os.path.join(folder, "SKILL.md"), "w") as file:
+            file.write(f"---\nname: {name}\ndescription: How to do number {number} of many. Use when asked.\n---\n\nDo it.\n")
+        if number % 5 == 0:
+            with open(os.path.join(folder, "workflow.yaml"), "w") as file:
+                file.write(f"name: {name}\ndescription: Walks through {name}.\nparams: {{what: {{type: string}}}}\nsteps:\n"
+                           "  - {id: work, type: agent, description: Work., next: {ok: end, fail: end}}\n")
+
+
+class Client:
+    def __init__(self, project, environment):
+        self.process = subprocess.Popen([MAESTRO, "mcp"], cwd=project, env=environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        self.count = 0
+
+    def call(self, method, params):
+        self.count += 1
+        message = {"jsonrpc": "2.0", "id": self.count, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        assert b'"result"' in answer, answer
+        return answer
+
+    def leave(self):
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+
+def start(project, environment, method, params):
+    begun = time.perf_counter()
+    client = Client(project, environment)
+    client.call(method, params)
+    took = (time.perf_counter() - begun) * 1000
+    client.leave()
+    return took
+
+
+def listing(project, environment, calls):
+    client = Client(project, environment)
+    first = client.call("tools/list", {"_meta": META})
+    taken, bodies = [], set()
+    for _ in range(calls):
+        begun = time.perf_counter()
+        answer = client.call("tools/list", {"_meta": META})
+        taken.append((time.perf_counter() - begun) * 1000)
+        bodies.add(json.dumps(json.loads(answer)["result"]))
+    client.leave()
+    assert bodies == {json.dumps(json.loads(first)["result"])}, "the list is not the same from call to call"
+    return taken, len(first)
+
+
+def told(title, taken):
+    ordered = sorted(taken)
+    p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
+    print(f"{title:<44} median {statistics.median(taken):6.1f} ms   p99 {p99:6.1f} ms   of {len(taken)}")
+
+
+def main():
+    skills, calls, starts = numbers()
+    place = tempfile.mkdtemp()
+    project = os.path.join(place, "project")
+    environment = {"HOME": place, "MAESTRO_HOME": os.path.join(place, "maestro"), "PATH": os.environ["PATH"]}
+    try:
+        make(project, skills)
+        greetings = {"initialize": HELLO, "server/discover": {"_meta": META}}
+        for method, params in greetings.items():
+            told(f"first answer, {method}", [start(project, environment, method, params) for _ in range(starts)])
+        told("first answer, tools/list", [start(project, environment, "tools/list", {"_meta": META}) for _ in range(starts)])
+        taken, size = listing(project, environment, calls)
+        told(f"tools/list with {skills} skills", taken)
+        print(f"{'its size':<44} {size} bytes, the same from call to call")
+    finally:
+        shutil.rmtree(place)
+
+
+main()
