@@ -67,6 +67,7 @@ class Pipe(Raw):
     def listen(self):
         for line in self.process.stdout:
             self.lines.put(json.loads(line))
+        self.lines.put(None)
 
     def send(self, message):
         self.process.stdin.write(json.dumps(message) + "\n")
@@ -77,10 +78,18 @@ class Pipe(Raw):
         def fits(message):
             return wanted(message) and ("method" in message or message.get("id") == number)
         while not any(map(fits, self.kept)):
-            self.kept.append(self.lines.get(timeout=PATIENCE))
+            self.kept.append(self.next_line())
         found = next(filter(fits, self.kept))
         self.kept.remove(found)
         return found
+
+    def next_line(self):
+        try:
+            message = self.lines.get(timeout=PATIENCE)
+        except queue.Empty:
+            raise Wrong(f"no answer in {PATIENCE} s") from None
+        expect(message, "`maestro mcp` ended")
+        return message
 
 
 class Http(Raw):
