@@ -44,15 +44,27 @@ def finished(place, client, tool, arguments, again):
     return place.transcript(run["run_id"], client.log(run["run_id"]))
 
 
+def at_once(client, tool, arguments, **more):
+    """What the same call results in that is made twice at the same time."""
+    both = [client.begin("tools/call", {"name": tool, "arguments": arguments, **more}) for _ in range(2)]
+    return [client.answer(number)["result"] for number in both]
+
+
+def otherwise(again):
+    """The same state with another answer, and with none."""
+    [(name, accepted)] = again["inputResponses"].items()
+    other = accepted | {"content": {field: "red" for field in accepted["content"]}}
+    return [again | {"inputResponses": {name: response}} for response in [other, {"action": "decline"}]]
+
+
 def retry(place):
-    """Every call is repeated, also before the first one is answered."""
+    """Every call is repeated: at the same time, later, and with other answers, which come too late."""
     client = speak(place)
     again = asked(client.call("paint-shed", ARGUMENTS), FIRST)
 
     def repeated(again):
-        call = {"name": "paint-shed", "arguments": ARGUMENTS, **again}
-        both = [client.begin("tools/call", call) for _ in range(2)]
-        return [*(client.answer(number)["result"] for number in both), client.call("paint-shed", ARGUMENTS, **again)]
+        results = at_once(client, "paint-shed", ARGUMENTS, **again)
+        return [*results, *(client.call("paint-shed", ARGUMENTS, **late) for late in [again, *otherwise(again)])]
 
     again = [asked(result, SECOND) for result in repeated(again)][-1]
     runs = [to_do(result) for result in repeated(again)]
@@ -135,22 +147,17 @@ def replay(place):
     before = client.log(run["run_id"])
     place.crash()
     client = speak(place)
-    for again in [first, second]:
-        [(name, accepted)] = again["inputResponses"].items()
-        other = {field: "red" for field in accepted["content"]}
-        for response in [accepted, accepted | {"content": other}, {"action": "decline"}]:
-            told = client.call("paint-shed", ARGUMENTS, **again | {"inputResponses": {name: response}})
-            expect(over(told) == run, "the run ended otherwise")
+    for again in [first, *otherwise(first), second, *otherwise(second)]:
+        expect(over(client.call("paint-shed", ARGUMENTS, **again)) == run, "the run ended otherwise")
     expect(client.log(run["run_id"]) == before, "something happened to a run that is over")
     return place.transcript(run["run_id"], before)
 
 
 def key(place):
-    """The same key begins the same run: at once, after a crash, and when it is over."""
+    """The same key begins the same run: at the same time, after a crash, and when it is over."""
     begin = {"workflow": "paint-shed", "params": ARGUMENTS, "key": "the-shed-of-ada"}
-    client = speak(place)
-    asked(client.call("run_start", begin), FIRST)
-    asked(client.call("run_start", begin), FIRST)
+    for result in at_once(speak(place), "run_start", begin):
+        asked(result, FIRST)
     place.crash()
     client = speak(place)
     done = finished(place, client, "run_start", begin, asked(client.call("run_start", begin), FIRST))
