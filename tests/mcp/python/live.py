@@ -1,9 +1,23 @@
-"""What a client hears while something happens: progress, and the end of what it cancels."""
+"""What a client hears while something happens: progress, the end of what it cancels, and new skills."""
 
 import asyncio
+import time
 
-from place import expect
+import mcp_types as types
+
+from place import PATIENCE, Wrong, expect
 from walks import connect, told
+
+TEXT = "Count the geese before you open the gate."
+GATE = """\
+workflow: 1
+name: open-gate
+version: "1.0"
+description: Open a gate.
+steps:
+  - {id: open, type: end, message: The gate is open.}
+"""
+
 
 async def progress(place, era):
     """A command that only ends once progress was heard."""
@@ -21,6 +35,25 @@ async def progress(place, era):
     expect(heard == sorted(heard), f"progress goes backwards: {heard}")
 
 
+async def handle(place, era):
+    """A command that takes longer than a client waits; the call answers before that, and the run is waited for."""
+    heard = []
+
+    async def hear(count, total, message):
+        heard.append(count)
+
+    async with connect(place, era) as client:
+        began = time.monotonic()
+        result = await client.call_tool("dry-shed", {}, progress_callback=hear)
+        seconds = time.monotonic() - began
+        run = result.structured_content
+        expect(run["status"] == "running" and seconds < 50, f"after {seconds:.0f} s: {run}")
+        expect(len(heard) >= 5, f"signs of life: {heard}")
+        place.write("dry.txt", "")
+        run = await told(client, "run_status", {"run_id": run["run_id"], "wait_s": 45})
+        expect(run["status"] == "completed", f"it ended as {run}")
+
+
 async def cancel(place, era):
     """A call that is given up takes with it everything that the command started."""
     async with connect(place, era) as client:
@@ -36,4 +69,43 @@ async def cancel(place, era):
         expect(status == "cancelled", f"the run is {status}")
 
 
-CASES = {"progress": progress, "cancelled": cancel}
+async def reload(place, era):
+    """A new skill is read at once, and who listens is told of it."""
+    news = asyncio.Queue()
+
+    async def note(message):
+        if isinstance(message, types.ServerNotification):
+            news.put_nowait(message.method)
+
+    async with connect(place, era) as deaf, connect(place, era, message_handler=note) as client:
+        await told(deaf, "use_skill", {"name": "paint-shed"})
+        before = {tool.name for tool in (await client.list_tools()).tools}
+        if era == "2026-07-28":
+            wanted = {"tools_list_changed": True, "prompts_list_changed": True, "resources_list_changed": True}
+            async with client.listen(**wanted):
+                await heard(place, deaf, news)
+        else:
+            await heard(place, deaf, news)
+        after = {tool.name for tool in (await client.list_tools()).tools}
+        expect(after - before == {"open-gate"}, f"the list has {after - before} more")
+
+
+async def heard(place, deaf, news):
+    """Writes a skill, which one client uses without having heard of it, and waits until another hears of it."""
+    place.write_skill("open-gate", TEXT, GATE)
+    read = await deaf.call_tool("use_skill", {"name": "open-gate"})
+    expect(TEXT in read.content[0].text, f"the new skill is not read: {read.content}")
+    run = await told(deaf, "run_start", {"workflow": "open-gate"})
+    expect(run["status"] == "completed", f"the new workflow is not begun: {run}")
+    missing = {f"notifications/{kind}/list_changed" for kind in ["tools", "prompts", "resources"]}
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while missing:
+                missing.discard(await news.get())
+    except TimeoutError:
+        raise Wrong(f"not in {PATIENCE} s: {', '.join(sorted(missing))}") from None
+
+
+CASES = {"progress": progress, "cancelled": cancel, "new skills": reload}
+# This takes most of a minute each.
+LONG = {"a handle for what takes longer": handle}

@@ -130,17 +130,28 @@ class Place:
         }
         self.server, self.url = None, None
         self.pipes = []
-        os.makedirs(self.home)
-        for name, workflow in [("paint-shed", SHED), ("dry-shed", DRY)]:
-            self.write_skill(name, "Read the workflow.", workflow)
-        self.cli("trust", "paint-shed", "dry-shed", "--yes")
-        if transport == "http":
-            self.up()
 
     def __enter__(self):
+        try:
+            self.furnish()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *_):
+        self.close()
+
+    def furnish(self):
+        os.makedirs(self.home)
+        for name, workflow in [("paint-shed", SHED), ("dry-shed", DRY)]:
+            self.write_skill(name, "Read the workflow.", workflow)
+        self.project = json.loads(self.cli("--json", "project", "create", "Shed"))["id"]
+        self.cli("trust", "paint-shed", "dry-shed", "--yes")
+        if self.transport == "http":
+            self.up()
+
+    def close(self):
         for process in [*self.pipes, self.server]:
             if process and process.poll() is None:
                 process.kill()
@@ -231,7 +242,7 @@ class Place:
         expect(json.loads(told) == printed, "the command's log is another than the resource")
         expect(self.read("mixed.txt") == "mixed\n", f"the command before the question: {self.read('mixed.txt')!r}")
         expect(self.read("cleaned.txt") == "cleaned\n", f"the command at the end: {self.read('cleaned.txt')!r}")
-        return plain(printed, {run: "RUN", self.work: "WORK"})
+        return plain(printed, {run: "RUN", self.work: "WORK", self.project: "PROJECT"})
 
 
 def plain(log, names):
