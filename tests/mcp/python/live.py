@@ -1,6 +1,7 @@
 """What a client hears while something happens: progress, the end of what it cancels, and new skills."""
 
 import asyncio
+import contextlib
 import time
 
 import mcp_types as types
@@ -70,7 +71,7 @@ async def cancel(place, era):
 
 
 async def reload(place, era):
-    """A new skill is read at once, and who listens is told of it."""
+    """A new skill is used at once, and who listens is told of it."""
     news = asyncio.Queue()
 
     async def note(message):
@@ -80,23 +81,31 @@ async def reload(place, era):
     async with connect(place, era) as deaf, connect(place, era, message_handler=note) as client:
         await told(deaf, "use_skill", {"name": "paint-shed"})
         before = {tool.name for tool in (await client.list_tools()).tools}
-        if era == "2026-07-28":
-            wanted = {"tools_list_changed": True, "prompts_list_changed": True, "resources_list_changed": True}
-            async with client.listen(**wanted):
-                await heard(place, deaf, news)
-        else:
-            await heard(place, deaf, news)
+        async with listening(client, era):
+            await used_at_once(place, deaf)
+            await heard(news)
         after = {tool.name for tool in (await client.list_tools()).tools}
         expect(after - before == {"open-gate"}, f"the list has {after - before} more")
 
 
-async def heard(place, deaf, news):
-    """Writes a skill, which one client uses without having heard of it, and waits until another hears of it."""
+def listening(client, era):
+    """A client of the earlier protocol is told without having asked."""
+    if era == "2025-11-25":
+        return contextlib.nullcontext()
+    return client.listen(tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True)
+
+
+async def used_at_once(place, client):
+    """Writes a skill, and uses it before anybody has said that it is there."""
     place.write_skill("open-gate", TEXT, GATE)
-    read = await deaf.call_tool("use_skill", {"name": "open-gate"})
+    read = await client.call_tool("use_skill", {"name": "open-gate"})
     expect(TEXT in read.content[0].text, f"the new skill is not read: {read.content}")
-    run = await told(deaf, "run_start", {"workflow": "open-gate"})
+    run = await told(client, "run_start", {"workflow": "open-gate"})
     expect(run["status"] == "completed", f"the new workflow is not begun: {run}")
+
+
+async def heard(news):
+    """Waits until all three lists are said to have changed."""
     missing = {f"notifications/{kind}/list_changed" for kind in ["tools", "prompts", "resources"]}
     try:
         async with asyncio.timeout(PATIENCE):
