@@ -51,6 +51,21 @@ def rewrite(name, directory, file, text):
     return [*([read] if name == "claude" else []), write(name, directory, file, text)]
 
 
+def tool(agent, tool, **args):
+    """The call with which this agent's model uses a tool of the MCP server `maestro`."""
+    # Codex keeps the server apart, and allows no hyphen.
+    if agent == "codex":
+        return {"tool": tool.replace("-", "_"), "namespace": "mcp__maestro", "args": args}
+    before = {"claude": "mcp__maestro__", "gemini": "mcp_maestro_", "goose": "maestro__", "opencode": "maestro_"}[agent]
+    return {"tool": before + tool, "args": args}
+
+
+def load(name, skill):
+    """The calls with which this agent's model loads a skill of the agent's own; none where the prompt has it loaded."""
+    loader = {"gemini": "activate_skill", "goose": "load_skill", "opencode": "skill"}.get(name)
+    return [{"tool": loader, "args": {"name": skill}}] if loader else []
+
+
 # Where an agent looks for its model when nobody who starts it says one.
 MODEL_VARIABLES = {"goose": "GOOSE_MODEL", "gemini": "GEMINI_MODEL"}
 
@@ -166,6 +181,31 @@ def at_home(name, url, home):
         return env, {}, "gpt-4o"
     env = {"OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": "sk-test", "AIDER_EDIT_FORMAT": "whole", "AIDER_MAP_TOKENS": "0"}
     return env, {}, "openai/gpt-4o"
+
+
+def by_hand(name, session=None):
+    """The call with which a user who is set up as `at_home` says gives a prompt on stdin, to a session that was if need be.
+
+    The second part is what else is said in its environment."""
+    if name == "claude":
+        args = ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
+        env = {"IS_SANDBOX": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+        return args + (["--resume", session] if session else []), env
+    if name == "codex":
+        # Nobody is there to approve a call or to review a hook; a login shell would set another PATH.
+        settings = {
+            "mcp_servers.maestro.default_tools_approval_mode": "approve", "sandbox_mode": "danger-full-access",
+            "allow_login_shell": "false",
+        }
+        args = ["--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+        args += [part for key, value in settings.items() for part in ["-c", f"{key}={value}"]]
+        return ["exec", *(["resume"] if session else []), *args, *([session] if session else []), "-"], {}
+    if name == "gemini":
+        args = ["--approval-mode", "yolo", "--skip-trust", "-o", "stream-json"]
+        return args + (["--resume", session] if session else []), {"GEMINI_CLI_NO_RELAUNCH": "true"}
+    if name == "opencode":
+        return ["run", "--format", "json"], {"OPENCODE_PERMISSION": json.dumps({"*": "allow"})}
+    return ["run", "--no-session", "-q", "--output-format", "stream-json", "-i", "-"], {"GOOSE_MODE": "auto"}
 
 
 def claude_env(url, home):
