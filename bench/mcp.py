@@ -4,7 +4,7 @@
     cargo build --release -p maestro
     python3 bench/mcp.py [skills=500] [calls=1000] [starts=50]
 
-The skills are made up; every fifth has a workflow. A start counts from before the program is started to its first answer, for
+The skills are made up; every fifth has a workflow, or none has. A start counts from before the program is started to its first answer, for
 a client of each era, and for one that asks for the tools at once, so that all skills are looked at.
 """
 
@@ -28,14 +28,15 @@ def numbers():
     return int(given.get("skills", 500)), int(given.get("calls", 1000)), int(given.get("starts", 50))
 
 
-def make(project, skills):
+def make(project, skills, flows):
+    """So many skills; of each five so many have a workflow."""
     for number in range(skills):
         name = f"skill-{number:03}"
         folder = os.path.join(project, ".claude", "skills", name)
         os.makedirs(folder)
         with open(os.path.join(folder, "SKILL.md"), "w") as file:
             file.write(f"---\nname: {name}\ndescription: How to do number {number} of many. Use when asked.\n---\n\nDo it.\n")
-        if number % 5 == 0:
+        if number % 5 < flows:
             with open(os.path.join(folder, "workflow.yaml"), "w") as file:
                 file.write(f"name: {name}\ndescription: Walks through {name}.\nparams: {{what: {{type: string}}}}\nsteps:\n"
                            "  - {id: work, type: agent, description: Work., next: {ok: end, fail: end}}\n")
@@ -90,20 +91,24 @@ def told(title, taken):
     print(f"{title:<44} median {statistics.median(taken):6.1f} ms   p99 {p99:6.1f} ms   of {len(taken)}")
 
 
-def main():
+def measure(place, flows):
     skills, calls, starts = numbers()
-    place = tempfile.mkdtemp()
-    project = os.path.join(place, "project")
+    project = os.path.join(place, f"project-{flows}")
     environment = {"HOME": place, "MAESTRO_HOME": os.path.join(place, "maestro"), "PATH": os.environ["PATH"]}
+    make(project, skills, flows)
+    print(f"{skills} skills, {skills * flows // 5} of them with workflows")
+    for method, params in [("initialize", HELLO), ("server/discover", {"_meta": META}), ("tools/list", {"_meta": META})]:
+        told(f"  first answer, {method}", [start(project, environment, method, params) for _ in range(starts)])
+    taken, size = listing(project, environment, calls)
+    told("  tools/list", taken)
+    print(f"  {'its size':<42} {size} bytes, the same from call to call")
+
+
+def main():
+    place = tempfile.mkdtemp()
     try:
-        make(project, skills)
-        greetings = {"initialize": HELLO, "server/discover": {"_meta": META}}
-        for method, params in greetings.items():
-            told(f"first answer, {method}", [start(project, environment, method, params) for _ in range(starts)])
-        told("first answer, tools/list", [start(project, environment, "tools/list", {"_meta": META}) for _ in range(starts)])
-        taken, size = listing(project, environment, calls)
-        told(f"tools/list with {skills} skills", taken)
-        print(f"{'its size':<44} {size} bytes, the same from call to call")
+        measure(place, 0)
+        measure(place, 1)
     finally:
         shutil.rmtree(place)
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_engine::drive::Workshop;
 use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;
@@ -147,10 +147,18 @@ fn home_of(workspace: &Path) -> &Path {
     worktrees::around(workspace).and_then(worktrees::project_of).unwrap_or(workspace)
 }
 
-/// Says whether a workflow may be executed.
+/// Says of workflows whether they may be executed.
 pub(crate) fn allowed(world: &World) -> Allowed {
     let home = world.maestro_home.clone();
-    Arc::new(move |pinned| is_allowed(&home, &pinned.definitions))
+    Arc::new(move |all| {
+        let trust = Trust::load(&home);
+        let allows = |pinned: &&Pinned| {
+            let definitions = &pinned.definitions;
+            let consented = || trust.as_ref().is_ok_and(|trust| trust.allows(&trust::hash(definitions)));
+            !trust::needs_consent(definitions) || consented()
+        };
+        all.iter().map(allows).collect()
+    })
 }
 
 /// Whether nobody needs to consent to it, or somebody did, to what it is now.

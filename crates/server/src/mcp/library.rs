@@ -29,8 +29,9 @@ pub(super) struct Library {
     offered: Mutex<Option<(Arc<Catalogue>, Arc<Offer>)>>,
 }
 
-/// Says whether a workflow may be executed, by its text and all it reaches: nobody needs to allow it, or somebody did.
-pub type Allowed = Arc<dyn Fn(&Pinned) -> bool + Send + Sync>;
+/// Says of each workflow whether it may be executed, by its text and all it reaches: nobody needs to allow it, or somebody
+/// did. It may read files.
+pub type Allowed = Arc<dyn Fn(&[&Pinned]) -> Vec<bool> + Send + Sync>;
 
 /// What is listed of a catalogue. It is the same from call to call.
 pub(super) struct Offer {
@@ -193,7 +194,10 @@ fn offer(
     prefix: &str,
     allowed: &Allowed,
 ) -> Arc<Offer> {
-    let which = |offer: &Offer| -> Vec<bool> { offer.commands.iter().map(|(_, pinned)| allowed(pinned)).collect() };
+    let which = |offer: &Offer| match offer.commands.as_slice() {
+        [] => Vec::new(),
+        commands => allowed(&commands.iter().map(|(_, pinned)| pinned).collect::<Vec<_>>()),
+    };
     if let Some(kept) = kept.filter(|kept| kept.prefix == prefix && kept.allowed == which(kept)) {
         return kept;
     }

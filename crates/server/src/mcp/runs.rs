@@ -56,6 +56,8 @@ pub(super) struct RunReply {
     reviewed: Option<String>,
     /// Why what is to be executed is not.
     not_allowed: Option<String>,
+    /// Whether what is to be done now is done by a session that is started for it.
+    by_session: bool,
     news: Vec<News>,
     pub(super) now: Now,
 }
@@ -249,6 +251,9 @@ impl<'t> Turn<'t> {
     async fn settle(mut self, mut reply: RunReply, stake: Stake) -> Result<CallToolResponse, Failure> {
         loop {
             reply = self.waited(reply, stake).await?;
+            if self.busy(&reply).is_some() {
+                return Ok(self.told(reply).into());
+            }
             let Now::Directive { directive } = &reply.now else { return Ok(self.told(reply).into()) };
             let Some(question) = &directive.question else { return Ok(self.told(reply).into()) };
             // Whether something is done again that may have happened is for the user to say, and not beforehand.
@@ -279,13 +284,13 @@ impl<'t> Turn<'t> {
     /// The run once it is not busy any more, or when waiting for it has become too long.
     async fn waited(&self, mut reply: RunReply, stake: Stake) -> Result<RunReply, Failure> {
         let (mut pause, mut told, mut at) = (LOOK.0, String::new(), Instant::now());
-        while let Now::Busy { title, .. } = &reply.now {
+        while let Some(title) = self.busy(&reply) {
             let now = Instant::now();
             if now >= self.until || (reply.not_allowed.is_some() && now >= self.doubtful_until) {
                 return Ok(reply);
             }
-            if *title != told || at.elapsed() >= SIGN_OF_LIFE {
-                (told, at) = (title.clone(), now);
+            if title != told || at.elapsed() >= SIGN_OF_LIFE {
+                (told, at) = (title.to_owned(), now);
                 self.progress(title).await;
             }
             tokio::select! {
@@ -303,6 +308,16 @@ impl<'t> Turn<'t> {
         Ok(reply)
     }
 
+    /// What is done by others, if whoever asks has nothing to do but to wait. A session may be the one that was started for it.
+    fn busy<'r>(&self, reply: &'r RunReply) -> Option<&'r str> {
+        let is_session = || self.who.session().is_some() || self.mcp.parts.session.is_some();
+        match &reply.now {
+            Now::Busy { title, .. } => Some(title),
+            Now::Directive { directive } if reply.by_session && !is_session() => Some(&directive.step.title),
+            _ => None,
+        }
+    }
+
     /// Tells a client that asked for it what is being done.
     async fn progress(&self, title: &str) {
         if let Some(token) = self.context.meta.get_progress_token() {
@@ -316,7 +331,8 @@ impl<'t> Turn<'t> {
     fn told(&self, mut reply: RunReply) -> CallToolResult {
         let mut news = self.news.clone();
         news.append(&mut reply.news);
-        let reply = RunReply { news, ..reply };
+        let mut reply = RunReply { news, ..reply };
+        reply.by_session = reply.by_session && self.busy(&reply).is_some();
         match self.begins {
             None => page::page(reply),
             Some(FlowKind::Workflow) => page::began(reply),

@@ -318,6 +318,25 @@ fn what_takes_long_is_a_handle_that_is_waited_for() {
 }
 
 #[test]
+fn what_a_session_does_is_waited_for_and_not_told_to_the_model() {
+    let flow = "name: paint\nsteps:\n  - {id: work, type: agent, title: Paint, session: {agent: demo}, next: {ok: end, fail: no}}\n  \
+                - {id: no, type: end, status: failure}\n";
+    let sandbox = painting(flow);
+    let script = sandbox.path("~/script").display().to_string();
+    let sandbox = sandbox.with_variable("MAESTRO_DEMO_SCRIPT", &script);
+    sandbox.write("~/script", "{\"do\":\"report\",\"words\":[\"complete\",\"painted\"]}\n");
+    let server = sandbox.serve();
+    server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));
+    let mut client = Client::connect(server.url(), "", Era::Today, Forms::Unknown);
+    let mut told = client.tool("paint", &json!({}));
+    while told["structuredContent"]["status"] == json!("running") {
+        assert!(text(&told).contains("An agent of its own does this"), "{told:#}");
+        told = client.tool("run_status", &json!({ "run_id": told["structuredContent"]["run_id"], "wait_s": 45 }));
+    }
+    assert_eq!(told["structuredContent"]["status"], json!("completed"), "{told:#}");
+}
+
+#[test]
 fn nothing_is_left_when_the_client_goes_away() {
     let sandbox = painting(SLOW);
     trust(&sandbox);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use maestro_core::workflow::pinned::PinnedText;
-use maestro_core::workflow::run::{Run, Status, Waiting, waiting};
+use maestro_core::workflow::run::{Effect, Run, Status, Waiting, pending, waiting};
 use maestro_core::workflow::told::{News, Now};
 use maestro_engine::runs::View;
-use maestro_store::{Executing, RunRecord, RunState};
+use maestro_store::{Driver, Executing, RunRecord, RunState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -92,6 +92,8 @@ pub(super) struct RunJson {
     /// Why what it orders is not executed, where nobody has allowed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_allowed: Option<String>,
+    /// Whether what is to be done now is done by a session that is started for it.
+    by_session: bool,
     /// What happened on the way, oldest first.
     #[schema(value_type = Vec<Object>)]
     news: Vec<News>,
@@ -102,7 +104,10 @@ pub(super) struct RunJson {
 
 impl From<View> for RunJson {
     fn from(view: View) -> Self {
+        let due = pending(&view.definition, &view.record.run).into_iter().next();
+        let seated = matches!(due, Some(Effect::Instruct { session: Some(_), .. }));
         Self {
+            by_session: seated && view.record.about.driver == Driver::Server,
             reviewed: view.record.run.reviewed(&view.definition).map(str::to_owned),
             summary: view.record.into(),
             not_allowed: None,

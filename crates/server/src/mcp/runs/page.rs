@@ -16,8 +16,9 @@ use super::RunReply;
 
 /// A page about a run.
 pub(super) fn page(reply: RunReply) -> CallToolResult {
-    let RunReply { id, workflow, not_allowed, news, now, .. } = reply;
+    let RunReply { id, workflow, not_allowed, by_session, news, now, .. } = reply;
     let (text, mut data) = match now {
+        Now::Directive { directive } if by_session => seated(&id, &directive.step.title, &news),
         Now::Directive { directive } => directed(&id, news, *directive),
         Now::Finished { ref finished, ref message } => {
             let data = json!({
@@ -97,6 +98,16 @@ fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news
         return (text, json!({ "status": "not_allowed", "reason": why }));
     }
     let text = format!("{news}Busy: {title}. Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.");
+    (text, json!({ "status": "running", "step": title }))
+}
+
+/// That a session which was started for it does what is to be done.
+fn seated(id: &str, title: &str, news: &[News]) -> (String, Json) {
+    let text = format!(
+        "{}Busy: {title}. An agent of its own does this; `maestro session list` shows it, and it needs a server \
+         (`maestro up`). Call `run_status` with run_id \"{id}\" and wait_s 45 to wait for it.",
+        in_lines(news)
+    );
     (text, json!({ "status": "running", "step": title }))
 }
 

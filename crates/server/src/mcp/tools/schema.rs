@@ -78,7 +78,10 @@ pub(super) fn run_answer() -> Map<String, Json> {
         "run_id": run_id(),
         "ticket": text("The question's ticket; without it, the question that is open"),
         "value": {
-            "type": ["string", "number", "boolean", "array"],
+            "anyOf": [
+                { "type": "string" }, { "type": "number" }, { "type": "boolean" },
+                { "type": "array", "items": { "type": "string" } },
+            ],
             "description": "What the user said; a list where several may be chosen",
         },
         "instead": { "type": "string", "enum": ["declined", "cancelled"], "description": "Where there is no answer" },
