@@ -37,6 +37,8 @@ fn every_setting_is_shown_with_its_default() {
     plan_minutes               = 0.0
     plan_tokens                = 0
     plan_cost                  = 0.0
+    tool_prefix                = ""
+    mcp_forms                  = "auto"
     auth                       = "local"
     "#);
 }
@@ -178,6 +180,10 @@ fn origin_says_where_each_value_comes_from() {
     plan_tokens                = 0
                                  default
     plan_cost                  = 0.0
+                                 default
+    tool_prefix                = ""
+                                 default
+    mcp_forms                  = "auto"
                                  default
     auth                       = "local"
                                  default
@@ -324,6 +330,14 @@ fn programs_get_every_value_with_its_origin_and_the_files_looked_at() {
         },
         "plan_cost": {
           "value": 0.0,
+          "origin": "default"
+        },
+        "tool_prefix": {
+          "value": "",
+          "origin": "default"
+        },
+        "mcp_forms": {
+          "value": "auto",
           "origin": "default"
         },
         "auth": {
