@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import urllib.request
 
@@ -26,27 +28,27 @@ def build():
 
 
 class Product:
-    """One user, who has allowed what the fixtures execute."""
+    """One user with one project, and the server of it."""
 
     def __init__(self):
         self.maestro, self.server = build(), None
         self.home = tempfile.mkdtemp(prefix="maestro-mcp-")
         self.work = f"{self.home}/project"
         self.env = {"HOME": self.home, "MAESTRO_HOME": f"{self.home}/.maestro", "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-        shutil.copytree(f"{HERE}/fixtures/skills", f"{self.work}/.agent/skills")
-        subprocess.run(["git", "init", "--quiet", self.work], env=self.env, check=True)
-        self.cli("workflow", "check")
-        self.cli("init", "--yes")
-        executed = [each["name"] for each in json.loads(self.cli("--json", "trust"))["here"]]
-        self.cli("trust", "--yes", *executed)
 
     def __enter__(self):
+        # Told to end, it ends what it started.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         return self
 
     def __exit__(self, *_):
         if self.server:
             self.server.terminate()
-            self.server.wait(15)
+            try:
+                self.server.wait(15)
+            except subprocess.TimeoutExpired:
+                self.server.kill()
+                self.server.wait()
         if os.environ.get("MAESTRO_KEEP"):
             print(f"left in {self.home}")
         else:
@@ -58,8 +60,18 @@ class Product:
             raise RuntimeError(f"maestro {' '.join(args)}: {(done.stdout + done.stderr).strip()}")
         return done.stdout
 
+    def prepare(self):
+        """Makes the project, and allows what its workflows execute."""
+        shutil.copytree(f"{HERE}/fixtures/skills", f"{self.work}/.agent/skills")
+        subprocess.run(["git", "init", "--quiet", self.work], env=self.env, check=True)
+        self.cli("workflow", "check")
+        self.cli("init", "--yes")
+        executed = [each["name"] for each in json.loads(self.cli("--json", "trust"))["here"]]
+        self.cli("trust", "--yes", *executed)
+
     def up(self):
         """Starts the server, and returns the address at which it speaks the protocol."""
+        self.prepare()
         with open(f"{self.home}/server.log", "w", encoding="utf-8") as log:
             self.server = subprocess.Popen(
                 [self.maestro, "up", "--port", "0", "--json"], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
