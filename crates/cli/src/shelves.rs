@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use maestro_core::Settings;
 use maestro_server::{Changes, Freshness, Shelf, Shelves};
@@ -34,13 +35,17 @@ pub(crate) fn kept(world: &World, changes: &Changes) -> Shelves {
 struct Keeper {
     world: World,
     changes: Changes,
-    kept: Mutex<HashMap<PathBuf, Arc<Kept>>>,
+    /// The skills of each directory, and when somebody last asked for them.
+    kept: Mutex<HashMap<PathBuf, (Arc<Kept>, Instant)>>,
 }
 
 impl Keeper {
     fn shelf(&self, directory: Option<&Path>, freshness: Freshness) -> Result<Shelf, String> {
         let world = self.world.at(directory.unwrap_or(&self.world.places.working_dir));
-        let known = self.lock().get(&world.places.working_dir).cloned();
+        let known = self.lock().get_mut(&world.places.working_dir).map(|(kept, asked)| {
+            *asked = Instant::now();
+            Arc::clone(kept)
+        });
         let kept = known.map_or_else(|| self.keep(&world), Ok)?;
         Ok(kept.shelf(freshness, &world))
     }
@@ -48,15 +53,20 @@ impl Keeper {
     /// Reads a directory's skills without holding up those who ask for another's.
     fn keep(&self, world: &World) -> Result<Arc<Kept>, String> {
         let fresh = Arc::new(Kept::new(world, self.changes.clone())?);
+        let own = &self.world.places.working_dir;
         let mut kept = self.lock();
-        if kept.len() >= MOST {
-            kept.clear();
-        }
-        kept.insert(world.places.working_dir.clone(), Arc::clone(&fresh));
+        // The directory that clients listen to stays; of the others the one that nobody asked for longest goes.
+        let others = kept.iter().filter(|(directory, _)| *directory != own);
+        let oldest = others.min_by_key(|(_, (_, asked))| *asked).map(|(directory, _)| directory.clone());
+        let gone = oldest.filter(|_| kept.len() >= MOST).and_then(|oldest| kept.remove(&oldest));
+        kept.insert(world.places.working_dir.clone(), (Arc::clone(&fresh), Instant::now()));
+        // To stop watching takes a moment, in which nobody else need wait.
+        drop(kept);
+        drop(gone);
         Ok(fresh)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Kept>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, (Arc<Kept>, Instant)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -94,5 +104,5 @@ impl Kept {
 }
 
 fn settings(world: &World) -> Result<Settings, String> {
-    config::settings(world).map_err(|error| error.message().to_owned())
+    config::settings(world).map_err(|error| format!("{}; `maestro doctor` shows them", error.message()))
 }

@@ -17,8 +17,10 @@ mod worker;
 
 use std::io;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -32,10 +34,13 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Map, json};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::watch;
 
 use self::desk::{Desk, Who};
 use self::library::Library;
 use self::questions::Seal;
+use self::resources::Seek;
 use self::watching::Watched;
 use self::worker::Reports;
 use crate::shelves::{Changes, Shelves};
@@ -50,6 +55,8 @@ pub use self::questions::Secret;
 const FRESH_MS: u64 = 5_000;
 /// How long a message may be.
 const LINE: usize = 4 * 1024 * 1024;
+/// How long what was asked may take to be answered when the client has said its last word. Some clients wait two seconds.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often it is looked whether a client that is told of changes is still there.
 const STILL_THERE: Duration = Duration::from_mins(1);
 /// What a client's model is told about us. Some clients show the first five hundred characters only.
@@ -93,6 +100,8 @@ pub(crate) struct Mcp {
 struct Link {
     /// Whether it has shown that nobody looks at its forms.
     unseen: AtomicBool,
+    /// Whether it is told of changes.
+    told: AtomicBool,
     watched: Watched,
 }
 
@@ -105,23 +114,48 @@ struct Parts {
     seal: Seal,
     reports: Reports,
     version: String,
+    /// Says whether it is over: the server ends, or the client at the other end of a pipe has gone.
+    closing: watch::Receiver<bool>,
 }
 
 /// Answers the client at the other end of standard input and output until it goes away. Nothing else may be printed
 /// meanwhile.
 pub async fn speak(options: Options) -> io::Result<()> {
     let (input, output) = rmcp::transport::io::stdio_pipes();
+    let (ended, mut closing) = watch::channel(false);
+    let input = UntilEnd { input, ended };
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LINE);
-    match Mcp::new(options).serve(transport).await {
-        Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
+    match Mcp::new(options, closing.clone()).serve(transport).await {
+        Ok(service) => tokio::select! {
+            over = service.waiting() => over.map(drop).map_err(io::Error::other),
+            // What can be answered at once still is.
+            () = async { let _ = closing.wait_for(|closing| *closing).await; tokio::time::sleep(LAST_WORDS).await } => Ok(()),
+        },
         // A client that goes away before it has said anything is no failure of ours.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(io::Error::other(error.to_string())),
     }
 }
 
+/// Standard input, which says when it has ended.
+struct UntilEnd<R> {
+    input: R,
+    ended: watch::Sender<bool>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for UntilEnd<R> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = ready!(Pin::new(&mut self.input).poll_read(cx, buffer));
+        if read.is_err() || buffer.filled().len() == before {
+            self.ended.send_replace(true);
+        }
+        Poll::Ready(read)
+    }
+}
+
 impl Mcp {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: Options, closing: watch::Receiver<bool>) -> Self {
         let parts = Parts {
             desk: Desk::new(options.opening, options.directory.clone()),
             library: Library::new(options.shelves, options.directory, options.allowed),
@@ -131,6 +165,7 @@ impl Mcp {
             seal: Seal::new(options.secret),
             reports: Reports::default(),
             version: options.version,
+            closing,
         };
         Self { parts: Arc::new(parts), link: Arc::default() }
     }
@@ -138,6 +173,13 @@ impl Mcp {
     /// The same for another client, of which nothing is known.
     fn for_another(&self) -> Self {
         Self { parts: Arc::clone(&self.parts), link: Arc::default() }
+    }
+
+    /// Waits until it is over; for ever where nobody is left who could say so.
+    async fn closing(&self) {
+        if self.parts.closing.clone().wait_for(|closing| *closing).await.is_err() {
+            std::future::pending().await
+        }
     }
 
     fn desk(&self) -> &Desk {
@@ -154,9 +196,18 @@ fn internal(why: String) -> ErrorData {
     ErrorData::internal_error(why, None)
 }
 
+/// A text with nothing in it that a terminal would take for an order, and nothing that turns its direction around.
+fn clean(text: &str) -> String {
+    let orders = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace(orders, "\u{fffd}")
+}
+
 /// The beginning of a text on one line.
 fn clipped(text: &str, most: usize) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text,
@@ -269,7 +320,7 @@ impl ServerHandler for Mcp {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(self, &Who::of(&context.extensions), &request.uri).await.map(Into::into)
+        resources::read(self, &Who::of(&context.extensions), &request.uri, Seek::Anew).await.map(Into::into)
     }
 
     async fn on_custom_request(
@@ -300,7 +351,11 @@ impl ServerHandler for Mcp {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(requested.supported_by(&self.get_info().capabilities))
+        let mut accepted = requested.supported_by(&self.get_info().capabilities);
+        if let Some(addresses) = &mut accepted.resource_subscriptions {
+            addresses.truncate(watching::MOST);
+        }
+        Some(accepted)
     }
 
     /// Tells a client of today's protocol that asked for it when something has changed.
@@ -317,7 +372,10 @@ impl ServerHandler for Mcp {
 
     /// Tells a client of the earlier protocol, which need not ask, for as long as it is there.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        tokio::spawn(tell_of_changes(self.parts.changes.clone(), context.peer));
+        // It may say so several times, and is told once all the same.
+        if !self.link.told.swap(true, Ordering::Relaxed) {
+            tokio::spawn(tell_of_changes(self.parts.changes.clone(), context.peer));
+        }
     }
 }
 

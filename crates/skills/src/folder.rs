@@ -22,6 +22,8 @@ use crate::text::{MAX_TEXT_BYTES, read_bounded};
 pub const MOST_FILES: usize = 512;
 /// How many bytes they may have together.
 pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// How many files and directories one directory may have.
+const MOST_CHILDREN: usize = 10_000;
 /// How deep they may lie.
 const MOST_LEVELS: usize = 16;
 /// The file that every skill has to those who take it elsewhere.
@@ -46,7 +48,7 @@ pub enum Child {
         /// Its size.
         size: u64,
     },
-    /// A directory with files below it.
+    /// A directory.
     Directory,
 }
 
@@ -74,26 +76,62 @@ pub fn files(skill: &Skill) -> Result<Vec<SkillFile>, FolderError> {
     let listed = listed(skill)?;
     let mut files = Vec::with_capacity(listed.len());
     for path in listed.into_keys() {
-        let bytes = read_file(skill, &path)
-            .map_err(|source| FolderError::Unreadable { path: skill.path.join(&path), source })?;
+        let bytes = read_file(skill, &path).map_err(|source| unreadable(&skill.path.join(&path), source))?;
         files.push(SkillFile { size: bytes.len() as u64, digest: digest(&bytes), path });
     }
     Ok(files)
 }
 
-/// What lies directly in a directory of a skill, by name; nothing if there is no such directory.
-pub fn children(skill: &Skill, directory: &str) -> Result<BTreeMap<String, Child>, FolderError> {
+/// What lies directly in a directory of a skill, by name; nothing if there is no such directory. How much lies elsewhere in
+/// the skill does not matter.
+pub fn children(skill: &Skill, directory: &str) -> Result<Option<BTreeMap<String, Child>>, FolderError> {
     let mut children = BTreeMap::new();
-    for (path, size) in listed(skill)? {
-        let below = if directory.is_empty() { Some(path.as_str()) } else { path.strip_prefix(directory) };
-        let below = below.and_then(|rest| if directory.is_empty() { Some(rest) } else { rest.strip_prefix('/') });
-        match below.map(|rest| rest.split_once('/')) {
-            None => {}
-            Some(Some((name, _))) => drop(children.insert(name.to_owned(), Child::Directory)),
-            Some(None) => drop(children.insert(below.unwrap_or_default().to_owned(), Child::File { size })),
+    if directory.is_empty() && is_made(skill) {
+        let bytes = made(skill).map_err(|source| unreadable(&skill.path, source))?;
+        children.insert(SKILL_MD.to_owned(), Child::File { size: bytes.len() as u64 });
+    }
+    let place = inside(skill, directory).map_err(|source| unreadable(&skill.path, source))?;
+    let Some(place) = place else { return Ok(None) };
+    let mut found = Vec::new();
+    let open = Directory::open(&place).map_err(|source| unreadable(&place, source))?;
+    let listed = open.each(|name, kind| {
+        // A name that is no text cannot be asked for by anybody.
+        let name = name.to_str().filter(|_| found.len() <= MOST_CHILDREN);
+        if let (Some(name), Kind::File | Kind::Directory) = (name, kind) {
+            found.push((name.to_owned(), kind));
+        }
+    });
+    listed.map_err(|source| unreadable(&place, source))?;
+    if found.len() > MOST_CHILDREN {
+        return Err(FolderError::TooLarge { id: skill.id.to_string() });
+    }
+    for (name, kind) in found {
+        if kind == Kind::File {
+            let path = place.join(&name);
+            let size = path.symlink_metadata().map_err(|source| unreadable(&path, source))?.len();
+            children.entry(name).or_insert(Child::File { size });
+        } else if !IGNORED.contains(&name.as_str()) {
+            children.insert(name, Child::Directory);
         }
     }
-    Ok(children)
+    Ok(Some(children))
+}
+
+/// Where a directory of a skill is; nothing if it is none, or its spelling or a link leads out of the skill.
+fn inside(skill: &Skill, directory: &str) -> io::Result<Option<PathBuf>> {
+    let plain = |part: Component<'_>| match part {
+        Component::Normal(name) => !IGNORED.iter().any(|&ignored| name == ignored),
+        _ => false,
+    };
+    let path = Path::new(directory);
+    let folder = skill.path.canonicalize()?;
+    let place = folder.join(path);
+    let is_ours = path.components().all(plain) && path.components().count() < MOST_LEVELS && place.is_dir();
+    Ok(if is_ours && place.canonicalize()? == place { Some(place) } else { None })
+}
+
+fn unreadable(path: &Path, source: io::Error) -> FolderError {
+    FolderError::Unreadable { path: path.to_owned(), source }
 }
 
 /// A file of a skill. Neither the spelling of its path nor a link leads out of the skill's directory.
@@ -153,7 +191,6 @@ fn made(skill: &Skill) -> io::Result<Vec<u8>> {
 /// The paths of all files with their sizes.
 fn listed(skill: &Skill) -> Result<BTreeMap<String, u64>, FolderError> {
     let too_large = || FolderError::TooLarge { id: skill.id.to_string() };
-    let unreadable = |path: &Path, source| FolderError::Unreadable { path: path.to_owned(), source };
     let mut files = BTreeMap::new();
     if is_made(skill) {
         let bytes = made(skill).map_err(|source| unreadable(&skill.path, source))?;

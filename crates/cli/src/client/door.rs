@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use maestro_server::mcp::{Door, Opened};
 use maestro_server::{App, Options, Shelves, keep_house, router};
 use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use tower::ServiceExt as _;
 
 use super::Target;
@@ -41,6 +42,15 @@ fn to_server(remote: Remote, signature: HeaderMap) -> Door {
     })
 }
 
+/// What is done beside all requests, as long as there is a door.
+struct House(AbortHandle);
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 fn to_database(world: &World, shelves: &Shelves, signature: HeaderMap) -> Result<Door, CommandError> {
     let settings = config::settings(world)?;
     let store = database::open(database::place(world))?;
@@ -50,9 +60,11 @@ fn to_database(world: &World, shelves: &Shelves, signature: HeaderMap) -> Result
         workshop: Some(workshop::of(world, shelves)?),
         ..local(store, database::retention(&settings), world)
     });
-    Handle::current().spawn(keep_house(app.clone()));
+    let house = House(Handle::current().spawn(keep_house(app.clone())).abort_handle());
     let router = router(app);
     Ok(Arc::new(move |mut request| {
+        // Whoever throws the door away has found another, behind which somebody else keeps house.
+        let _ = &house;
         request.headers_mut().extend(signature.clone());
         let router = router.clone();
         Box::pin(async move { Ok(router.oneshot(request).await.unwrap_or_else(|never| match never {})) })

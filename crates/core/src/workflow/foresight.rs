@@ -3,6 +3,7 @@
 use super::definition::{Options, Target, Work, Workflow};
 use super::directive::QuestionInfo;
 use super::name::{Outcome, StepId};
+use super::run::implied;
 
 /// How many questions are asked at once.
 const MOST: usize = 10;
@@ -35,7 +36,7 @@ fn after(workflow: &Workflow, step: &StepId) -> Option<(StepId, QuestionInfo)> {
     let next = workflow.step(next).filter(|next| next.when.is_none())?;
     let Work::Question(question) = &next.work else { return None };
     let options = match &question.options {
-        Options::Free => None,
+        Options::Free => implied(workflow, next),
         Options::Listed(options) => Some(options.clone()),
         Options::Command(_) | Options::Variable(..) => return None,
     };

@@ -10,6 +10,7 @@ mod params;
 mod question;
 mod reader;
 mod review;
+mod script;
 mod steps;
 #[cfg(test)]
 mod tests;

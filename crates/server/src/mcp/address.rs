@@ -64,7 +64,7 @@ fn part(text: &str) -> Option<String> {
         }
     }
     let part = String::from_utf8(bytes).ok()?;
-    let leads_elsewhere = matches!(part.as_str(), "" | "." | "..") || part.contains(['/', '\\', '\0']);
+    let leads_elsewhere = matches!(part.as_str(), "" | "." | "..") || part.contains(['/', '\0']);
     (!leads_elsewhere).then_some(part)
 }
 

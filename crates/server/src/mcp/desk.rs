@@ -1,7 +1,7 @@
 //! How does a client of the protocol reach what is stored? Through the same API as everybody; where that is, whoever starts
 //! the handler knows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -88,13 +88,9 @@ impl Desk {
             return Ok(Some(known));
         }
         let projects: Vec<Json> = self.get(who, &format!("/api/projects?limit={MOST_PROJECTS}")).await?;
-        let home = |project: &Json| {
-            let home = project["workingDir"].as_str().map(PathBuf::from).filter(|home| home.is_absolute())?;
-            Some(home.canonicalize().unwrap_or(home))
-        };
-        let ours = projects.iter().filter_map(|project| Some((home(project)?, project["id"].as_str()?)));
-        let ours = ours.filter(|(home, _)| self.directory.starts_with(home));
-        Ok(ours.max_by_key(|(home, _)| home.components().count()).map(|(_, id)| id.to_owned()))
+        let directory = self.directory.clone();
+        let found = tokio::task::spawn_blocking(move || innermost(&projects, &directory)).await;
+        found.map_err(|error| Unheard::Unreachable(error.to_string()))
     }
 
     /// Asks for something.
@@ -123,27 +119,23 @@ impl Desk {
         key: Option<&str>,
     ) -> Result<Json, Unheard> {
         let request = || request(who, method, path, body, key);
-        match self.sent(request()?).await {
+        let used = self.open().await?;
+        match sent(&used, request()?).await {
             // What is reached may have ended and begun elsewhere. The request has a key or changes nothing.
             Err(Unheard::Unreachable(_)) => {
-                *self.opened.lock().await = None;
-                self.sent(request()?).await
+                self.forget(&used).await;
+                sent(&*self.open().await?, request()?).await
             }
             answered => answered,
         }
     }
 
-    async fn sent(&self, request: Request<Body>) -> Result<Json, Unheard> {
-        let response = (self.open().await?.door)(request).await.map_err(Unheard::Unreachable)?;
-        let status = response.status();
-        let bytes = axum::body::to_bytes(response.into_body(), LARGEST).await;
-        let bytes = bytes.map_err(|error| Unheard::Unreachable(format!("the answer broke off: {error}")))?;
-        let answer: Json = serde_json::from_slice(&bytes).unwrap_or_default();
-        if status.is_success() {
-            return Ok(answer);
+    /// Forgets a way by which nobody answers; another one that somebody found meanwhile stays.
+    async fn forget(&self, used: &Arc<Opened>) {
+        let mut opened = self.opened.lock().await;
+        if opened.as_ref().is_some_and(|opened| Arc::ptr_eq(opened, used)) {
+            *opened = None;
         }
-        let message = answer["message"].as_str().map_or_else(|| format!("the API answered {status}"), str::to_owned);
-        Err(Unheard::Refused { status, message, details: answer["details"].clone() })
     }
 
     async fn open(&self) -> Result<Arc<Opened>, Unheard> {
@@ -156,6 +148,30 @@ impl Desk {
         let found = found.map_err(|error| Unheard::Unreachable(error.to_string()))?.map_err(Unheard::Unreachable)?;
         Ok(Arc::clone(opened.insert(Arc::new(found))))
     }
+}
+
+/// The innermost of projects that a directory belongs to.
+fn innermost(projects: &[Json], directory: &Path) -> Option<String> {
+    let home = |project: &Json| {
+        let home = project["workingDir"].as_str().map(PathBuf::from).filter(|home| home.is_absolute())?;
+        Some(home.canonicalize().unwrap_or(home))
+    };
+    let ours = projects.iter().filter_map(|project| Some((home(project)?, project["id"].as_str()?)));
+    let ours = ours.filter(|(home, _)| directory.starts_with(home));
+    ours.max_by_key(|(home, _)| home.components().count()).map(|(_, id)| id.to_owned())
+}
+
+async fn sent(opened: &Opened, request: Request<Body>) -> Result<Json, Unheard> {
+    let response = (opened.door)(request).await.map_err(Unheard::Unreachable)?;
+    let status = response.status();
+    let bytes = axum::body::to_bytes(response.into_body(), LARGEST).await;
+    let bytes = bytes.map_err(|error| Unheard::Unreachable(format!("the answer broke off: {error}")))?;
+    let answer: Json = serde_json::from_slice(&bytes).unwrap_or_default();
+    if status.is_success() {
+        return Ok(answer);
+    }
+    let message = answer["message"].as_str().map_or_else(|| format!("the API answered {status}"), str::to_owned);
+    Err(Unheard::Refused { status, message, details: answer["details"].clone() })
 }
 
 fn understood<T: DeserializeOwned>(path: &str, answer: Json) -> Result<T, Unheard> {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -18,7 +19,9 @@ use crate::shelves::Changes;
 /// How large a message may be.
 const BODY: usize = 1024 * 1024;
 /// How many clients of the earlier protocol, which keeps sessions, may be there at once.
-const MOST: usize = 1024;
+const MOST: usize = 4096;
+/// How long one of them may say nothing.
+const IDLE: Duration = Duration::from_hours(2);
 
 /// What the handler needs of whoever starts the server.
 pub struct Site {
@@ -34,7 +37,7 @@ pub struct Site {
 
 /// The route of the handler.
 pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
-    let mcp = Mcp::new(options(app, site));
+    let mcp = Mcp::new(options(app, site), app.closing.subscribe());
     // Every client that is there has a link.
     let links: Mutex<Vec<Weak<Link>>> = Mutex::default();
     let new = move || {
@@ -58,8 +61,15 @@ pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
         let _ = closing.wait_for(|closing| *closing).await;
         ending.cancel();
     });
-    let service = StreamableHttpService::new(new, Arc::new(LocalSessionManager::default()), config);
+    let service = StreamableHttpService::new(new, Arc::new(sessions()), config);
     Router::new().route_service("/mcp", service)
+}
+
+/// Sessions of the earlier protocol, which last as long as somebody may think about a question.
+fn sessions() -> LocalSessionManager {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(IDLE);
+    sessions
 }
 
 /// The way to the API is the API itself, told who asks by what the guard made out.

@@ -9,7 +9,7 @@ use maestro_core::workflow::pinned::Pinned;
 use maestro_engine::workflows::{Loaded, Workflows};
 use maestro_skills::{Catalogue, Lookup, Skill, Source};
 use rmcp::model::Tool;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::desk::{Desk, Unheard, Who, escaped};
 use super::tools;
@@ -37,34 +37,41 @@ pub type Allowed = Arc<dyn Fn(&[&Pinned]) -> Vec<bool> + Send + Sync>;
 pub(super) struct Offer {
     /// The tools.
     pub(super) tools: Vec<Tool>,
-    /// The workflows that can be started, in the order of their names.
-    pub(super) workflows: Vec<Flow>,
-    /// The commands that skills declare and something carries out, in the order of their names.
-    commands: Vec<(Flow, Pinned)>,
+    /// Everything that can be begun, in the order in which tools are listed.
+    flows: Vec<Flow>,
+    /// Of which of them it is allowed that they are begun by a tool.
+    allowed: Vec<bool>,
     /// What the names of tools begin with.
     prefix: String,
-    /// Which commands may be executed.
-    allowed: Vec<bool>,
 }
 
 impl Offer {
-    /// What a tool begins.
+    /// What a tool begins: of several of one name the one that is listed, or would be if there was room.
     pub(super) fn flow(&self, tool: &str) -> Option<&Flow> {
-        let commands = self.commands.iter().zip(&self.allowed).filter(|(_, allowed)| **allowed);
-        let flows = || self.workflows.iter().chain(commands.map(|((flow, _), _)| flow));
-        let called = |flow: &&Flow| tool.strip_prefix(&*self.prefix) == Some(flow.tool());
-        flows().find(called).or_else(|| self.workflow(tool))
+        self.offered().find(|flow| self.calls(tool, flow)).or_else(|| self.workflow(tool))
     }
 
     /// The workflow of a name.
     pub(super) fn workflow(&self, name: &str) -> Option<&Flow> {
-        self.workflows.iter().find(|flow| flow.name == name)
+        self.workflows().find(|flow| flow.name == name)
+    }
+
+    /// The workflows that somebody wrote as such.
+    pub(super) fn workflows(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().filter(|flow| flow.command.is_none())
     }
 
     /// The command that a tool would begin if somebody had allowed it.
     pub(super) fn forbidden(&self, tool: &str) -> Option<&Flow> {
-        let mut commands = self.commands.iter().map(|(flow, _)| flow);
-        commands.find(|flow| tool.strip_prefix(&*self.prefix) == Some(flow.tool()))
+        self.flows.iter().find(|flow| flow.command.is_some() && self.calls(tool, flow))
+    }
+
+    fn offered(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().zip(&self.allowed).filter(|(_, allowed)| **allowed).map(|(flow, _)| flow)
+    }
+
+    fn calls(&self, tool: &str, flow: &Flow) -> bool {
+        tool.strip_prefix(&*self.prefix) == Some(flow.tool())
     }
 }
 
@@ -76,14 +83,22 @@ pub(super) struct Flow {
     pub(super) description: String,
     /// What kind of place it came from.
     pub(super) source: Source,
-    /// Whether somebody wrote it as a workflow.
-    pub(super) kind: FlowKind,
     /// What it consists of.
     pub(super) workflow: Workflow,
+    /// What it was made of, if of a command.
+    pub(super) command: Option<Made>,
+}
+
+/// A workflow that was made of a command.
+pub(super) struct Made {
+    /// What somebody must allow.
+    pinned: Pinned,
+    /// What it takes, as its author declared it.
+    pub(super) schema: Map<String, Json>,
 }
 
 /// What a workflow was made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FlowKind {
     /// A definition of one.
     Workflow,
@@ -92,9 +107,14 @@ pub(super) enum FlowKind {
 }
 
 impl Flow {
+    /// What it was made of.
+    pub(super) fn kind(&self) -> FlowKind {
+        if self.command.is_some() { FlowKind::Command } else { FlowKind::Workflow }
+    }
+
     /// What its tool is called, but for what all begin with.
     pub(super) fn tool(&self) -> &str {
-        match self.kind {
+        match self.kind() {
             FlowKind::Workflow => &self.name,
             FlowKind::Command => self.name.split_once('/').map_or(&self.name, |(_, command)| command),
         }
@@ -194,45 +214,49 @@ fn offer(
     prefix: &str,
     allowed: &Allowed,
 ) -> Arc<Offer> {
-    let which = |offer: &Offer| match offer.commands.as_slice() {
-        [] => Vec::new(),
-        commands => allowed(&commands.iter().map(|(_, pinned)| pinned).collect::<Vec<_>>()),
+    let which = |flows: &[Flow]| {
+        let commands: Vec<&Pinned> = flows.iter().filter_map(|flow| Some(&flow.command.as_ref()?.pinned)).collect();
+        let mut answers = if commands.is_empty() { Vec::new() } else { allowed(&commands) }.into_iter();
+        flows.iter().map(|flow| flow.command.is_none() || answers.next() == Some(true)).collect::<Vec<bool>>()
     };
-    if let Some(kept) = kept.filter(|kept| kept.prefix == prefix && kept.allowed == which(kept)) {
+    if let Some(kept) = kept.filter(|kept| kept.prefix == prefix && kept.allowed == which(&kept.flows)) {
         return kept;
     }
-    let mut offer = found(catalogue, directory);
-    offer.allowed = which(&offer);
-    prefix.clone_into(&mut offer.prefix);
-    let commands = offer.commands.iter().zip(&offer.allowed).filter(|(_, allowed)| **allowed);
-    let flows: Vec<&Flow> = offer.workflows.iter().chain(commands.map(|((flow, _), _)| flow)).collect();
-    offer.tools = tools::listed(&flows, prefix);
+    let flows = found(catalogue, directory);
+    let mut offer = Offer { tools: Vec::new(), allowed: which(&flows), flows, prefix: prefix.to_owned() };
+    offer.tools = tools::listed(&offer.offered().collect::<Vec<_>>(), prefix);
     Arc::new(offer)
 }
 
 /// The workflows and commands of a catalogue.
-fn found(catalogue: &Catalogue, directory: &Path) -> Offer {
+fn found(catalogue: &Catalogue, directory: &Path) -> Vec<Flow> {
     let found = Workflows::of(catalogue, directory);
-    let (mut workflows, mut commands) = (Vec::new(), Vec::new());
+    let mut flows = Vec::new();
     for loaded in found.all().iter().filter_map(|source| found.load(source).ok()) {
         if loaded.is_made_of_command() {
-            let pinned = found.pinned(&loaded.source.name).ok();
-            commands.extend(flow(catalogue, loaded, FlowKind::Command).zip(pinned));
+            let made = made(catalogue, &found, &loaded.source.name);
+            flows.extend(made.and_then(|made| flow(catalogue, loaded, Some(made))));
         } else if loaded.is_listed() {
-            workflows.extend(flow(catalogue, loaded, FlowKind::Workflow));
+            flows.extend(flow(catalogue, loaded, None));
         }
     }
-    workflows.sort_by(|one, other| one.name.cmp(&other.name));
-    commands.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
-    Offer { tools: Vec::new(), workflows, commands, prefix: String::new(), allowed: Vec::new() }
+    flows.sort_by_cached_key(|flow| (tools::rank(flow.source), flow.kind(), flow.name.clone()));
+    flows
 }
 
-fn flow(catalogue: &Catalogue, loaded: Loaded, kind: FlowKind) -> Option<Flow> {
+fn made(catalogue: &Catalogue, found: &Workflows<'_>, name: &str) -> Option<Made> {
+    let (skill, command) = name.split_once('/')?;
+    let command = catalogue.get(skill)?.commands.iter().find(|known| known.name == command)?;
+    let Json::Object(schema) = command.input_schema() else { return None };
+    Some(Made { pinned: found.pinned(name).ok()?, schema })
+}
+
+fn flow(catalogue: &Catalogue, loaded: Loaded, command: Option<Made>) -> Option<Flow> {
     let (name, workflow) = (loaded.source.name, loaded.workflow?);
     let skill = catalogue.get(name.split('/').next().unwrap_or(&name))?;
     let own = workflow.description.trim();
     let description = if own.is_empty() { skill.description.clone() } else { own.to_owned() };
-    Some(Flow { source: skill.source, name, description, kind, workflow })
+    Some(Flow { source: skill.source, name, description, workflow, command })
 }
 
 /// The skill of a name, or a sentence that helps on.

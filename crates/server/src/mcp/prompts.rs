@@ -7,9 +7,9 @@ use maestro_core::workflow::definition::Variable;
 use maestro_skills::render::{Part, References, body};
 use maestro_skills::{Catalogue, Entry, Skill, envelope};
 use rmcp::model::{
-    CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ElicitRequest, ElicitResult,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequest, InputRequiredResult, InputResponses,
-    ListPromptsResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
+    CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ElicitRequest, ElicitResult, ElicitationAction,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequest, InputRequiredResult, ListPromptsResult,
+    Prompt, PromptArgument, PromptMessage, Reference, Role,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::library::{Flow, Library, skill};
 use super::questions::{asks_and_calls_again, for_params, has_forms};
-use super::{FRESH_MS, clipped, internal, skills};
+use super::{FRESH_MS, clean, clipped, internal, skills};
 
 /// The argument of a skill that says what it is for.
 const ARGUMENTS: &str = "arguments";
@@ -28,7 +28,7 @@ const DESCRIPTION: usize = 200;
 pub(super) async fn list(library: &Library, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let offer = library.offer().await.map_err(internal)?;
     let catalogue = library.own().await.map_err(internal)?.catalogue;
-    let mut prompts: Vec<Prompt> = offer.workflows.iter().map(of_workflow).collect();
+    let mut prompts: Vec<Prompt> = offer.workflows().map(of_workflow).collect();
     let own = |skill: &&Skill| skill.invocation.by_user && offer.workflow(skill.id.as_str()).is_none();
     prompts.extend(catalogue.skills.iter().map(Entry::skill).filter(own).map(of_skill));
     prompts.sort_by(|one, other| one.name.cmp(&other.name));
@@ -68,11 +68,14 @@ pub(super) async fn get(
     let offer = library.offer().await.map_err(internal)?;
     let name = request.name.as_str();
     let mut arguments = request.arguments.unwrap_or_default();
-    arguments.extend(filled_in(&request.input_responses.unwrap_or_default()));
+    let asked = request.input_responses.and_then(|mut responses| responses.remove(ARGUMENTS));
+    let form: Option<ElicitResult> = asked.and_then(|form| serde_json::from_value(form).ok());
+    arguments.extend(form.as_ref().map(filled_in).unwrap_or_default());
     let text = if let Some(flow) = offer.workflow(name) {
         let missing: Vec<&Variable> =
             needed(flow).filter(|param| !arguments.contains_key(param.name.as_str())).collect();
-        if !missing.is_empty() && has_forms(context) && asks_and_calls_again(context) {
+        // Who did not want to say it is not asked again; what is missing is told when the workflow begins.
+        if !missing.is_empty() && form.is_none() && has_forms(context) && asks_and_calls_again(context) {
             let form = InputRequest::Elicitation(ElicitRequest::new(for_params(name, &missing)?));
             return Ok(InputRequiredResult::new(Some(BTreeMap::from([(ARGUMENTS.to_owned(), form)])), None).into());
         }
@@ -87,7 +90,7 @@ pub(super) async fn get(
         let read = move || followed(&shelf.catalogue, &name, shelf.settings.skills_max_body_chars.value, &arguments);
         tokio::task::spawn_blocking(read).await.map_err(|error| internal(error.to_string()))??
     };
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, clean(&text))]).into())
 }
 
 /// The parameters that must be given.
@@ -95,11 +98,10 @@ fn needed(flow: &Flow) -> impl Iterator<Item = &Variable> {
     flow.workflow.params.iter().filter(|param| param.required && param.default.is_none())
 }
 
-/// What the user filled in. Who does not want to goes on without; what is missing is told when the workflow begins.
-fn filled_in(responses: &InputResponses) -> Map<String, Json> {
-    let form = responses.values().next().and_then(|form| serde_json::from_value::<ElicitResult>(form.clone()).ok());
-    let content = form.and_then(|form| form.content);
-    content.and_then(|content| content.as_object().cloned()).unwrap_or_default()
+/// What the user filled in.
+fn filled_in(form: &ElicitResult) -> Map<String, Json> {
+    let content = form.content.as_ref().filter(|_| form.action == ElicitationAction::Accept);
+    content.and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
 fn followed(

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use maestro_core::settings::Forms;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::Ticket;
+use maestro_core::workflow::told::News;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
     SealOptions, ServerRequest,
@@ -18,7 +19,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::desk::Who;
 use super::runs::Turn;
@@ -31,6 +32,8 @@ use self::form::{Field, Form};
 /// How long a client may keep a state for us.
 const KEPT: Duration = Duration::from_hours(24);
 
+/// How many bytes of what happened before a question a client keeps for us.
+const MOST_NEWS: usize = 16 * 1024;
 /// How soon nobody can have read a question and refused to answer it, in milliseconds.
 const QUICKEST_MS: u64 = 500;
 
@@ -64,8 +67,9 @@ pub(super) enum Response {
     Answered(Answered),
     /// Nothing to that question.
     Missing,
-    /// That the user does not want to answer, so soon that nobody can have been asked. The model has to ask.
-    Doubtful,
+    /// Something that is no answer, or that the user does not want to answer, so soon that nobody can have been asked. The
+    /// model has to ask.
+    Unusable,
 }
 
 /// What came of asking.
@@ -85,6 +89,10 @@ pub(super) struct Open {
     pub(super) ticket: Ticket,
     /// The fields that it is answered in, and those that were asked for with it.
     fields: Vec<Field>,
+    /// The steps whose answers were known beforehand and are given: the call comes again with all of them.
+    pub(super) spent: Vec<String>,
+    /// What happened before, which the model has not been told; the latest of it.
+    pub(super) news: Vec<News>,
     /// When it was asked, in milliseconds.
     at: u64,
 }
@@ -126,9 +134,9 @@ impl Open {
         let Some(response) = given.get(form::key(&self.fields)) else { return Ok(Response::Missing) };
         let result: ElicitResult = serde_json::from_value(response.clone())
             .map_err(|error| Failure::Protocol(ErrorData::invalid_params(format!("inputResponses: {error}"), None)))?;
-        let answered = form::understood(&result, &self.fields)?;
-        let doubtful = Doubt::of(mcp).await.covers(&answered, self.at);
-        Ok(if doubtful { Response::Doubtful } else { Response::Answered(answered) })
+        let doubt = Doubt::of(mcp).await;
+        let answered = form::understood(&result, &self.fields).filter(|answered| !doubt.covers(answered, self.at));
+        Ok(answered.map_or(Response::Unusable, Response::Answered))
     }
 }
 
@@ -169,8 +177,21 @@ impl Seal {
 pub(super) struct Origin(String);
 
 impl Origin {
-    pub(super) fn of(tool: &str, arguments: &Json, who: &Who) -> Self {
-        Self(format!("{tool}\n{}\n{arguments}", who.session().unwrap_or_default()))
+    pub(super) fn of(tool: &str, arguments: &Json, who: &Who, own: Option<&str>) -> Self {
+        let session = who.session().or_else(|| own.map(str::to_owned)).unwrap_or_default();
+        Self(format!("{tool}\n{session}\n{}", sorted(arguments)))
+    }
+}
+
+/// A value with its fields in the order of their names: a client may send them in another one the next time.
+fn sorted(value: &Json) -> Json {
+    match value {
+        Json::Array(items) => items.iter().map(sorted).collect(),
+        Json::Object(fields) => {
+            let fields: BTreeMap<&String, Json> = fields.iter().map(|(name, value)| (name, sorted(value))).collect();
+            json!(fields)
+        }
+        other => other.clone(),
     }
 }
 
@@ -184,6 +205,19 @@ pub(super) fn has_forms(context: &RequestContext<RoleServer>) -> bool {
 /// Whether a client is of today's protocol: it is answered with what it shall ask, and calls again.
 pub(super) fn asks_and_calls_again(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+/// As much of what happened last as a state has room for.
+fn latest(news: &[News]) -> Vec<News> {
+    let mut room = MOST_NEWS;
+    let fits = |news: &&News| {
+        let size = serde_json::to_vec(news).map_or(usize::MAX, |bytes| bytes.len());
+        room = room.saturating_sub(size);
+        room > 0
+    };
+    let mut latest: Vec<News> = news.iter().rev().take_while(fits).cloned().collect();
+    latest.reverse();
+    latest
 }
 
 /// Asks by whatever the client can do.
@@ -200,7 +234,8 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
     let (fields, request) = (form.fields(), ElicitRequest::new(form.request()?));
     if asks_and_calls_again(turn.context) {
         let requests = BTreeMap::from([(form::key(&fields).to_owned(), InputRequest::Elicitation(request))]);
-        let open = Open { run: run.to_owned(), ticket: directive.ticket.clone(), fields, at: now() };
+        let (ticket, spent, news) = (directive.ticket.clone(), turn.spent.clone(), latest(&turn.news));
+        let open = Open { run: run.to_owned(), ticket, fields, spent, news, at: now() };
         let state = turn.mcp.parts.seal.close(&open, &turn.origin, KEPT);
         let state = state.map_err(|error| Failure::Protocol(internal(error)))?;
         return Ok(Asked::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state)))));
@@ -212,7 +247,7 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
         () = turn.context.ct.cancelled() => Err(Failure::Told("the call was cancelled".to_owned())),
         answered = asking => match answered {
             Ok(ClientResult::ElicitResult(result)) => {
-                let answered = form::understood(&result, &fields)?;
+                let Some(answered) = form::understood(&result, &fields) else { return Ok(Asked::Nobody) };
                 if doubt.covers(&answered, at) {
                     unseen.store(true, Ordering::Relaxed);
                     return Ok(Asked::Nobody);
@@ -227,17 +262,16 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn a_state_that_was_kept_too_long_or_belongs_to_another_call_is_refused() {
         let seal = Seal::new(Arc::new(|| Ok(vec![7; 32])));
         let ticket: Ticket = serde_json::from_value(json!("which#1.abcdef")).unwrap();
-        let open = Open { run: "r".to_owned(), ticket, fields: Vec::new(), at: 0 };
+        let (fields, spent, news) = (Vec::new(), Vec::new(), Vec::new());
+        let open = Open { run: "r".to_owned(), ticket, fields, spent, news, at: 0 };
         let nobody = Who::default();
-        let origin = |tool: &str, who: &str| Origin::of(tool, &json!({ "who": who }), &nobody);
+        let origin = |tool: &str, who: &str| Origin::of(tool, &json!({ "who": who }), &nobody, None);
         let state = seal.close(&open, &origin("paint", "Ada"), KEPT).unwrap();
         assert_eq!(seal.open(&state, &origin("paint", "Ada")).ok().unwrap().run, "r");
         for other in [origin("paint", "Bob"), origin("run_start", "Ada")] {

@@ -103,7 +103,7 @@ fn page(skill: &Skill, most: usize) -> Result<CallToolResult, String> {
     // Without data: a client that shows its model only those would keep the text from it.
     let mut result = CallToolResult::success(vec![words(&page)]);
     // What is in deeper directories is found by asking for those.
-    let files = children(skill, "").unwrap_or_default();
+    let files = children(skill, "").ok().flatten().unwrap_or_default();
     let others = files.keys().filter(|name| *name != SKILL_MD && **name != skill.file).take(MOST_LINKS);
     let link = |name: &String| {
         ContentBlock::resource_link(Resource::new(of_skill(id, name), name).with_mime_type(media_type(name)))

@@ -49,13 +49,22 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(items).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private)
 }
 
+/// Where a skill is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seek {
+    /// Among those that are known.
+    Known,
+    /// On the disk as well.
+    Anew,
+}
+
 /// What stands at an address.
-pub(super) async fn read(mcp: &Mcp, who: &Who, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(mcp: &Mcp, who: &Who, uri: &str, seek: Seek) -> Result<ReadResourceResult, ErrorData> {
     let missing = || {
         ErrorData::resource_not_found(format!("there is nothing at `{uri}`"), Some(serde_json::json!({ "uri": uri })))
     };
     let contents = match Address::parse(uri).ok_or_else(missing)? {
-        Address::Skill { id, path } => of_file(mcp, uri, id, path).await?.ok_or_else(missing)?,
+        Address::Skill { id, path } => of_file(mcp, uri, id, path, seek).await?.ok_or_else(missing)?,
         Address::Task(id) => {
             let path = format!("/api/tasks/{}", escaped(&id.to_string()));
             let mut task = stored(mcp, who, &path, missing).await?;
@@ -85,9 +94,18 @@ fn in_json(uri: &str, value: &Json) -> ResourceContents {
     ResourceContents::text(value.to_string(), uri).with_mime_type("application/json")
 }
 
-async fn of_file(mcp: &Mcp, uri: &str, id: String, path: String) -> Result<Option<ResourceContents>, ErrorData> {
-    let catalogue =
-        mcp.library().own_with(&id).await.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
+async fn of_file(
+    mcp: &Mcp,
+    uri: &str,
+    id: String,
+    path: String,
+    seek: Seek,
+) -> Result<Option<ResourceContents>, ErrorData> {
+    let shelf = match seek {
+        Seek::Known => mcp.library().own().await,
+        Seek::Anew => mcp.library().own_with(&id).await,
+    };
+    let catalogue = shelf.map_err(|error| ErrorData::internal_error(error, None))?.catalogue;
     let kind = media_type(&path);
     let read = tokio::task::spawn_blocking(move || {
         let skill = catalogue.get(&id)?;
@@ -97,6 +115,9 @@ async fn of_file(mcp: &Mcp, uri: &str, id: String, path: String) -> Result<Optio
     let bytes = read.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     Ok(bytes.map(|bytes| match String::from_utf8(bytes) {
         Ok(text) => ResourceContents::text(text, uri).with_mime_type(kind),
-        Err(binary) => ResourceContents::blob(BASE64_STANDARD.encode(binary.as_bytes()), uri).with_mime_type(kind),
+        Err(binary) => {
+            let kind = if kind.starts_with("text/") { "application/octet-stream" } else { kind };
+            ResourceContents::blob(BASE64_STANDARD.encode(binary.as_bytes()), uri).with_mime_type(kind)
+        }
     }))
 }

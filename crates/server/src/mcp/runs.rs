@@ -7,7 +7,7 @@ mod page;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use maestro_core::workflow::run::Ticket;
+use maestro_core::workflow::run::{Ticket, Waiting};
 use maestro_core::workflow::told::{News, Now};
 use maestro_engine::changes;
 use rmcp::RoleServer;
@@ -42,8 +42,11 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_mi
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// How long it is believed that nobody has allowed something, when somebody may just have: twice what a beat takes.
 const RECONSIDERED: Duration = Duration::from_secs(2);
-/// How many runs are listed.
+/// The argument of a workflow's tool with answers that are known beforehand.
+const ANSWERS: &str = "answers";
+/// How many runs are listed, the newest first, and among how many.
 const MOST_LISTED: usize = 50;
+const MOST_SEEN: usize = 10_000;
 
 /// A run, as the API tells of it.
 #[derive(Debug, Clone, Deserialize)]
@@ -84,8 +87,10 @@ pub(super) struct Turn<'t> {
     given: InputResponses,
     /// Answers that came with the call, by the steps that ask.
     answers: Map<String, Json>,
+    /// The steps whose answers were known beforehand and are given.
+    pub(super) spent: Vec<String>,
     /// What happened before the last question of this call.
-    news: Vec<News>,
+    pub(super) news: Vec<News>,
     until: Instant,
     /// Until when nobody's having allowed something is not believed yet.
     doubtful_until: Instant,
@@ -113,6 +118,7 @@ impl<'t> Turn<'t> {
             open,
             given,
             answers: Map::new(),
+            spent: Vec::new(),
             news: Vec::new(),
             until: now + PATIENCE,
             doubtful_until: now,
@@ -142,12 +148,14 @@ impl<'t> Turn<'t> {
         let Json::Object(mut params) = arguments else {
             return Err(Failure::Told("the arguments are no object".to_owned()));
         };
-        self.begins = Some(flow.kind);
-        let answers = match params.get("answers") {
-            Some(Json::Object(_)) if flow.kind == FlowKind::Workflow => params.remove("answers"),
-            _ => None,
+        self.begins = Some(flow.kind());
+        let has_answers = flow.workflow.params.iter().any(|param| param.name.as_str() == ANSWERS);
+        let answers = if has_answers { None } else { params.remove(ANSWERS) };
+        let answers = match answers {
+            None => Map::new(),
+            Some(Json::Object(answers)) => answers,
+            Some(_) => return Err(Failure::Told(format!("`{ANSWERS}` is no object with the ids of steps"))),
         };
-        let answers = answers.and_then(|answers| answers.as_object().cloned()).unwrap_or_default();
         self.start(StartArgs { workflow: flow.name.clone(), params, answers, project_id: None, key: None }).await
     }
 
@@ -211,9 +219,9 @@ impl<'t> Turn<'t> {
         let of_project = project.map(|project| format!("&projectId={project}")).unwrap_or_default();
         let (mut lines, mut runs) = (Vec::new(), Vec::new());
         for status in ["running", "paused"] {
-            let path = format!("/api/runs?status={status}&limit={MOST_LISTED}{of_project}");
+            let path = format!("/api/runs?status={status}&limit={MOST_SEEN}{of_project}");
             let found: Vec<Json> = self.mcp.desk().get(self.who, &path).await?;
-            for run in found {
+            for run in found.iter().rev().take(MOST_LISTED) {
                 let word = |field: &str| run[field].as_str().unwrap_or_default().to_owned();
                 let waits = run["waiting"].as_str().map(|whom| format!(", waits for the {whom}")).unwrap_or_default();
                 lines.push(format!("- {} {}: {status} at {}{waits}", word("id"), word("workflow"), word("step")));
@@ -227,24 +235,32 @@ impl<'t> Turn<'t> {
         Ok(told(text, json!({ "runs": runs })))
     }
 
-    /// Goes on after a question that the client was asked. One that was answered already, by this call or by somebody
-    /// else, is not answered again: then the run is told of as it stands.
+    /// Goes on after a question that the client was asked. One that is not the open one any more was answered, by this call
+    /// or by somebody else: then the run is told of as it stands, and nothing that was known for that time counts now.
     async fn go_on(mut self, open: Open) -> Result<CallToolResponse, Failure> {
-        let reply = match open.responded(&self.given, self.mcp).await? {
-            Response::Missing => self.get(&open.run).await?,
-            Response::Doubtful => {
-                let reply = self.get(&open.run).await?;
-                return Ok(self.told(reply).into());
-            }
-            Response::Answered(answered) => {
+        self.answers.retain(|step, _| !open.spent.contains(step));
+        (self.spent, self.news) = (open.spent.clone(), open.news.clone());
+        let mut reply = self.get(&open.run).await?;
+        let current = matches!(&reply.now, Now::Directive { directive } if directive.ticket == open.ticket);
+        if current {
+            // What led to the question is known from then.
+            reply.news.clear();
+        }
+        match open.responded(&self.given, self.mcp).await? {
+            Response::Answered(answered) if current => {
                 self.answers.extend(answered.others);
                 match self.submit(&open.run, &open.ticket, answered.given).await {
-                    Ok(reply) => reply,
-                    Err(error) => stands(&error).ok_or(error)?,
+                    Ok(reply) => self.settle(reply, Stake::Ends).await,
+                    Err(error) => self.settle(stands(&error).ok_or(error)?, Stake::Stays).await,
                 }
             }
-        };
-        self.settle(reply, Stake::Ends).await
+            Response::Unusable if current => Ok(self.told(reply).into()),
+            Response::Missing if current => self.settle(reply, Stake::Stays).await,
+            _ => {
+                self.answers.clear();
+                self.settle(reply, Stake::Stays).await
+            }
+        }
     }
 
     /// Waits, asks and answers until somebody else must do something.
@@ -254,13 +270,19 @@ impl<'t> Turn<'t> {
             if self.busy(&reply).is_some() {
                 return Ok(self.told(reply).into());
             }
+            self.news.append(&mut reply.news);
             let Now::Directive { directive } = &reply.now else { return Ok(self.told(reply).into()) };
-            let Some(question) = &directive.question else { return Ok(self.told(reply).into()) };
+            if directive.question.is_none() {
+                return Ok(self.told(reply).into());
+            }
             // Whether something is done again that may have happened is for the user to say, and not beforehand.
-            let foreseen = reply.waiting.as_deref() == Some("user") && question.refused.is_none();
-            let known = self.answers.remove(directive.step.id.as_str()).filter(|_| foreseen);
-            let given = match known {
-                Some(value) => Given::Value(value),
+            let foreseen = reply.waiting.as_deref() == Some(Waiting::User.as_str());
+            let step = directive.step.id.as_str();
+            let given = match self.answers.remove(step).filter(|_| foreseen) {
+                Some(value) => {
+                    self.spent.push(step.to_owned());
+                    Given::Value(value)
+                }
                 None => match questions::ask(&self, &reply.id, directive).await? {
                     Asked::Answered(answered) => {
                         self.answers.extend(answered.others);
@@ -271,7 +293,6 @@ impl<'t> Turn<'t> {
                 },
             };
             let ticket = directive.ticket.clone();
-            self.news.append(&mut reply.news);
             // A person may take a while, and what is executed then has its own time.
             self.until = self.until.max(Instant::now() + PATIENCE / 2);
             reply = match self.submit(&reply.id, &ticket, given).await {
@@ -294,6 +315,9 @@ impl<'t> Turn<'t> {
                 self.progress(title).await;
             }
             tokio::select! {
+                biased;
+                // The run goes on when there is somebody again who executes it.
+                () = self.mcp.closing() => return Ok(reply),
                 () = self.context.ct.cancelled() => {
                     if stake == Stake::Ends {
                         // It may have ended meanwhile, which is as good.

@@ -17,6 +17,24 @@ pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// How many skills or files come at once.
 const PAGE: usize = 50;
 
+/// Methods of the protocol itself. One that arrives here has parameters that its crate could not read.
+const PROTOCOL: [&str; 14] = [
+    "completion/complete",
+    "initialize",
+    "logging/setLevel",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "server/discover",
+    "subscriptions/listen",
+    "tools/call",
+    "tools/list",
+];
+
 /// What a request of the extension says.
 #[derive(Debug, Default, Deserialize)]
 struct Params {
@@ -38,6 +56,7 @@ pub(super) async fn answer(library: &Library, request: CustomRequest) -> Result<
         "skills/list" => list(&catalogue, params.cursor.as_deref()),
         "skills/get" => get(&catalogue, &named(params.uri)?),
         "resources/directory/read" => directory(&catalogue, &named(params.uri)?, params.cursor.as_deref()),
+        known if PROTOCOL.contains(&known) => Err(wrong(format!("the parameters of `{known}` do not fit"))),
         _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
     });
     answer.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?.map(CustomResult::new)
@@ -120,9 +139,7 @@ fn directory(catalogue: &Catalogue, uri: &str, cursor: Option<&str>) -> Result<J
     let Some(Address::Skill { id, path }) = Address::parse(uri) else { return Err(unknown(uri)) };
     let skill = catalogue.get(&id).ok_or_else(|| unknown(uri))?;
     let children = children(skill, &path).map_err(|error| wrong(error.to_string()))?;
-    if children.is_empty() {
-        return Err(wrong(format!("`{uri}` is no directory of a skill")));
-    }
+    let children = children.ok_or_else(|| wrong(format!("`{uri}` is no directory of a skill")))?;
     let children: Vec<(String, Child)> = children.into_iter().collect();
     let (part, next) = page(&children, cursor, |(name, _)| name.as_str())?;
     let child = |(name, child): &(String, Child)| {

@@ -5,6 +5,8 @@
 
 mod schema;
 
+use std::collections::BTreeSet;
+
 use maestro_skills::Source;
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -18,7 +20,7 @@ use super::desk::{Unheard, Who};
 use super::library::{Flow, FlowKind, Offer};
 use super::questions::Origin;
 use super::runs::{self, Turn};
-use super::{Mcp, clipped, internal, reading, worker};
+use super::{Mcp, clean, clipped, internal, reading, worker};
 
 /// How many bytes the list of all tools may have.
 const BUDGET: usize = 11_800;
@@ -72,22 +74,35 @@ impl Manner {
     }
 }
 
-/// All tools: those that are always there, then those of workflows and commands, the project's own first. All of a kind of
-/// place have room, in full or in brief, or none has. The order is always the same.
+/// The kinds of places that workflows come from, in the order in which their tools are listed.
+const PLACES: [Source; 5] = [Source::Project, Source::User, Source::Given, Source::Workspace, Source::Builtin];
+
+/// The place of a kind of place in that order.
+pub(super) fn rank(source: Source) -> usize {
+    PLACES.iter().position(|place| *place == source).unwrap_or(PLACES.len())
+}
+
+/// All tools: those that are always there, then those of workflows and commands, in their order. All of a kind of place are
+/// told in full if there is room for that, else in brief, as many as have room.
 pub(super) fn listed(flows: &[&Flow], prefix: &str) -> Vec<Tool> {
     let mut tools = steady();
-    for place in [Source::Project, Source::User, Source::Given, Source::Workspace, Source::Builtin] {
-        let room = BUDGET.saturating_sub(size(&tools));
+    let mut room = BUDGET.saturating_sub(size(&tools));
+    let mut names: BTreeSet<String> = tools.iter().map(|tool| tool.name.to_string()).collect();
+    // Of two of one name the first is the tool; the other is begun with `run_start`.
+    let flows: Vec<&Flow> =
+        flows.iter().copied().filter(|flow| names.insert(format!("{prefix}{}", flow.tool()))).collect();
+    for place in PLACES {
         let of = |manner| {
             let own = flows.iter().filter(|flow| flow.source == place);
             own.filter_map(|flow| of_flow(flow, prefix, manner)).collect::<Vec<Tool>>()
         };
-        let Some(own) = [Manner::Full, Manner::Brief].into_iter().map(of).find(|own| size(own) <= room) else { break };
+        let full = of(Manner::Full);
+        let own = if size(&full) <= room { full } else { of(Manner::Brief) };
         for tool in own {
-            // Of two of one name the first is the tool; the other is begun with `run_start`.
-            if !tools.iter().any(|known| known.name == tool.name) {
-                tools.push(tool);
-            }
+            // Between two of them stands a comma.
+            let Some(left) = room.checked_sub(size(&tool) + 1) else { return tools };
+            room = left;
+            tools.push(tool);
         }
     }
     tools
@@ -110,7 +125,8 @@ fn steady() -> Vec<Tool> {
         tool("run_start", runs::START, schema::run_start(), steps()),
         tool("run_next", runs::NEXT, schema::run_next(), again()),
         tool("run_report", runs::REPORT, schema::run_report(), again()),
-        tool("run_answer", runs::ANSWER, schema::run_answer(), again()),
+        // Without a ticket the same again answers what is asked then.
+        tool("run_answer", runs::ANSWER, schema::run_answer(), steps()),
         tool("run_status", runs::STATUS, schema::run_status(), reads()),
         tool("get_task_info", worker::INFO, schema::task(), again()),
         tool("report_progress", worker::PROGRESS, schema::report_progress(), again()),
@@ -133,7 +149,7 @@ fn of_flow(flow: &Flow, prefix: &str, manner: Manner) -> Option<Tool> {
         return None;
     }
     let about = clipped(&flow.description, manner.description());
-    let description = match flow.kind {
+    let description = match flow.kind() {
         FlowKind::Workflow => format!("Workflow: {about}"),
         FlowKind::Command => about,
     };
@@ -165,7 +181,7 @@ async fn carry_out(
     let arguments = Json::Object(request.arguments.unwrap_or_default());
     let state = request.request_state.as_deref();
     let given = request.input_responses.unwrap_or_default();
-    let origin = Origin::of(&name, &arguments, &who);
+    let origin = Origin::of(&name, &arguments, &who, mcp.parts.session.as_deref());
     let turn = || Turn::new(mcp, &who, context, origin, state, given);
     match name.as_str() {
         "find_skills" => reading::find(mcp, &who, read(arguments)?).await.map(Into::into),
@@ -213,8 +229,8 @@ fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Failure> {
 
 /// What a tool answers: words, and the same for programs. The words are among the data, too, since some clients show their
 /// model nothing but those.
-pub(super) fn told(text: impl AsRef<str>, mut data: Json) -> CallToolResult {
-    let text = clean(text.as_ref());
+pub(super) fn told(text: impl AsRef<str>, data: Json) -> CallToolResult {
+    let (text, mut data) = (clean(text.as_ref()), cleaned(data));
     data["text"] = json!(text);
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(data);
@@ -226,8 +242,12 @@ pub(super) fn words(text: &str) -> ContentBlock {
     ContentBlock::text(clean(text))
 }
 
-/// A text with nothing in it that a terminal would take for an order.
-fn clean(text: &str) -> String {
-    let orders = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-    text.replace(orders, "\u{fffd}")
+/// The same data with nothing of that kind in any text.
+pub(super) fn cleaned(data: Json) -> Json {
+    match data {
+        Json::String(text) => Json::String(clean(&text)),
+        Json::Array(items) => Json::Array(items.into_iter().map(cleaned).collect()),
+        Json::Object(fields) => fields.into_iter().map(|(name, value)| (clean(&name), cleaned(value))).collect(),
+        other => other,
+    }
 }

@@ -13,13 +13,14 @@ use rmcp::service::SubscriptionSink;
 use rmcp::{ErrorData, Peer, RoleServer};
 use tokio::task::AbortHandle;
 
+use super::Mcp;
 use super::desk::Who;
-use super::{Mcp, resources};
+use super::resources::{self, Seek};
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_secs(1);
 /// How many addresses one client may have watched.
-const MOST: usize = 100;
+pub(super) const MOST: usize = 100;
 
 /// What a client of the earlier protocol has watched. It ends with the client.
 #[derive(Default)]
@@ -72,7 +73,7 @@ async fn watch(mcp: Mcp, who: Who, uri: String, mut last: Option<u64>, peer: Pee
 /// Tells whoever listens of each of these addresses that reads differently, for as long as this is waited for.
 pub(super) async fn tell(mcp: &Mcp, who: &Who, uris: &[String], sink: &SubscriptionSink) {
     let mut last = BTreeMap::new();
-    for uri in uris.iter().take(MOST) {
+    for uri in uris {
         last.insert(uri.clone(), seen(mcp, who, uri).await);
     }
     while !last.is_empty() {
@@ -91,7 +92,7 @@ pub(super) async fn tell(mcp: &Mcp, who: &Who, uris: &[String], sink: &Subscript
 
 /// What an address reads as, in short; nothing where there is nothing.
 async fn seen(mcp: &Mcp, who: &Who, uri: &str) -> Option<u64> {
-    let read = resources::read(mcp, who, uri).await.ok()?;
+    let read = resources::read(mcp, who, uri, Seek::Known).await.ok()?;
     let mut hasher = DefaultHasher::new();
     serde_json::to_vec(&read.contents).ok()?.hash(&mut hasher);
     Some(hasher.finish())

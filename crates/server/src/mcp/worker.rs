@@ -4,8 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use maestro_core::report::ReportKind;
+use maestro_core::session::SessionStatus;
+use maestro_core::task::TaskStatus;
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -65,7 +69,7 @@ pub(super) struct BlockerArgs {
 #[serde(rename_all = "camelCase")]
 struct Answer {
     session_id: String,
-    session_status: String,
+    session_status: SessionStatus,
     changes: Vec<String>,
     notice_cursor: i64,
 }
@@ -74,31 +78,61 @@ struct Answer {
 /// confirmed, so that what gets lost on the way is told again.
 #[derive(Default)]
 pub(super) struct Reports {
-    last: Mutex<BTreeMap<String, Last>>,
+    last: Mutex<BTreeMap<Place, Last>>,
 }
 
-#[derive(Default, Clone)]
+#[derive(Clone)]
 struct Last {
-    said: Option<String>,
+    said: Said,
+    /// Under which the same again is carried out once.
+    key: String,
     session: String,
+    /// How that session then stood.
+    status: SessionStatus,
     heard: i64,
 }
 
+/// What was said: of what kind, about which task, and the hash of the words.
+#[derive(Clone, PartialEq, Eq)]
+struct Said {
+    kind: ReportKind,
+    task: Option<String>,
+    words: Option<u64>,
+}
+
 impl Reports {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Last>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Place, Last>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn of(&self, place: &str) -> Option<Last> {
+    fn of(&self, place: &Place) -> Option<Last> {
         self.lock().get(place).cloned()
     }
 
-    fn note(&self, place: &str, last: Last) {
+    fn note(&self, place: &Place, last: Last) {
         let mut known = self.lock();
         if known.len() >= MOST && !known.contains_key(place) {
             known.clear();
         }
-        known.insert(place.to_owned(), last);
+        known.insert(place.clone(), last);
+    }
+}
+
+/// Where reports go.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// To a session.
+    Session(String),
+    /// To whichever session works on a task.
+    Task(String),
+}
+
+impl Place {
+    fn reports(&self) -> String {
+        match self {
+            Self::Session(id) => format!("/api/sessions/{}/reports", escaped(id)),
+            Self::Task(id) => format!("/api/tasks/{}/reports", escaped(id)),
+        }
     }
 }
 
@@ -106,8 +140,7 @@ impl Reports {
 struct Speaker<'s> {
     mcp: &'s Mcp,
     who: &'s Who,
-    /// Where its reports go.
-    place: String,
+    place: Place,
     /// The task that was named beside a session.
     task: Option<String>,
 }
@@ -116,9 +149,9 @@ impl<'s> Speaker<'s> {
     fn of(mcp: &'s Mcp, who: &'s Who, task: Option<String>) -> Result<Self, Failure> {
         let session = who.session().or_else(|| mcp.parts.session.clone());
         let (place, task) = match (session, task, &mcp.parts.task) {
-            (Some(session), task, _) => (format!("/api/sessions/{}/reports", escaped(&session)), task),
-            (None, Some(task), _) => (format!("/api/tasks/{}/reports", escaped(&task)), None),
-            (None, None, Some(task)) => (format!("/api/tasks/{}/reports", escaped(task)), None),
+            (Some(session), task, _) => (Place::Session(session), task),
+            (None, Some(task), _) => (Place::Task(task), None),
+            (None, None, Some(task)) => (Place::Task(task.clone()), None),
             (None, None, None) => {
                 let help = "nothing says which task is meant; give `task_id`, or set MAESTRO_TASK_ID where this server is started";
                 return Err(Failure::Told(help.to_owned()));
@@ -127,8 +160,9 @@ impl<'s> Speaker<'s> {
         Ok(Self { mcp, who, place, task })
     }
 
-    /// Reports something, after what the last answer said was confirmed.
-    async fn say(&self, kind: &str, message: Option<&str>, about: Option<&str>) -> Result<Answer, Unheard> {
+    /// Reports something, after what the last answer said was confirmed. The same words again are a sign of life, or what was
+    /// heard already.
+    async fn say(&self, kind: ReportKind, message: Option<&str>, about: Option<&str>) -> Result<Answer, Unheard> {
         let (desk, reports) = (self.mcp.desk(), &self.mcp.parts.reports);
         let last = reports.of(&self.place);
         if let Some(last) = last.as_ref().filter(|last| last.heard > 0) {
@@ -137,14 +171,33 @@ impl<'s> Speaker<'s> {
             // What is not confirmed is told again.
             let _ = desk.post::<Json>(self.who, &path, &body, None).await;
         }
-        let said = message.map(|message| format!("{kind} {message}"));
-        let again = kind == "progress" && said.is_some() && last.and_then(|last| last.said) == said;
-        let tasks: Vec<&str> = about.or(self.task.as_deref()).into_iter().collect();
-        let message = message.filter(|_| !again);
-        let body = json!({ "kind": kind, "message": message, "taskIds": tasks });
-        let answer: Answer = desk.post(self.who, &self.place, &body, None).await?;
-        reports.note(&self.place, Last { said, session: answer.session_id.clone(), heard: answer.notice_cursor });
+        let task = about.or(self.task.as_deref());
+        let said = Said { kind, task: task.map(str::to_owned), words: message.map(hash) };
+        let repeated = last.as_ref().filter(|last| last.said == said && said.words.is_some());
+        let message = message.filter(|_| repeated.is_none() || kind != ReportKind::Progress);
+        let key = match repeated.filter(|_| kind != ReportKind::Progress) {
+            Some(last) => last.key.clone(),
+            None => uuid::Uuid::now_v7().to_string(),
+        };
+        let body = json!({ "kind": kind, "message": message, "taskIds": task.into_iter().collect::<Vec<_>>() });
+        let path = self.path(last.as_ref().filter(|_| repeated.is_none())).await?;
+        let answer: Answer = desk.post(self.who, &path, &body, Some(&key)).await?;
+        let (session, status, heard) = (answer.session_id.clone(), answer.session_status, answer.notice_cursor);
+        reports.note(&self.place, Last { said, key, session, status, heard });
         Ok(answer)
+    }
+
+    /// Where a report goes. What comes late to a task that is done goes to the session that did it, and begins no other.
+    async fn path(&self, last: Option<&Last>) -> Result<String, Unheard> {
+        if let (Place::Task(task), Some(last)) = (&self.place, last)
+            && last.status.is_over()
+        {
+            let task: Json = self.mcp.desk().get(self.who, &format!("/api/tasks/{}", escaped(task))).await?;
+            if is_closed(&task) {
+                return Ok(Place::Session(last.session.clone()).reports());
+            }
+        }
+        Ok(self.place.reports())
     }
 
     /// The session's tasks, each with everything below it.
@@ -163,7 +216,7 @@ impl<'s> Speaker<'s> {
 pub(super) async fn info(mcp: &Mcp, who: &Who, args: InfoArgs) -> Result<CallToolResult, Failure> {
     let speaker = Speaker::of(mcp, who, args.task_id)?;
     // The news first: what changes while the rest is read is told twice rather than never.
-    let answer = speaker.say("progress", None, None).await?;
+    let answer = speaker.say(ReportKind::Progress, None, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
     let mut text = String::new();
     for task in &tasks {
@@ -184,7 +237,7 @@ pub(super) async fn info(mcp: &Mcp, who: &Who, args: InfoArgs) -> Result<CallToo
 
 pub(super) async fn progress(mcp: &Mcp, who: &Who, args: ProgressArgs) -> Result<CallToolResult, Failure> {
     let message = words(&args.message, "message")?;
-    let answer = Speaker::of(mcp, who, args.task_id)?.say("progress", Some(message), None).await?;
+    let answer = Speaker::of(mcp, who, args.task_id)?.say(ReportKind::Progress, Some(message), None).await?;
     Ok(heard("Reported.\n".to_owned(), json!({}), &answer))
 }
 
@@ -197,11 +250,11 @@ pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<C
         Err(error) if !error.is_not_found() => return Err(error.into()),
         _ => return Err(Failure::Told(other_subtasks(&speaker, id).await?)),
     };
-    let (text, answer) = if task["status"] == "completed" {
-        (format!("It is done already: {}\n", line(&task)), speaker.say("progress", None, None).await?)
+    let (text, answer) = if is_closed(&task) {
+        (format!("It is done already: {}\n", line(&task)), speaker.say(ReportKind::Progress, None, None).await?)
     } else {
-        let answer = speaker.say("complete", None, Some(id)).await?;
-        task["status"] = json!("completed");
+        let answer = speaker.say(ReportKind::Complete, None, Some(id)).await?;
+        task["status"] = json!(TaskStatus::Completed);
         (format!("Completed: {}\n", line(&task)), answer)
     };
     Ok(heard(text, json!({ "subtaskId": id }), &answer))
@@ -209,7 +262,7 @@ pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<C
 
 /// What is said when there is no such subtask: which there are.
 async fn other_subtasks(speaker: &Speaker<'_>, id: &str) -> Result<String, Failure> {
-    let answer = speaker.say("progress", None, None).await?;
+    let answer = speaker.say(ReportKind::Progress, None, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
     let below = tasks.iter().flat_map(|task| task["subtasks"].as_array().into_iter().flatten());
     let known: Vec<String> = below.map(|subtask| format!("- {}", line(subtask))).collect();
@@ -222,11 +275,10 @@ async fn other_subtasks(speaker: &Speaker<'_>, id: &str) -> Result<String, Failu
 pub(super) async fn completion(mcp: &Mcp, who: &Who, args: CompletionArgs) -> Result<CallToolResult, Failure> {
     let speaker = Speaker::of(mcp, who, args.task_id)?;
     let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
-    let answer = speaker.say("complete", message, None).await?;
+    let answer = speaker.say(ReportKind::Complete, message, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
     let below = tasks.iter().flat_map(|task| task["subtasks"].as_array().into_iter().flatten());
-    let closed = |task: &&Json| matches!(task["status"].as_str(), Some("completed" | "cancelled"));
-    let open: Vec<&Json> = below.filter(|task| !closed(task)).collect();
+    let open: Vec<&Json> = below.filter(|task| !is_closed(task)).collect();
     let mut text = "Reported as complete.\n".to_owned();
     if !open.is_empty() {
         text.push_str("Subtasks are open, so your task is not done yet:\n");
@@ -240,13 +292,25 @@ pub(super) async fn completion(mcp: &Mcp, who: &Who, args: CompletionArgs) -> Re
 
 pub(super) async fn blocker(mcp: &Mcp, who: &Who, args: BlockerArgs) -> Result<CallToolResult, Failure> {
     let reason = words(&args.reason, "reason")?;
-    let answer = Speaker::of(mcp, who, args.task_id)?.say("blocked", Some(reason), None).await?;
+    let answer = Speaker::of(mcp, who, args.task_id)?.say(ReportKind::Blocked, Some(reason), None).await?;
     Ok(heard("Reported as blocked.\n".to_owned(), json!({}), &answer))
 }
 
 fn words<'w>(text: &'w str, name: &str) -> Result<&'w str, Failure> {
     let text = text.trim();
     if text.is_empty() { Err(Failure::Told(format!("`{name}` is empty; say it in a sentence"))) } else { Ok(text) }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether nothing more is to be done for a task.
+fn is_closed(task: &Json) -> bool {
+    let status: Option<TaskStatus> = serde_json::from_value(task["status"].clone()).ok();
+    status.is_some_and(TaskStatus::is_closed)
 }
 
 /// A task on a line.
@@ -267,7 +331,7 @@ fn short(task: &Json) -> Json {
 
 /// The answer of a tool, with what changed since the session last heard.
 fn heard(mut text: String, mut data: Json, answer: &Answer) -> CallToolResult {
-    if answer.session_status == "stopped" {
+    if answer.session_status == SessionStatus::Stopped {
         "Noted. Your session has ended, so nothing changes.\n".clone_into(&mut text);
     }
     for change in &answer.changes {

@@ -167,6 +167,7 @@ async fn a_directive_says_all_there_is_to_do(api: &Api) {
       "updatedAt": 1738713600000,
       "endedAt": null,
       "reviewed": null,
+      "bySession": false,
       "news": [],
       "now": {
         "kind": "directive",
@@ -289,6 +290,7 @@ async fn a_run_goes_from_its_first_directive_to_its_end(api: &Api) {
               "updatedAt": 1738713600000,
               "endedAt": 1738713600000,
               "reviewed": null,
+              "bySession": false,
               "news": [
                 {
                   "news": "judged",

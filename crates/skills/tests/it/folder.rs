@@ -33,10 +33,24 @@ fn every_file_is_told_with_its_size_and_digest() {
     assert_eq!(told[1].digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_eq!(read_file(&pdf, "references/forms.md").unwrap(), b"abc");
     assert_eq!(header(&pdf).unwrap()["description"], json!("Reads PDFs."));
-    let root = children(&pdf, "").unwrap();
-    assert_eq!(root["references"], Child::Directory);
-    assert_eq!(children(&pdf, "references").unwrap()["forms.md"], Child::File { size: 3 });
-    assert!(children(&pdf, "refer").unwrap().is_empty(), "half a name is no directory");
+    let in_directory = |directory: &str| children(&pdf, directory).unwrap();
+    assert_eq!(in_directory("").unwrap()["references"], Child::Directory);
+    assert_eq!(in_directory("references").unwrap()["forms.md"], Child::File { size: 3 });
+    for none in ["refer", "references/forms.md", ".git", "../..", "references/.."] {
+        assert_eq!(in_directory(none), None, "{none} is no directory of it");
+    }
+}
+
+#[test]
+fn a_directory_of_a_skill_that_is_too_large_as_a_whole_is_read_by_itself() {
+    let world = World::new();
+    put(&world, ".claude/skills/many/SKILL.md", "---\nname: many\ndescription: Has many files.\n---\nRead.\n");
+    for number in 0..=MOST_FILES {
+        put(&world, &format!(".claude/skills/many/data/{number}.txt"), "x");
+    }
+    let many = skill(&world, "many");
+    assert!(matches!(files(&many), Err(FolderError::TooLarge { .. })));
+    assert_eq!(children(&many, "data").unwrap().unwrap().len(), MOST_FILES + 1);
 }
 
 #[test]
@@ -48,6 +62,7 @@ fn nothing_leads_out_of_a_skill() {
     symlink(world.project(""), world.skills("pdf/out")).unwrap();
     let pdf = skill(&world, "pdf");
     assert_eq!(files(&pdf).unwrap().len(), 1, "links are no files of it");
+    assert_eq!(children(&pdf, "out").unwrap(), None, "nor directories");
     for out in ["link.md", "out/secret", "../../../secret", "/etc/hostname", "", ".", "./SKILL.md"] {
         assert!(read_file(&pdf, out).is_err(), "{out}");
     }

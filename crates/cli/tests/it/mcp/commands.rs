@@ -49,11 +49,12 @@ fn a_command_is_a_tool_once_somebody_allowed_it() {
         "description": "Greet somebody.",
         "inputSchema": {
             "type": "object",
+            "additionalProperties": false,
+            "required": ["who"],
             "properties": {
                 "who": { "type": "string", "description": "whom to greet" },
                 "times": { "type": "integer", "default": 1 },
             },
-            "required": ["who"],
         },
         "annotations": { "destructiveHint": false, "openWorldHint": false },
     }]);

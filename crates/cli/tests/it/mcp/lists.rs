@@ -46,6 +46,7 @@ fn five_hundred_skills_take_no_more_room_than_one_and_the_list_is_the_same_from_
     assert_eq!(client.call("tools/list", json!({})).unwrap().to_string(), first);
     let again = Client::start(&sandbox, &[], Era::Today, Forms::Unknown).call("tools/list", json!({})).unwrap();
     assert_eq!(again.to_string(), first, "another process says the same");
+    assert!(first.contains("\"skill-000\"") && !first.contains("\"skill-495\""), "as many as have room: {first}");
     // What has no tool of its own is reached all the same.
     let begun = client.tool("run_start", &json!({ "workflow": "skill-495" }));
     assert_eq!(begun["structuredContent"]["status"], json!("todo"), "{begun:#}");
@@ -157,6 +158,22 @@ fn a_slash_command_without_what_it_needs_asks_for_it() {
     let got = client.call("prompts/get", json!({ "name": "paint", "inputResponses": answers })).unwrap();
     let said = got["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(said.contains(r#""colour":"red""#), "{got:#}");
+    let declined = json!({ "arguments": { "action": "decline" } });
+    let got = client.call("prompts/get", json!({ "name": "paint", "inputResponses": declined })).unwrap();
+    assert!(got["messages"][0]["content"]["text"].is_string(), "who does not want to is not asked again: {got:#}");
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_is_told_of_a_skill() {
+    let sandbox = project();
+    sandbox.skill(".claude/skills", "hostile", "\"Red \\e[31m and \\u202e around\"");
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    for (method, params) in [("prompts/list", json!({})), ("resources/list", json!({}))] {
+        let listed = client.call(method, params).unwrap().to_string();
+        assert!(listed.contains("Red"), "{listed}");
+        assert!(!listed.contains("\\u001b") && !listed.contains('\u{202e}'), "{method}: {listed}");
+    }
+    assert_eq!(client.call("tools/call", json!({ "arguments": [1] })).unwrap_err()["code"], json!(-32602));
 }
 
 #[test]

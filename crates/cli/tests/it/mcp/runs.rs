@@ -149,6 +149,68 @@ outputs: {said: '{dry} {coats} {finish}'}
     assert_eq!(ended["structuredContent"]["outputs"]["said"], json!("false 3 gloss"), "{ended:#}");
 }
 
+/// Two steps that tell something, each before a question; the second question comes again and again.
+const TOLD: &str = r#"
+name: paint
+variables: {colour: {type: string}, more: {type: bool}}
+templates: {hello: Hello from the shed.}
+steps:
+  - {id: greet, type: output, template: hello}
+  - {id: which, type: question, prompt: Which colour?, store: colour}
+  - {id: again, type: question, prompt: "Another coat of {colour}?", store: more, max_visits: 9, next: {ok: round, declined: end, exhausted: end}}
+  - {id: round, type: conditional, cases: [{when: more, next: again}], else: end}
+"#;
+
+#[test]
+fn what_was_told_before_a_question_reaches_the_model_and_a_known_answer_counts_once() {
+    for (era, forms) in [(Era::Earlier, Forms::Shown), (Era::Today, Forms::Shown), (Era::Today, Forms::Unknown)] {
+        let sandbox = painting(TOLD);
+        let mut client = Client::start(&sandbox, &[], era, forms).answering(&[json!("blue"), json!(false)]);
+        let known = json!({ "answers": { "again": true } });
+        let mut told = client.tool("paint", &known);
+        let mut texts = text(&told);
+        for value in [json!("blue"), json!("false")] {
+            if told["structuredContent"]["status"] == json!("needs_input") {
+                let answer = json!({ "run_id": told["structuredContent"]["run_id"], "value": value });
+                told = client.tool("run_answer", &answer);
+                texts += &text(&told);
+            }
+        }
+        // Where the model asks, it answers what it was asked; where forms do, the known answer is given first.
+        assert_eq!(told["structuredContent"]["status"], json!("completed"), "{era:?} {forms:?}: {told:#}");
+        assert_eq!(texts.matches("Hello from the shed.").count(), 1, "{era:?} {forms:?}: {texts}");
+    }
+}
+
+#[test]
+fn a_question_says_which_values_it_takes() {
+    let flow = "name: paint\nvariables: {dry: {type: bool}}\nsteps:\n  - {id: dried, type: question, prompt: Dry?, store: dry}\n";
+    let sandbox = painting(flow);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let asked = client.tool("paint", &json!({}));
+    assert_eq!(asked["structuredContent"]["question"]["options"], json!(["true", "false"]), "{asked:#}");
+    let run = &asked["structuredContent"]["run_id"];
+    let refused = client.tool("run_answer", &json!({ "run_id": run, "value": "perhaps" }));
+    assert!(text(&refused).contains("`perhaps` is none of true, false"), "{refused:#}");
+    // An answer beside the call counts also when another one was refused before.
+    let ended = client.tool("run_next", &json!({ "run_id": run, "answers": { "dried": true } }));
+    assert_eq!(ended["structuredContent"]["status"], json!("completed"), "{ended:#}");
+}
+
+#[test]
+fn a_form_that_comes_back_empty_leaves_the_question_to_the_model() {
+    let sandbox = painting(PAINT);
+    trust(&sandbox);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Shown);
+    let call = json!({ "name": "paint", "arguments": { "who": "Ada" } });
+    let asked = client.call("tools/call", call.clone()).unwrap();
+    let mut again = call;
+    again["requestState"] = asked["requestState"].clone();
+    again["inputResponses"] = json!({ "which": { "action": "accept" } });
+    let told = client.call("tools/call", again).unwrap();
+    assert_eq!(told["structuredContent"]["status"], json!("needs_input"), "{told:#}");
+}
+
 #[test]
 fn who_begins_a_workflow_that_fails_is_told_of_an_error() {
     let sandbox =

@@ -89,6 +89,37 @@ fn over_http_the_task_is_named_with_each_call() {
 }
 
 #[test]
+fn what_comes_again_or_late_begins_no_other_session() {
+    let sandbox = Sandbox::new();
+    let known = Prepared::new(&sandbox);
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let other = sandbox.maestro_with(&["task", "create", "--title", "Water the plants"]).id();
+    let about = |task: &str, words: Json| -> Json {
+        let mut words = words;
+        words["task_id"] = json!(task);
+        words
+    };
+    let reason = json!({ "reason": "No water" });
+    for _ in 0..2 {
+        client.tool("signal_blocker", &about(&other, reason.clone()));
+    }
+    let blocked = said(&sandbox, &other).iter().filter(|line| *line == "No water").count();
+    assert_eq!(blocked, 1, "the same again is heard once");
+    let ended = client.tool("signal_completion", &about(&other, json!({ "message": "It rained" })));
+    let session = &ended["structuredContent"]["session_id"];
+    for words in [json!({ "message": "It rained" }), json!({ "message": "Still" })] {
+        let late = client.tool("report_progress", &about(&other, words));
+        assert_eq!(late["structuredContent"]["session_id"], *session, "{late:#}");
+        assert_eq!(late["structuredContent"]["session_status"], json!("completed"), "{late:#}");
+    }
+    // The same words about another task are other words.
+    for task in [&known.task, &known.subtask] {
+        let mut session = Client::start(&sandbox, &[("MAESTRO_SESSION_ID", &known.worker)], Era::Today, Forms::Unknown);
+        session.tool("report_progress", &about(task, json!({ "message": "Tests pass" })));
+    }
+}
+
+#[test]
 fn a_server_that_comes_back_elsewhere_is_found_again() {
     let sandbox = Sandbox::new();
     let known = Prepared::new(&sandbox);

@@ -2,7 +2,7 @@
 //!
 //! A string is split into words once, before anything is substituted.
 
-use super::Reader;
+use super::{Reader, script};
 use crate::workflow::definition::{Action, Argument, Builtin, Effects, Parse, Placed, Retry, Work};
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Name;
@@ -135,7 +135,9 @@ fn listed(items: &[Node<'_>], node: &Node<'_>, reader: &mut Reader<'_>) -> Optio
             arguments.extend(reader.template(item).map(Argument::Text));
         }
     }
-    Some(Action::Program { program: program?, arguments })
+    let program = program?;
+    script::check(&program, &arguments, reader);
+    Some(Action::Program { program, arguments })
 }
 
 fn spread(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Argument> {
@@ -183,5 +185,7 @@ fn split(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
         reader.find(FindingCode::E14, node.place, "the command names no program", "begin with the program's name");
         return None;
     };
-    Some(Action::Program { program: program(&first, reader)?, arguments: arguments.collect() })
+    let (program, arguments) = (program(&first, reader)?, arguments.collect::<Vec<_>>());
+    script::check(&program, &arguments, reader);
+    Some(Action::Program { program, arguments })
 }

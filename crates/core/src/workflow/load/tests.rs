@@ -110,6 +110,10 @@ const CASES: &[(&str, &str)] = &[
         "name: w\nresources: {r: {file: r.md}, c: {convention: severity}}\ntemplates: {summary: x}\nsteps:\n- {id: a, type: output, template: sumary}\n- {id: b, type: agent, role: develper, resources: [x], next: {ok: c, fail: c}}\n- {id: c, type: question, prompt: who, validate: known, next: {ok: d, declined: end}}\n- {id: d, type: call, workflow: nobody}\n- {id: e, type: call, workflow: mutual}\n- {id: f, type: call, workflow: w}\n- {id: g, type: call, workflow: helper}\n",
     ),
     (
+        "E14 a value in a script",
+        "name: w\nparams: {p: string}\nsteps:\n- {id: a, type: command, command: [sh, -c, 'echo {p}']}\n- {id: b, type: command, command: [env, FOO=1, bash, -lc, 'echo {p}']}\n- {id: c, type: command, command: [/usr/bin/python3.12, -c, 'print({p})']}\n- {id: d, type: command, command: [sh, -c, 'echo \"$1\"', sh, '{p}']}\n- {id: e, type: command, command: [grep, -c, '{p}']}\n",
+    ),
+    (
         "E14",
         "name: w\nparams: {p: string}\nsteps:\n- {id: a, type: command, command: 'ls | wc'}\n- {id: b, type: command, command: '{p} x'}\n- {id: c, type: command, command: ['{p}']}\n- {id: d, type: command, shell: {script: 'echo {p}'}}\n- {id: e, type: command, command: \"echo 'open\"}\n",
     ),

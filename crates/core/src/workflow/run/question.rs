@@ -7,7 +7,7 @@ use super::walk::{Move, Walk};
 use super::{Answer, Asked, Finish, Order, Progress, Refusal, RunEvent, Scope, Verdict, Wait, arguments, judge};
 use crate::workflow::definition::{Gate, Options, Question, Step, Validate, Workflow};
 use crate::workflow::name::Outcome;
-use crate::workflow::value::in_text;
+use crate::workflow::value::{Type, in_text};
 
 /// How many bad answers are one too many.
 const MAX_TRIES: u32 = 3;
@@ -17,7 +17,7 @@ const GRANTED: u32 = 2;
 impl<'d> Walk<'d> {
     pub(super) fn ask(&mut self, step: &'d Step, question: &Question) -> Result<Move, Refusal> {
         let options = match &question.options {
-            Options::Free => None,
+            Options::Free => implied(self.workflow()?, step),
             Options::Listed(options) => Some(options.clone()),
             Options::Variable(reference, _) => match self.scope()?.get(reference).as_ref() {
                 Json::Array(items) => Some(items.iter().map(in_text).collect()),
@@ -158,6 +158,16 @@ impl<'d> Walk<'d> {
             (ABORT, _) => Ok(Move::Leave(step.id.clone(), Outcome::EXHAUSTED)),
             _ => Err(Refusal::Outcome(possible.iter().map(|word| Outcome::new(*word)).collect())),
         }
+    }
+}
+
+/// What there is to choose from where nothing is listed: the values that what the answer is stored in can have, if they are few.
+pub(in crate::workflow) fn implied(workflow: &Workflow, step: &Step) -> Option<Vec<String>> {
+    let (name, _) = step.store.as_ref()?;
+    match &workflow.variable(name)?.kind {
+        Type::Bool => Some(["true", "false"].map(str::to_owned).to_vec()),
+        Type::Enum(values) => Some(values.clone()),
+        Type::Text | Type::Int | Type::List | Type::Path | Type::Object(_) => None,
     }
 }
 

@@ -12,11 +12,11 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, Elicitat
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use super::super::clipped;
 use super::super::desk::escaped;
 use super::super::internal;
 use super::super::runs::Turn;
-use super::super::tools::Failure;
+use super::super::tools::{Failure, cleaned};
+use super::super::{clean, clipped};
 use super::{Answered, Given, Instead};
 
 /// How many characters stand beside a field.
@@ -88,6 +88,8 @@ impl Asked {
     fn shape(&self) -> Json {
         let Self { question, kind, .. } = self;
         let mut shape = match &question.options {
+            // It can be asked for by itself, without the words for it.
+            Some(_) if *kind == Type::Bool => of_kind(kind),
             Some(options) if question.multiple => {
                 json!({ "type": "array", "items": { "type": "string", "enum": options }, "minItems": 1 })
             }
@@ -118,7 +120,9 @@ pub(in crate::mcp) fn for_params(workflow: &str, missing: &[&Variable]) -> Resul
 /// A form with these fields. Each is required, since an empty form hangs some clients.
 fn shown(message: String, fields: &Map<String, Json>) -> Result<ElicitRequestParams, ErrorData> {
     let required: Vec<&String> = fields.keys().collect();
-    let schema = json!({ "type": "object", "required": required, "properties": fields });
+    // An option that a terminal would take for an order cannot be chosen; nobody means well by it.
+    let schema = cleaned(json!({ "type": "object", "required": required, "properties": fields }));
+    let message = clean(&message);
     let requested_schema: ElicitationSchema =
         serde_json::from_value(schema).map_err(|error| internal(error.to_string()))?;
     Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
@@ -134,18 +138,17 @@ fn of_kind(kind: &Type) -> Json {
     }
 }
 
-/// What came back, by the fields that were asked for.
-pub(super) fn understood(result: &ElicitResult, fields: &[Field]) -> Result<Answered, Failure> {
-    let (first, others) = fields.split_first().ok_or_else(|| Failure::Told("nothing was asked".to_owned()))?;
+/// What came back, by the fields that were asked for; nothing where the form came back without the answer.
+pub(super) fn understood(result: &ElicitResult, fields: &[Field]) -> Option<Answered> {
+    let (first, others) = fields.split_first()?;
     let answer = |field: &Field| result.content.as_ref().and_then(|content| content.get(&field.name)).cloned();
-    let missing = || Failure::Told(format!("the form came back without `{}`", first.name));
     let given = match result.action {
         ElicitationAction::Decline => Given::Instead(Instead::Declined),
-        ElicitationAction::Accept => Given::Value(answer(first).ok_or_else(missing)?),
+        ElicitationAction::Accept => Given::Value(answer(first)?),
         _ => Given::Instead(Instead::Cancelled),
     };
     let others = others.iter().filter_map(|field| Some((field.step.to_string(), answer(field)?)));
-    Ok(Answered { given, others: others.collect() })
+    Some(Answered { given, others: others.collect() })
 }
 
 /// What the client calls a form: as the step that waits for its first answer.

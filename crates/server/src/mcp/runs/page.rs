@@ -52,11 +52,14 @@ pub(super) fn began(reply: RunReply) -> CallToolResult {
 pub(super) fn printed(reply: RunReply) -> CallToolResult {
     let Now::Finished { finished, .. } = &reply.now else { return page(reply) };
     let output = finished.outputs.get(OUTPUT).and_then(Json::as_str).unwrap_or_default();
-    let failed = is_failed(&reply.now);
-    let text = if failed { in_lines(&reply.news) } else { output.to_owned() };
+    let (text, is_error) = match finished.status {
+        FinishedStatus::Completed => (output.to_owned(), false),
+        FinishedStatus::Failed => (in_lines(&reply.news), true),
+        FinishedStatus::Cancelled => ("Somebody cancelled it.".to_owned(), true),
+    };
     let data = json!({ "status": finished.status, "run_id": reply.id, "workflow": reply.workflow });
     let mut result = told(text, data);
-    result.is_error = Some(failed);
+    result.is_error = Some(is_error);
     result
 }
 

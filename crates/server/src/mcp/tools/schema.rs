@@ -5,7 +5,7 @@ use maestro_core::workflow::definition::Variable;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
-use super::super::library::{Flow, FlowKind};
+use super::super::library::Flow;
 use super::Manner;
 
 /// How many characters of a parameter's description are told.
@@ -76,7 +76,7 @@ pub(super) fn run_report() -> Map<String, Json> {
 pub(super) fn run_answer() -> Map<String, Json> {
     let properties = json!({
         "run_id": run_id(),
-        "ticket": text("The question's ticket; without it, the question that is open"),
+        "ticket": text("The question's ticket, so that the same again is heard once; without it, the question that is open"),
         "value": {
             "anyOf": [
                 { "type": "string" }, { "type": "number" }, { "type": "boolean" },
@@ -115,14 +115,19 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
     object(json!({ "reason": text("Why you are blocked"), "task_id": task_id() }), &["reason"])
 }
 
-/// A workflow's parameters; and, unless one of them is called so or it is told in brief, its answers. A command asks nothing.
-pub(super) fn of_flow(Flow { workflow, kind, .. }: &Flow, manner: Manner) -> Map<String, Json> {
+/// What a command's author declared; or a workflow's parameters and, unless one of them is called so or it is told in brief,
+/// its answers.
+pub(super) fn of_flow(flow: &Flow, manner: Manner) -> Map<String, Json> {
+    if let Some(made) = &flow.command {
+        return made.schema.clone();
+    }
+    let params = &flow.workflow.params;
     let mut properties: Map<String, Json> =
-        workflow.params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
-    if *kind == FlowKind::Workflow && manner == Manner::Full {
+        params.iter().map(|param| (param.name.to_string(), of_param(param, manner))).collect();
+    if manner == Manner::Full {
         properties.entry("answers").or_insert_with(|| json!({ "type": "object" }));
     }
-    let required = workflow.params.iter().filter(|param| param.required && param.default.is_none());
+    let required = params.iter().filter(|param| param.required && param.default.is_none());
     let required: Vec<&str> = required.map(|param| param.name.as_str()).collect();
     object(Json::Object(properties), &required)
 }
