@@ -125,7 +125,7 @@ pub async fn speak(options: Options) -> io::Result<()> {
     let (ended, mut closing) = watch::channel(false);
     let input = UntilEnd { input, ended };
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LINE);
-    match Mcp::new(options, closing.clone()).serve(transport).await {
+    match Box::pin(Mcp::new(options, closing.clone()).serve(transport)).await {
         Ok(service) => tokio::select! {
             over = service.waiting() => over.map(drop).map_err(io::Error::other),
             // What can be answered at once still is.
@@ -178,7 +178,7 @@ impl Mcp {
     /// Waits until it is over; for ever where nobody is left who could say so.
     async fn closing(&self) {
         if self.parts.closing.clone().wait_for(|closing| *closing).await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -17,18 +17,14 @@ pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// How many skills or files come at once.
 const PAGE: usize = 50;
 
-/// Methods of the protocol itself. One that arrives here has parameters that its crate could not read.
-const PROTOCOL: [&str; 14] = [
+/// Methods of every revision of the protocol itself. One that arrives here has parameters that its crate could not read.
+const PROTOCOL: [&str; 10] = [
     "completion/complete",
-    "initialize",
-    "logging/setLevel",
     "prompts/get",
     "prompts/list",
     "resources/list",
     "resources/read",
-    "resources/subscribe",
     "resources/templates/list",
-    "resources/unsubscribe",
     "server/discover",
     "subscriptions/listen",
     "tools/call",

@@ -80,7 +80,7 @@ impl Form {
         let refused = self.asked.iter().filter_map(|asked| asked.question.refused.as_deref());
         let prompts = self.asked.iter().map(|asked| asked.question.prompt.as_str());
         let message = refused.chain(prompts).collect::<Vec<_>>().join("\n");
-        shown(message, &fields.collect()).map_err(Failure::Protocol)
+        shown(&message, &fields.collect()).map_err(Failure::Protocol)
     }
 }
 
@@ -114,15 +114,15 @@ pub(in crate::mcp) fn for_params(workflow: &str, missing: &[&Variable]) -> Resul
         shape["title"] = json!(clipped(about, TITLE));
         (param.name.to_string(), shape)
     };
-    shown(format!("`{workflow}` needs to know:"), &missing.iter().map(field).collect())
+    shown(&format!("`{workflow}` needs to know:"), &missing.iter().map(field).collect())
 }
 
 /// A form with these fields. Each is required, since an empty form hangs some clients.
-fn shown(message: String, fields: &Map<String, Json>) -> Result<ElicitRequestParams, ErrorData> {
+fn shown(message: &str, fields: &Map<String, Json>) -> Result<ElicitRequestParams, ErrorData> {
     let required: Vec<&String> = fields.keys().collect();
     // An option that a terminal would take for an order cannot be chosen; nobody means well by it.
     let schema = cleaned(json!({ "type": "object", "required": required, "properties": fields }));
-    let message = clean(&message);
+    let message = clean(message);
     let requested_schema: ElicitationSchema =
         serde_json::from_value(schema).map_err(|error| internal(error.to_string()))?;
     Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
