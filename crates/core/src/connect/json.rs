@@ -158,8 +158,23 @@ pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
 fn remove_one(text: &str, item: &Item) -> Result<String, EditError> {
     let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
     let (container, range) = standing(&root, item).ok_or_else(|| shape(item))?;
+    cut(text, &container, range).ok_or_else(|| shape(item))
+}
+
+/// Takes out what is empty, with its key, unless somebody wrote a comment into it.
+pub(super) fn remove_empty(text: &str, keys: &[String]) -> Option<String> {
+    let Some(Value::Object(root)) = tree(text).ok()? else { return None };
+    let (last, way) = keys.split_last()?;
+    let holder = way.iter().try_fold(&root, |object, key| object.get_object(key))?;
+    let range = holder.get(last)?.value.range();
+    let is_blank = text[range.start + 1..range.end - 1].trim().is_empty();
+    if is_blank { cut(text, &Container::of_object(holder), range) } else { None }
+}
+
+/// The text without that one of a container's things in which a range is.
+fn cut(text: &str, container: &Container, range: Range) -> Option<String> {
     let holds = |one: &Range| one.start <= range.start && range.end <= one.end;
-    let at = container.items.iter().position(holds).ok_or_else(|| shape(item))?;
+    let at = container.items.iter().position(holds)?;
     let own = &container.items[at];
     let close = container.range.end - 1;
     let comma_after = |end: usize| {
@@ -173,7 +188,7 @@ fn remove_one(text: &str, item: &Item) -> Result<String, EditError> {
     match at.checked_sub(1).map(|before| container.items[before].end) {
         // The last of several takes the comma before it along.
         Some(before) if after.is_none() => {
-            let comma = comma_after(before).ok_or_else(|| shape(item))?;
+            let comma = comma_after(before)?;
             fresh.push_str(&text[..comma]);
             fresh.push_str(text.get(comma + 1..start).unwrap_or_default());
         }
@@ -182,7 +197,7 @@ fn remove_one(text: &str, item: &Item) -> Result<String, EditError> {
     let rest = &text[end..];
     let is_empty = container.items.len() == 1 && text[container.range.start + 1..start].trim().is_empty();
     fresh.push_str(if is_empty { rest.trim_start() } else { rest });
-    Ok(fresh)
+    Some(fresh)
 }
 
 /// Where an item stands: its value, and what holds that or the entry that is there for it alone.

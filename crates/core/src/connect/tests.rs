@@ -23,6 +23,14 @@ fn comes_out_again(text: &str, format: Format, item: &Item) {
     assert_eq!(take_out(&without, format, item), Ok(Removed::NotThere));
     // It goes in once more, into what is left without it.
     assert!(changed(&without, format, item).is_some(), "{without}");
+    // Without what was made around it, it is as if it had never been.
+    let made = missing_around(text, format, std::slice::from_ref(item)).unwrap();
+    let mut before = edit::read(text, format).unwrap();
+    // A key with nothing behind it became a mapping with nothing in it.
+    if let Some(nothing) = before.get_mut(item.path[0]).filter(|value| value.is_null()) {
+        *nothing = json!({});
+    }
+    assert_eq!(edit::read(&take_out_empty(&without, format, &made), format), Ok(before), "{without}");
 }
 
 /// Blanks and comments, as they may stand between any two words of JSON.
@@ -244,6 +252,15 @@ fn a_hook_of_an_older_program_is_brought_up_to_date_beside_those_of_others() {
         let text = submitted(&json!([{ "hooks": hooks }]));
         assert_eq!(entries(&changed(&text, Format::Json, &hook()).unwrap()), json!([{ "hooks": wanted }]));
     }
+}
+
+#[test]
+fn what_was_made_around_an_item_stays_if_somebody_put_something_into_it() {
+    let made = missing_around("{}", Format::Json, &hooks(Client::ClaudeCode, PROGRAM)).unwrap();
+    for text in [r#"{"hooks": {"Stop": [1]}}"#, r#"{"hooks": {"Mine": []}}"#, r#"{"hooks": { /* mine */ }}"#] {
+        assert_eq!(take_out_empty(text, Format::Json, &made), text);
+    }
+    assert_eq!(take_out_empty(r#"{"hooks": {"Stop": [], "SessionEnd": [ ]}}"#, Format::Json, &made), "{}");
 }
 
 #[test]
