@@ -27,17 +27,20 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
         Named::These(tools) => tools,
         Named::All => tool::here(scope, world)?,
     };
-    // Everything is worked out before anything is written, so that one broken file leaves all as they are.
     let triggers = triggers::wanted(&args.workflow, world)?;
+    if tools.contains(&Tool::Aider) && triggers.is_empty() {
+        return Err(CommandError::invalid("Aider speaks no protocol by which it could know Maestro")
+            .hint("name workflows that it is to start: `maestro connect aider --workflow NAME`"));
+    }
+    // Everything is asked before any file is read, since whoever is asked takes their time, and tools write meanwhile.
+    let wanted = |tool: Tool| Ok((tool, hooks_wanted(tool, args, world)?));
+    let tools: Vec<(Tool, Hooks)> = tools.into_iter().map(wanted).collect::<Result<_, CommandError>>()?;
+    // Everything is worked out before anything is written, so that one broken file leaves all as they are.
     let mut connections = Connections::load(world)?;
     let mut changes = Vec::new();
-    for tool in tools {
-        if tool == Tool::Aider && triggers.is_empty() {
-            return Err(CommandError::invalid("Aider speaks no protocol by which it could know Maestro")
-                .hint("name workflows that it is to start: `maestro connect aider --workflow NAME`"));
-        }
+    for (tool, hooks) in tools {
         if let Some(client) = tool.client() {
-            for file in parts::of(client, scope, hooks_wanted(client, args, world)?)? {
+            for file in parts::of(client, scope, hooks)? {
                 changes.push(planned(client, file, &program(scope)?, world)?);
             }
         }
@@ -54,8 +57,8 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
 }
 
 /// Whether a tool is to call Maestro at every prompt; where a person sits, they are asked.
-fn hooks_wanted(client: Client, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
-    let is_able = client.hooks_file(args.scope.into()).is_some();
+fn hooks_wanted(tool: Tool, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
+    let is_able = tool.client().is_some_and(|client| client.hooks_file(args.scope.into()).is_some());
     let is_asked = world.terminals.stdin && world.terminals.stderr && !world.json && !args.dry_run;
     match (is_able, args.hooks, is_asked) {
         (false, _, _) | (true, false, false) => Ok(Hooks::Without),
@@ -63,7 +66,7 @@ fn hooks_wanted(client: Client, args: &ConnectArgs, world: &World) -> Result<Hoo
         (true, false, true) => {
             let question = format!(
                 "Also have {} call Maestro at every prompt, so that the skill that fits is at hand?",
-                client.title()
+                tool.title()
             );
             Ok(if agreed(&question, Silence::Refuses)? { Hooks::With } else { Hooks::Without })
         }
