@@ -1,6 +1,7 @@
 //! `maestro connect` and `maestro disconnect`: whether your coding tools know Maestro, by their own settings.
 
 mod diff;
+mod folders;
 mod parts;
 mod shown;
 pub(super) mod target;
@@ -8,14 +9,14 @@ mod tool;
 mod triggers;
 mod undone;
 
-use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, put};
+use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, missing_around, put};
 
 use self::parts::{File, Hooks, Part};
 use self::shown::{Change, State};
 use self::target::Target;
 use self::tool::{Named, Tool};
 use crate::args::{ConnectArgs, DisconnectArgs};
-use crate::connections::Connections;
+use crate::connections::{Connections, Ledger};
 use crate::error::CommandError;
 use crate::question::{Silence, agreed};
 use crate::reply::Reply;
@@ -36,7 +37,7 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
     let wanted = |tool: Tool| Ok((tool, hooks_wanted(tool, args, world)?));
     let tools: Vec<(Tool, Hooks)> = tools.into_iter().map(wanted).collect::<Result<_, CommandError>>()?;
     // Everything is worked out before anything is written, so that one broken file leaves all as they are.
-    let mut connections = Connections::load(world)?;
+    let connections = Connections::load(world)?;
     let mut changes = Vec::new();
     for (tool, hooks) in tools {
         if let Some(client) = tool.client() {
@@ -49,9 +50,7 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
         }
     }
     if !args.dry_run {
-        for change in &mut changes {
-            carry_out(change, &mut connections)?;
-        }
+        each_carried_out(&mut changes, carry_out, world)?;
     }
     shown::connected(&changes, world)
 }
@@ -75,7 +74,7 @@ fn hooks_wanted(tool: Tool, args: &ConnectArgs, world: &World) -> Result<Hooks, 
 
 pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, CommandError> {
     let scope = args.scope.into();
-    let mut connections = Connections::load(world)?;
+    let connections = Connections::load(world)?;
     let (tools, named) = match tool::named(&args.clients)? {
         Named::These(tools) => (tools.clone(), tools),
         Named::All => (Tool::all(scope).collect(), Vec::new()),
@@ -95,9 +94,7 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, 
         changes.extend(triggers::gone(tool, scope, &connections, world)?);
     }
     if !args.dry_run {
-        for change in &mut changes {
-            undone::carry_out(change, &mut connections)?;
-        }
+        each_carried_out(&mut changes, undone::carry_out, world)?;
     }
     shown::disconnected(&changes, world)
 }
@@ -107,8 +104,10 @@ fn planned(client: Client, file: File, program: &str, world: &World) -> Result<C
     let target = Target::find(file.location, world)?;
     let mut text = target.text.clone().unwrap_or_default();
     let mut state = State::Same;
-    for item in file.items(client, program, target.text.as_deref()) {
-        match put(&text, file.location.format, &item) {
+    let (items, format) = (file.items(client, program, target.text.as_deref()), file.location.format);
+    let around = missing_around(&text, format, &items).map_err(|error| refused(&error, &target, client))?;
+    for item in items {
+        match put(&text, format, &item) {
             Ok(Put::Same) => {}
             Ok(Put::Changed(after)) => {
                 text.clone_from(&after);
@@ -117,17 +116,35 @@ fn planned(client: Client, file: File, program: &str, world: &World) -> Result<C
             Err(error) => return Err(refused(&error, &target, client)),
         }
     }
-    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, state })
+    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, around, state })
 }
 
-fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {
+/// Carries out what there is to do, while nobody else connects anything.
+fn each_carried_out(
+    changes: &mut [Change],
+    carry_out: fn(&mut Change, &mut Ledger) -> Result<(), CommandError>,
+    world: &World,
+) -> Result<(), CommandError> {
+    if changes.iter().any(Change::is_due) {
+        let mut ledger = Ledger::open(world)?;
+        changes.iter_mut().try_for_each(|change| carry_out(change, &mut ledger))?;
+    }
+    Ok(())
+}
+
+fn carry_out(change: &mut Change, ledger: &mut Ledger) -> Result<(), CommandError> {
     let (State::Write(after) | State::Restore(after)) = &change.state else { return Ok(()) };
+    let target = &change.target;
+    if target.text.is_none() {
+        // Whatever was made for an earlier one, which somebody removed, is theirs by now.
+        ledger.forget(&target.path)?;
+    }
     // Remembered first: what is remembered in vain does no harm, since it fits no file.
-    connections.add(&change.target.path, Undo::of(change.target.text.as_deref(), after))?;
+    ledger.add(&target.path, Undo::of(target.text.as_deref(), after), &change.around)?;
     match &change.state {
         // Of what is Maestro's own alone, nothing needs to be kept.
-        State::Restore(_) => change.target.restore(after)?,
-        _ => change.target.write(after)?,
+        State::Restore(_) => target.restore(after)?,
+        _ => ledger.add_folders(target.write(after)?)?,
     }
     change.state = State::Written;
     Ok(())

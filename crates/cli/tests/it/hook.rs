@@ -218,7 +218,7 @@ fn way_with_a_failure(server: &str, kept: PathBuf) -> String {
             thread::spawn(move || io::copy(&mut answers, &mut back));
             let kept = kept.clone();
             thread::spawn(move || {
-                let mut bytes = [0; 64 * 1024];
+                let mut bytes = vec![0; 64 * 1024];
                 while let Ok(count @ 1..) = client.read(&mut bytes) {
                     if String::from_utf8_lossy(&bytes[..count]).contains("/events HTTP") {
                         fail(&kept, "the second");

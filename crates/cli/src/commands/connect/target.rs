@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use maestro_core::connect::{Base, Client, Location, Scope};
 use maestro_skills::read_bounded;
 
+use super::folders;
 use crate::error::CommandError;
 use crate::files;
 use crate::screen::clean_path;
@@ -85,12 +86,12 @@ impl Target {
         Ok(Self { path, shown, text })
     }
 
-    /// Writes the file in one step. What it said before is kept beside it.
-    pub(super) fn write(&self, text: &str) -> Result<(), CommandError> {
+    /// Writes the file in one step, and says which folders were made for it. What it said before is kept beside it.
+    pub(super) fn write(&self, text: &str) -> Result<Vec<PathBuf>, CommandError> {
         self.check()?;
         let written = match &self.text {
-            None => files::create(&self.path, text),
-            Some(old) => self.keep_old(old).and_then(|()| files::replace(&self.path, text)),
+            None => self.make(text),
+            Some(old) => self.keep_old(old).and_then(|()| files::replace(&self.path, text)).map(|()| Vec::new()),
         };
         if let (Err(_), Some(old)) = (&written, &self.text) {
             // What was not changed needs nothing beside it; why it was not is the error to tell.
@@ -132,6 +133,17 @@ impl Target {
         }
         Err(CommandError::refused(format!("{} was changed by somebody else just now", self.shown))
             .hint("it was left as they wrote it; run the same command again"))
+    }
+
+    fn make(&self, text: &str) -> io::Result<Vec<PathBuf>> {
+        let made = folders::make(self.path.parent().unwrap_or(Path::new("/")))?;
+        match files::create(&self.path, text) {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                folders::remove_empty(made);
+                Err(error)
+            }
+        }
     }
 
     fn keep_old(&self, old: &str) -> io::Result<()> {
@@ -181,6 +193,8 @@ mod tests {
 
     use super::*;
 
+    type Way = fn(&Target) -> Result<(), CommandError>;
+
     /// A file that said something when it was read.
     fn read(directory: &Path, text: Option<&str>) -> Target {
         let path = directory.join("settings.json");
@@ -193,7 +207,7 @@ mod tests {
     #[test]
     fn what_a_tool_wrote_since_its_file_was_read_is_never_lost() {
         let directory = tempfile::tempdir().unwrap();
-        let ways: [fn(&Target) -> Result<(), CommandError>; 3] = [
+        let ways: [Way; 3] = [
             |target| target.write("{\"maestro\": 1}").map(drop),
             |target| target.restore("{\"maestro\": 1}"),
             Target::remove,
