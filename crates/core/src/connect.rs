@@ -3,6 +3,7 @@
 //! Nothing is read or written here: a text goes in, and the text with Maestro's part in it, or without it, comes out.
 //! Whatever else a file says stays as it is, byte for byte.
 
+mod around;
 mod edit;
 mod item;
 mod json;
@@ -14,6 +15,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub use around::{Around, missing_around, take_out_empty};
 pub use edit::{EditError, Put, Removed, put, take_out};
 pub use item::{Item, Slot, Started, hooks, server, started};
 pub use trigger::{Trigger, aider_dir};

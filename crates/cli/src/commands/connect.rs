@@ -1,6 +1,7 @@
 //! `maestro connect` and `maestro disconnect`: whether your coding tools know Maestro, by their own settings.
 
 mod diff;
+mod folders;
 mod parts;
 mod shown;
 pub(super) mod target;
@@ -8,14 +9,14 @@ mod tool;
 mod triggers;
 mod undone;
 
-use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, put};
+use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, missing_around, put};
 
 use self::parts::{File, Hooks, Part};
 use self::shown::{Change, State};
 use self::target::Target;
 use self::tool::{Named, Tool};
 use crate::args::{ConnectArgs, DisconnectArgs};
-use crate::connections::Connections;
+use crate::connections::{Connections, Ledger};
 use crate::error::CommandError;
 use crate::question::{Silence, agreed};
 use crate::reply::Reply;
@@ -27,17 +28,20 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
         Named::These(tools) => tools,
         Named::All => tool::here(scope, world)?,
     };
-    // Everything is worked out before anything is written, so that one broken file leaves all as they are.
     let triggers = triggers::wanted(&args.workflow, world)?;
-    let mut connections = Connections::load(world)?;
+    if tools.contains(&Tool::Aider) && triggers.is_empty() {
+        return Err(CommandError::invalid("Aider speaks no protocol by which it could know Maestro")
+            .hint("name workflows that it is to start: `maestro connect aider --workflow NAME`"));
+    }
+    // Everything is asked before any file is read, since whoever is asked takes their time, and tools write meanwhile.
+    let wanted = |tool: Tool| Ok((tool, hooks_wanted(tool, args, world)?));
+    let tools: Vec<(Tool, Hooks)> = tools.into_iter().map(wanted).collect::<Result<_, CommandError>>()?;
+    // Everything is worked out before anything is written, so that one broken file leaves all as they are.
+    let connections = Connections::load(world)?;
     let mut changes = Vec::new();
-    for tool in tools {
-        if tool == Tool::Aider && triggers.is_empty() {
-            return Err(CommandError::invalid("Aider speaks no protocol by which it could know Maestro")
-                .hint("name workflows that it is to start: `maestro connect aider --workflow NAME`"));
-        }
+    for (tool, hooks) in tools {
         if let Some(client) = tool.client() {
-            for file in parts::of(client, scope, hooks_wanted(client, args, world)?)? {
+            for file in parts::of(client, scope, hooks)? {
                 changes.push(planned(client, file, &program(scope)?, world)?);
             }
         }
@@ -46,16 +50,14 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
         }
     }
     if !args.dry_run {
-        for change in &mut changes {
-            carry_out(change, &mut connections)?;
-        }
+        each_carried_out(&mut changes, carry_out, world)?;
     }
     shown::connected(&changes, world)
 }
 
 /// Whether a tool is to call Maestro at every prompt; where a person sits, they are asked.
-fn hooks_wanted(client: Client, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
-    let is_able = client.hooks_file(args.scope.into()).is_some();
+fn hooks_wanted(tool: Tool, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
+    let is_able = tool.client().is_some_and(|client| client.hooks_file(args.scope.into()).is_some());
     let is_asked = world.terminals.stdin && world.terminals.stderr && !world.json && !args.dry_run;
     match (is_able, args.hooks, is_asked) {
         (false, _, _) | (true, false, false) => Ok(Hooks::Without),
@@ -63,7 +65,7 @@ fn hooks_wanted(client: Client, args: &ConnectArgs, world: &World) -> Result<Hoo
         (true, false, true) => {
             let question = format!(
                 "Also have {} call Maestro at every prompt, so that the skill that fits is at hand?",
-                client.title()
+                tool.title()
             );
             Ok(if agreed(&question, Silence::Refuses)? { Hooks::With } else { Hooks::Without })
         }
@@ -72,7 +74,7 @@ fn hooks_wanted(client: Client, args: &ConnectArgs, world: &World) -> Result<Hoo
 
 pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, CommandError> {
     let scope = args.scope.into();
-    let mut connections = Connections::load(world)?;
+    let connections = Connections::load(world)?;
     let (tools, named) = match tool::named(&args.clients)? {
         Named::These(tools) => (tools.clone(), tools),
         Named::All => (Tool::all(scope).collect(), Vec::new()),
@@ -92,9 +94,7 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, 
         changes.extend(triggers::gone(tool, scope, &connections, world)?);
     }
     if !args.dry_run {
-        for change in &mut changes {
-            undone::carry_out(change, &mut connections)?;
-        }
+        each_carried_out(&mut changes, undone::carry_out, world)?;
     }
     shown::disconnected(&changes, world)
 }
@@ -104,8 +104,10 @@ fn planned(client: Client, file: File, program: &str, world: &World) -> Result<C
     let target = Target::find(file.location, world)?;
     let mut text = target.text.clone().unwrap_or_default();
     let mut state = State::Same;
-    for item in file.items(client, program, target.text.as_deref()) {
-        match put(&text, file.location.format, &item) {
+    let (items, format) = (file.items(client, program, target.text.as_deref()), file.location.format);
+    let around = missing_around(&text, format, &items).map_err(|error| refused(&error, &target, client))?;
+    for item in items {
+        match put(&text, format, &item) {
             Ok(Put::Same) => {}
             Ok(Put::Changed(after)) => {
                 text.clone_from(&after);
@@ -114,17 +116,35 @@ fn planned(client: Client, file: File, program: &str, world: &World) -> Result<C
             Err(error) => return Err(refused(&error, &target, client)),
         }
     }
-    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, state })
+    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, around, state })
 }
 
-fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {
+/// Carries out what there is to do, while nobody else connects anything.
+fn each_carried_out(
+    changes: &mut [Change],
+    carry_out: fn(&mut Change, &mut Ledger) -> Result<(), CommandError>,
+    world: &World,
+) -> Result<(), CommandError> {
+    if changes.iter().any(Change::is_due) {
+        let mut ledger = Ledger::open(world)?;
+        changes.iter_mut().try_for_each(|change| carry_out(change, &mut ledger))?;
+    }
+    Ok(())
+}
+
+fn carry_out(change: &mut Change, ledger: &mut Ledger) -> Result<(), CommandError> {
     let (State::Write(after) | State::Restore(after)) = &change.state else { return Ok(()) };
+    let target = &change.target;
+    if target.text.is_none() {
+        // Whatever was made for an earlier one, which somebody removed, is theirs by now.
+        ledger.forget(&target.path)?;
+    }
     // Remembered first: what is remembered in vain does no harm, since it fits no file.
-    connections.add(&change.target.path, Undo::of(change.target.text.as_deref(), after))?;
+    ledger.add(&target.path, Undo::of(target.text.as_deref(), after), &change.around)?;
     match &change.state {
         // Of what is Maestro's own alone, nothing needs to be kept.
-        State::Restore(_) => change.target.restore(after)?,
-        _ => change.target.write(after)?,
+        State::Restore(_) => target.restore(after)?,
+        _ => ledger.add_folders(target.write(after)?)?,
     }
     change.state = State::Written;
     Ok(())

@@ -1,5 +1,7 @@
 //! `maestro connect` and `disconnect`: real settings files of real shapes, before, with and after Maestro.
 
+mod meanwhile;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -150,7 +152,6 @@ fn what_somebody_changed_meanwhile_stays() {
     // ours
     {
         "model": "m", /* why */
-        "mcp": {},
     }
     "#);
 }

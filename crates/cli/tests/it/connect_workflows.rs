@@ -167,3 +167,61 @@ fn a_file_follows_its_workflow_and_still_goes() {
     assert_eq!(sandbox.maestro("disconnect codex").code, 0);
     assert!(!path.parent().unwrap().exists());
 }
+
+#[test]
+fn folders_go_with_the_files_that_they_were_made_for() {
+    let sandbox = Sandbox::new();
+    let mut tools: Vec<&str> = FILES.iter().map(|(tool, _)| *tool).collect();
+    tools.push("vscode");
+    // These were there, although nothing is in them.
+    for path in ["~/.config/goose/skills", "~/.gemini/skills/run-session-start", ".cursor"] {
+        fs::create_dir_all(sandbox.path(path)).unwrap();
+    }
+    let outside = |sandbox: &Sandbox| {
+        let mut tree = sandbox.tree();
+        let own = ["~/.maestro", "~/.cache", "~/.local"].map(|path| sandbox.path(path));
+        tree.retain(|path, _| !own.iter().any(|own| path.starts_with(own)));
+        tree.into_keys().collect::<Vec<_>>()
+    };
+    let before = outside(&sandbox);
+    for scope in ["user", "project"] {
+        let named = tools.iter().filter(|tool| scope == "user" || **tool != "goose");
+        let mut args = vec!["connect"];
+        args.extend(named);
+        args.extend(["--workflow", "session-start", "--hooks", "--scope", scope]);
+        let output = sandbox.maestro_with(&args);
+        assert_eq!(output.code, 0, "{output}");
+        assert_ne!(outside(&sandbox), before);
+        // Each tool by itself, since some have a folder in common.
+        for tool in tools.iter().filter(|tool| scope == "user" || **tool != "goose") {
+            let output = sandbox.maestro_with(&["disconnect", tool, "--scope", scope]);
+            assert_eq!(output.code, 0, "{output}");
+        }
+        assert_eq!(outside(&sandbox), before);
+    }
+}
+
+#[test]
+fn a_folder_that_somebody_put_something_into_stays() {
+    let sandbox = connected();
+    sandbox.write("~/.config/opencode/skills/mine.md", "mine\n");
+    assert_eq!(sandbox.maestro("disconnect opencode codex").code, 0);
+    assert!(sandbox.path("~/.config/opencode/skills/mine.md").exists());
+    assert!(!sandbox.path("~/.config/opencode/skills/run-session-start").exists());
+    assert!(!sandbox.path("~/.codex").exists());
+    // Once it is somebody's own, it is theirs although it is empty.
+    fs::remove_file(sandbox.path("~/.config/opencode/skills/mine.md")).unwrap();
+    assert_eq!(sandbox.maestro("disconnect all").code, 0);
+    assert!(sandbox.path("~/.config/opencode/skills").exists());
+}
+
+#[test]
+fn a_folder_that_outlived_its_file_is_somebodys_own() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.maestro("connect codex").code, 0);
+    fs::remove_file(sandbox.path("~/.codex/config.toml")).unwrap();
+    assert_eq!(sandbox.maestro("connect codex").code, 0);
+    assert_eq!(sandbox.maestro("disconnect codex").code, 0);
+    assert!(!sandbox.path("~/.codex/config.toml").exists());
+    assert!(sandbox.path("~/.codex").exists(), "it was there before");
+}

@@ -1,6 +1,10 @@
 //! `maestro hook`: what agents hand to their hooks, and what they get for it.
 
 use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread;
 
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::{Value as Json, json};
@@ -193,6 +197,63 @@ fn whatever_goes_wrong_is_an_empty_answer_and_an_event() {
     it took longer than 0 ms
     ");
     assert!(!sandbox.path("~/.maestro/hooks/missed.jsonl").exists(), "it is told once");
+}
+
+/// Adds a failure to those that are kept, as a hook does that goes wrong.
+fn fail(kept: &Path, reason: &str) {
+    let mut file = fs::OpenOptions::new().append(true).create(true).open(kept).unwrap();
+    writeln!(file, "{}", json!({ "at": 1, "agent": "codex", "reason": reason })).unwrap();
+}
+
+/// A way to a server on which another hook goes wrong just when failures are told.
+fn way_with_a_failure(server: &str, kept: PathBuf) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = server.strip_prefix("http://").unwrap().to_owned();
+    // Ends with the test's process.
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut server) = (client.unwrap(), TcpStream::connect(&server).unwrap());
+            let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || io::copy(&mut answers, &mut back));
+            let kept = kept.clone();
+            thread::spawn(move || {
+                let mut bytes = vec![0; 64 * 1024];
+                while let Ok(count @ 1..) = client.read(&mut bytes) {
+                    if String::from_utf8_lossy(&bytes[..count]).contains("/events HTTP") {
+                        fail(&kept, "the second");
+                    }
+                    server.write_all(&bytes[..count]).unwrap();
+                }
+                server.shutdown(Shutdown::Write)
+            });
+        }
+    });
+    url
+}
+
+/// Why hooks failed, by what a session was told.
+fn reasons(sandbox: &Sandbox) -> Vec<String> {
+    let session = session(sandbox);
+    let told = session["events"].as_array().unwrap().iter().filter(|event| event["type"] == "hook_failed");
+    let failures = told.flat_map(|event| event["data"]["failures"].as_array().unwrap());
+    failures.map(|failure| failure["reason"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_goes_wrong_while_others_are_told_of_failures_is_told_next() {
+    let sandbox = project();
+    let server = sandbox.serve();
+    let kept = sandbox.path("~/.maestro/hooks/missed.jsonl");
+    fs::create_dir_all(kept.parent().unwrap()).unwrap();
+    fail(&kept, "the first");
+    let way = way_with_a_failure(server.url(), kept);
+    let told = told(&sandbox, "Stop", &json!({})).to_string();
+    let output = sandbox.maestro_told(&[("MAESTRO_API_URL", &way)], &["hook", "codex"], &told);
+    assert_eq!(output.code, 0, "{output}");
+    assert_eq!(reasons(&sandbox), ["the first"]);
+    hook(&sandbox, "codex", "Stop", &json!({}));
+    assert_eq!(reasons(&sandbox), ["the first", "the second"]);
 }
 
 #[test]

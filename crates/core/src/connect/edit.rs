@@ -54,25 +54,40 @@ pub enum EditError {
 }
 
 /// How one kind of text is read and changed.
-struct Hand {
-    value: fn(&str) -> Result<Json, EditError>,
+pub(super) struct Hand {
+    pub(super) value: fn(&str) -> Result<Json, EditError>,
     insert: fn(&str, &Item) -> Result<String, EditError>,
     replace: fn(&str, &Item) -> Result<String, EditError>,
     remove: fn(&str, &Item) -> Result<String, EditError>,
+    /// Takes out what is empty at the end of some keys, where the kind of text has a way to write that.
+    pub(super) remove_empty: fn(&str, &[String]) -> Option<String>,
 }
 
 impl Hand {
-    fn of(format: Format) -> Self {
+    pub(super) fn of(format: Format) -> Self {
         match format {
-            Format::Json => {
-                Self { value: json::value, insert: json::insert, replace: json::replace, remove: json::remove }
-            }
-            Format::Toml => {
-                Self { value: toml::value, insert: toml::insert, replace: toml::replace, remove: toml::remove }
-            }
-            Format::Yaml => {
-                Self { value: yaml::value, insert: yaml::insert, replace: yaml::replace, remove: yaml::remove }
-            }
+            Format::Json => Self {
+                value: json::value,
+                insert: json::insert,
+                replace: json::replace,
+                remove: json::remove,
+                remove_empty: json::remove_empty,
+            },
+            Format::Toml => Self {
+                value: toml::value,
+                insert: toml::insert,
+                replace: toml::replace,
+                remove: toml::remove,
+                // A table's name brings those around it along, and takes them along.
+                remove_empty: |_, _| None,
+            },
+            Format::Yaml => Self {
+                value: yaml::value,
+                insert: yaml::insert,
+                replace: yaml::replace,
+                remove: yaml::remove,
+                remove_empty: yaml::remove_empty,
+            },
         }
     }
 }
@@ -99,7 +114,9 @@ pub fn put(text: &str, format: Format, item: &Item) -> Result<Put, EditError> {
     if is_right { Ok(Put::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
 }
 
-/// Takes an item out of a text, if it is Maestro's. What was made around it stays.
+/// Takes an item out of a text, if it is Maestro's. What was made around it stays; [`take_out_empty`] is for that.
+///
+/// [`take_out_empty`]: super::take_out_empty
 pub fn take_out(text: &str, format: Format, item: &Item) -> Result<Removed, EditError> {
     let (mark, text) = without_mark(text);
     let hand = Hand::of(format);
@@ -120,7 +137,7 @@ pub(super) fn shape(item: &Item) -> EditError {
 }
 
 /// A text and the mark that some editors put in front of it.
-fn without_mark(text: &str) -> (&str, &str) {
+pub(super) fn without_mark(text: &str) -> (&str, &str) {
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.split_at(text.len() - rest.len())
 }

@@ -24,9 +24,12 @@ pub struct Item {
 pub enum Slot {
     /// The item itself.
     Member,
-    /// A list that the item is in.
-    Element,
+    /// A list of entries, each of which has a list of hooks; the item is one of these hooks.
+    Hook,
 }
+
+/// Where an entry has its hooks.
+pub(super) const HOOKS: &str = "hooks";
 
 /// How an item that stands in a file already compares with the one that should.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,11 +104,7 @@ pub fn hooks(client: Client, program: &str) -> Vec<Item> {
         Client::Gemini => json!({ "type": "command", "name": SERVER, "command": command, "timeout": 5000 }),
         _ => json!({ "type": "command", "command": command, "timeout": 5 }),
     };
-    let item = |event: &&'static str| Item {
-        path: vec!["hooks", event],
-        slot: Slot::Element,
-        value: json!({ "hooks": [call] }),
-    };
+    let item = |event: &&'static str| Item { path: vec![HOOKS, event], slot: Slot::Hook, value: call.clone() };
     events.iter().map(item).collect()
 }
 
@@ -126,7 +125,9 @@ impl Item {
         if found == &self.value {
             return Likeness::Same;
         }
-        let (Some(found_words), Some(words)) = (command(found), command(&self.value)) else { return Likeness::Other };
+        let (Some(found_words), Some(words)) = (self.words(found), self.words(&self.value)) else {
+            return Likeness::Other;
+        };
         if found_words == words {
             return Likeness::Same;
         }
@@ -142,6 +143,14 @@ impl Item {
         Likeness::Stale(merged)
     }
 
+    /// The words of the command that something in the item's place starts.
+    fn words<'a>(&self, found: &'a Json) -> Option<Vec<&'a str>> {
+        match self.slot {
+            Slot::Member => command(found),
+            Slot::Hook => hook_command(found),
+        }
+    }
+
     /// Whether what stands in a file is Maestro's.
     pub(super) fn is_ours(&self, found: &Json) -> bool {
         self.compare(found) != Likeness::Other
@@ -152,7 +161,10 @@ impl Item {
         let there = self.path.iter().try_fold(whole, |value, key| value.get(key))?;
         match self.slot {
             Slot::Member => Some(there),
-            Slot::Element => there.as_array()?.iter().find(|element| self.is_ours(element)),
+            Slot::Hook => {
+                let lists = there.as_array()?.iter().filter_map(|entry| entry.get(HOOKS)?.as_array());
+                lists.flatten().find(|hook| self.is_ours(hook))
+            }
         }
     }
 
@@ -170,11 +182,11 @@ impl Item {
         }
         match self.slot {
             Slot::Member => drop(holder.insert((*name).to_owned(), self.value.clone())),
-            Slot::Element => {
-                let list = holder.entry(*name).or_insert_with(|| json!([])).as_array_mut()?;
-                match list.iter_mut().find(|element| self.is_ours(element)) {
+            Slot::Hook => {
+                let entries = holder.entry(*name).or_insert_with(|| json!([])).as_array_mut()?;
+                match entries.iter_mut().filter_map(hooks_of).flatten().find(|hook| self.is_ours(hook)) {
                     Some(stale) => stale.clone_from(&self.value),
-                    None => list.push(self.value.clone()),
+                    None => entries.push(self.entry()),
                 }
             }
         }
@@ -194,9 +206,9 @@ impl Item {
         match (deeper.is_empty(), self.slot) {
             (false, _) => self.take_from(value, deeper),
             (true, Slot::Member) => *value = Json::Null,
-            (true, Slot::Element) => {
-                if let Some(list) = value.as_array_mut() {
-                    list.retain(|element| !self.is_ours(element));
+            (true, Slot::Hook) => {
+                if let Some(entries) = value.as_array_mut() {
+                    entries.retain_mut(|entry| self.leaves_something(entry));
                 }
             }
         }
@@ -211,6 +223,22 @@ impl Item {
         }
     }
 
+    /// Takes the item out of an entry with hooks, and says whether the entry is there for anything else.
+    fn leaves_something(&self, entry: &mut Json) -> bool {
+        let Some(hooks) = hooks_of(entry) else { return true };
+        let all = hooks.len();
+        hooks.retain(|hook| !self.is_ours(hook));
+        hooks.len() == all || !hooks.is_empty()
+    }
+
+    /// What is one more of the list that the path leads to.
+    pub(super) fn entry(&self) -> Json {
+        match self.slot {
+            Slot::Member => self.value.clone(),
+            Slot::Hook => json!({ HOOKS: [self.value] }),
+        }
+    }
+
     /// The path as a person would write it.
     pub(super) fn shown(&self, keys: usize) -> String {
         self.path[..keys.min(self.path.len())].join(".")
@@ -220,18 +248,25 @@ impl Item {
     pub(super) fn wrapped(&self, depth: usize) -> Json {
         let innermost = match self.slot {
             Slot::Member => self.value.clone(),
-            Slot::Element => json!([self.value]),
+            Slot::Hook => json!([self.entry()]),
         };
         self.path[depth + 1..].iter().rev().fold(innermost, |inner, key| json!({ *key: inner }))
     }
 }
 
+/// The hooks of an entry.
+fn hooks_of(entry: &mut Json) -> Option<&mut Vec<Json>> {
+    entry.get_mut(HOOKS)?.as_array_mut()
+}
+
+/// The words of the command that is a call of `maestro hook`; none of any other.
+fn hook_command(hook: &Json) -> Option<Vec<&str>> {
+    let (program, agent) = hook.get("command")?.as_str()?.rsplit_once(" hook ")?;
+    Some(vec![program.trim_matches('\''), "hook", agent])
+}
+
 /// The words of the command that an entry starts.
 fn command(entry: &Json) -> Option<Vec<&str>> {
-    if let Some(hook) = entry.pointer("/hooks/0/command").and_then(Json::as_str) {
-        let (program, agent) = hook.rsplit_once(" hook ")?;
-        return Some(vec![program.trim_matches('\''), "hook", agent]);
-    }
     match entry.get("command").or_else(|| entry.get("cmd"))? {
         Json::String(program) => {
             let rest = entry.get("args").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();

@@ -8,7 +8,7 @@ use serde_json::ser::PrettyFormatter;
 use serde_json::{Serializer, Value as Json};
 
 use super::edit::{EditError, newline, shape};
-use super::item::{Item, Slot};
+use super::item::{HOOKS, Item, Slot};
 
 /// What a text says, comments aside. An empty one says nothing yet.
 pub(super) fn value(text: &str) -> Result<Json, EditError> {
@@ -79,7 +79,7 @@ fn spot(root: &Object<'_>, item: &Item) -> Result<Spot, EditError> {
             return Ok(Spot { container: Container::of_object(object), missing: Some(depth) });
         };
         match (&entry.value, item.slot) {
-            (Value::Array(array), Slot::Element) if depth + 1 == item.path.len() => {
+            (Value::Array(array), Slot::Hook) if depth + 1 == item.path.len() => {
                 return Ok(Spot { container: Container::of_array(array), missing: None });
             }
             (Value::Object(next), _) => object = next,
@@ -102,7 +102,7 @@ pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
     let Spot { container, missing } = spot(&root, item)?;
     let (key, value) = match missing {
         Some(depth) => (Some(item.path[depth]), item.wrapped(depth)),
-        None => (None, item.value.clone()),
+        None => (None, item.entry()),
     };
     let key = key.map(|key| format!("{}: ", Json::from(key))).unwrap_or_default();
     Ok(added(text, &container, &key, &value, &style))
@@ -145,12 +145,36 @@ pub(super) fn replace(text: &str, item: &Item) -> Result<String, EditError> {
     Ok(format!("{}{fresh}{}", &text[..range.start], &text[range.end..]))
 }
 
-/// Takes an item out, with the comma that it needed.
+/// Takes an item out; a hook as often as it is there.
 pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
+    let mut rest = remove_one(text, item)?;
+    while item.slot == Slot::Hook && item.find(&value(&rest)?).is_some() {
+        rest = remove_one(&rest, item)?;
+    }
+    Ok(rest)
+}
+
+/// Takes an item out, with the comma that it needed.
+fn remove_one(text: &str, item: &Item) -> Result<String, EditError> {
     let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
     let (container, range) = standing(&root, item).ok_or_else(|| shape(item))?;
+    cut(text, &container, range).ok_or_else(|| shape(item))
+}
+
+/// Takes out what is empty, with its key, unless somebody wrote a comment into it.
+pub(super) fn remove_empty(text: &str, keys: &[String]) -> Option<String> {
+    let Some(Value::Object(root)) = tree(text).ok()? else { return None };
+    let (last, way) = keys.split_last()?;
+    let holder = way.iter().try_fold(&root, |object, key| object.get_object(key))?;
+    let range = holder.get(last)?.value.range();
+    let is_blank = text[range.start + 1..range.end - 1].trim().is_empty();
+    if is_blank { cut(text, &Container::of_object(holder), range) } else { None }
+}
+
+/// The text without that one of a container's things in which a range is.
+fn cut(text: &str, container: &Container, range: Range) -> Option<String> {
     let holds = |one: &Range| one.start <= range.start && range.end <= one.end;
-    let at = container.items.iter().position(holds).ok_or_else(|| shape(item))?;
+    let at = container.items.iter().position(holds)?;
     let own = &container.items[at];
     let close = container.range.end - 1;
     let comma_after = |end: usize| {
@@ -164,7 +188,7 @@ pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
     match at.checked_sub(1).map(|before| container.items[before].end) {
         // The last of several takes the comma before it along.
         Some(before) if after.is_none() => {
-            let comma = comma_after(before).ok_or_else(|| shape(item))?;
+            let comma = comma_after(before)?;
             fresh.push_str(&text[..comma]);
             fresh.push_str(text.get(comma + 1..start).unwrap_or_default());
         }
@@ -173,19 +197,24 @@ pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
     let rest = &text[end..];
     let is_empty = container.items.len() == 1 && text[container.range.start + 1..start].trim().is_empty();
     fresh.push_str(if is_empty { rest.trim_start() } else { rest });
-    Ok(fresh)
+    Some(fresh)
 }
 
-/// Where an item stands: what holds it, and its value.
+/// Where an item stands: its value, and what holds that or the entry that is there for it alone.
 fn standing(root: &Object<'_>, item: &Item) -> Option<(Container, Range)> {
     let (last, way) = item.path.split_last()?;
     let holder = way.iter().try_fold(root, |object, key| object.get_object(key))?;
     match item.slot {
         Slot::Member => Some((Container::of_object(holder), holder.get(last)?.value.range())),
-        Slot::Element => {
-            let array = holder.get_array(last)?;
-            let own = array.elements.iter().find(|element| item.is_ours(&to_json(element)))?;
-            Some((Container::of_array(array), own.range()))
+        Slot::Hook => {
+            let entries = holder.get_array(last)?;
+            let is_ours = |hook: &&Value<'_>| item.is_ours(&to_json(hook));
+            entries.elements.iter().find_map(|entry| {
+                let hooks = entry.as_object()?.get_array(HOOKS)?;
+                let own = hooks.elements.iter().find(is_ours)?;
+                let holder = if hooks.elements.iter().all(|hook| is_ours(&hook)) { entries } else { hooks };
+                Some((Container::of_array(holder), own.range()))
+            })
         }
     }
 }

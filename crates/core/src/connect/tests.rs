@@ -23,6 +23,14 @@ fn comes_out_again(text: &str, format: Format, item: &Item) {
     assert_eq!(take_out(&without, format, item), Ok(Removed::NotThere));
     // It goes in once more, into what is left without it.
     assert!(changed(&without, format, item).is_some(), "{without}");
+    // Without what was made around it, it is as if it had never been.
+    let made = missing_around(text, format, std::slice::from_ref(item)).unwrap();
+    let mut before = edit::read(text, format).unwrap();
+    // A key with nothing behind it became a mapping with nothing in it.
+    if let Some(nothing) = before.get_mut(item.path[0]).filter(|value| value.is_null()) {
+        *nothing = json!({});
+    }
+    assert_eq!(edit::read(&take_out_empty(&without, format, &made), format), Ok(before), "{without}");
 }
 
 /// Blanks and comments, as they may stand between any two words of JSON.
@@ -74,7 +82,9 @@ proptest! {
     #[test]
     fn toml_is_as_it_was_once_maestro_is_gone(parts in prop::collection::vec(toml_part(), 0..6)) {
         let text = parts.concat();
-        comes_out_again(&text, Format::Toml, &server(Client::Codex, PROGRAM, None));
+        let item = server(Client::Codex, PROGRAM, None);
+        prop_assert!(toml::value(&text).is_err() || changed(&text, Format::Toml, &item).is_some(), "{text}");
+        comes_out_again(&text, Format::Toml, &item);
     }
 
     #[test]
@@ -118,6 +128,9 @@ fn yaml_part() -> impl Strategy<Value = &'static str> {
 fn most_texts_of_the_property_tests_can_be_added_to() {
     for text in ["{}", "{\"mcpServers\": {}}", "{\n  \"a\": 1, // why\n}\n", ""] {
         assert!(changed(text, Format::Json, &server(Client::Cursor, PROGRAM, Some(text))).is_some(), "{text}");
+    }
+    for text in ["[mcp_servers.other]\ncommand = \"x\" # why\n", "[[profiles]]\nname = 'a'\n", "last = 1", ""] {
+        assert!(changed(text, Format::Toml, &server(Client::Codex, PROGRAM, None)).is_some(), "{text}");
     }
     for text in ["extensions: {}\n", "extensions:\n", "a: 1\n", ""] {
         assert!(changed(text, Format::Yaml, &server(Client::Goose, PROGRAM, None)).is_some(), "{text}");
@@ -200,6 +213,54 @@ fn a_hook_is_one_more_of_those_that_are_there() {
       }
     }
     "#);
+}
+
+/// Settings in which a list of entries is this.
+fn submitted(entries: &Json) -> String {
+    format!("{:#}\n", json!({ "hooks": { "UserPromptSubmit": entries } }))
+}
+
+fn entries(text: &str) -> Json {
+    json::value(text).unwrap()["hooks"]["UserPromptSubmit"].clone()
+}
+
+fn without(text: &str) -> String {
+    let Ok(Removed::Changed(without)) = take_out(text, Format::Json, &hook()) else { panic!("it stays in\n{text}") };
+    without
+}
+
+#[test]
+fn a_hook_that_somebody_added_beside_maestros_stays_when_it_goes() {
+    let (ours, mine) = (hook().value, json!({ "type": "command", "command": "my-lint" }));
+    let second = json!({ "type": "command", "command": "my-test" });
+    for hooks in [json!([ours, mine, second]), json!([mine, ours, second]), json!([mine, second, ours])] {
+        let text = submitted(&json!([{ "matcher": "x", "hooks": hooks }]));
+        assert_eq!(put(&text, Format::Json, &hook()), Ok(Put::Same), "it is there\n{text}");
+        assert_eq!(entries(&without(&text)), json!([{ "matcher": "x", "hooks": [mine, second] }]));
+    }
+    let twice = submitted(&json!([{ "hooks": [mine, ours] }, { "hooks": [ours, ours] }, { "hooks": [] }]));
+    assert_eq!(entries(&without(&twice)), json!([{ "hooks": [mine] }, { "hooks": [] }]));
+}
+
+#[test]
+fn a_hook_of_an_older_program_is_brought_up_to_date_beside_those_of_others() {
+    let mine = json!({ "type": "command", "command": "my-lint" });
+    let old = json!({ "type": "command", "command": "/old/maestro hook claude-code", "timeout": 5, "async": true });
+    let mut new = hook().value;
+    new["async"] = json!(true);
+    for (hooks, wanted) in [(json!([old, mine]), json!([new, mine])), (json!([mine, old]), json!([mine, new]))] {
+        let text = submitted(&json!([{ "hooks": hooks }]));
+        assert_eq!(entries(&changed(&text, Format::Json, &hook()).unwrap()), json!([{ "hooks": wanted }]));
+    }
+}
+
+#[test]
+fn what_was_made_around_an_item_stays_if_somebody_put_something_into_it() {
+    let made = missing_around("{}", Format::Json, &hooks(Client::ClaudeCode, PROGRAM)).unwrap();
+    for text in [r#"{"hooks": {"Stop": [1]}}"#, r#"{"hooks": {"Mine": []}}"#, r#"{"hooks": { /* mine */ }}"#] {
+        assert_eq!(take_out_empty(text, Format::Json, &made), text);
+    }
+    assert_eq!(take_out_empty(r#"{"hooks": {"Stop": [], "SessionEnd": [ ]}}"#, Format::Json, &made), "{}");
 }
 
 #[test]

@@ -78,6 +78,15 @@ pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
     Ok(before + &rest)
 }
 
+/// Takes an empty mapping that has a line for itself out, with the empty line before it.
+pub(super) fn remove_empty(text: &str, keys: &[String]) -> Option<String> {
+    let [key] = keys else { return None };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let own = lines.iter().position(|line| line.trim_end() == format!("{key}: {{}}"))?;
+    let start = if own > 0 && lines[own - 1].trim().is_empty() { own - 1 } else { own };
+    Some(lines[..start].iter().chain(&lines[own + 1..]).copied().collect())
+}
+
 /// Takes an entry that is written as JSON out of a mapping in braces.
 fn remove_in_line(text: &str, at: usize) -> Option<String> {
     let value = at + text[at..].find(": ")? + 2;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use maestro_core::connect::Around;
 use serde_json::{Value as Json, json};
 
 use super::diff::diff;
@@ -19,6 +20,8 @@ pub(super) struct Change {
     /// What the file is about.
     pub(super) parts: Vec<Part>,
     pub(super) target: Target,
+    /// What has to be made in the file for it.
+    pub(super) around: Vec<Around>,
     pub(super) state: State,
 }
 
@@ -44,6 +47,14 @@ pub(super) enum State {
 }
 
 impl Change {
+    /// Whether there is anything to do.
+    pub(super) fn is_due(&self) -> bool {
+        match self.state {
+            State::Write(_) | State::Restore(_) | State::Remove => true,
+            State::Same | State::Written | State::NotConnected | State::NotOurs | State::ChangedSince => false,
+        }
+    }
+
     /// What a tool does by what the file says.
     fn deed(&self) -> String {
         match self.parts.as_slice() {

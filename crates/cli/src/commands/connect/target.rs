@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use maestro_core::connect::{Base, Client, Location, Scope};
 use maestro_skills::read_bounded;
 
+use super::folders;
 use crate::error::CommandError;
 use crate::files;
 use crate::screen::clean_path;
@@ -85,11 +86,12 @@ impl Target {
         Ok(Self { path, shown, text })
     }
 
-    /// Writes the file in one step. What it said before is kept beside it.
-    pub(super) fn write(&self, text: &str) -> Result<(), CommandError> {
+    /// Writes the file in one step, and says which folders were made for it. What it said before is kept beside it.
+    pub(super) fn write(&self, text: &str) -> Result<Vec<PathBuf>, CommandError> {
+        self.check()?;
         let written = match &self.text {
-            None => files::create(&self.path, text),
-            Some(old) => self.keep_old(old).and_then(|()| files::replace(&self.path, text)),
+            None => self.make(text),
+            Some(old) => self.keep_old(old).and_then(|()| files::replace(&self.path, text)).map(|()| Vec::new()),
         };
         if let (Err(_), Some(old)) = (&written, &self.text) {
             // What was not changed needs nothing beside it; why it was not is the error to tell.
@@ -100,12 +102,14 @@ impl Target {
 
     /// Writes what the file said before Maestro came, and removes what was kept beside it if it is the same.
     pub(super) fn restore(&self, text: &str) -> Result<(), CommandError> {
+        self.check()?;
         files::replace(&self.path, text).map_err(|error| self.unwritable(&error))?;
         self.drop_old(text).map_err(|error| self.unwritable(&error))
     }
 
     /// Removes a file that Maestro made.
     pub(super) fn remove(&self) -> Result<(), CommandError> {
+        self.check()?;
         std::fs::remove_file(&self.path).map_err(|error| self.unwritable(&error))
     }
 
@@ -114,6 +118,32 @@ impl Target {
         let mut name = self.path.clone().into_os_string();
         name.push(BACKUP);
         PathBuf::from(name)
+    }
+
+    /// Refuses if the file is not what it was when it was read: tools write theirs at any time, and nothing of that
+    /// may be lost.
+    fn check(&self) -> Result<(), CommandError> {
+        let now = match read_bounded(&self.path, MAX_BYTES) {
+            Ok(contents) => Some(contents.bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(self.unwritable(&error)),
+        };
+        if now.as_deref() == self.text.as_deref().map(str::as_bytes) {
+            return Ok(());
+        }
+        Err(CommandError::refused(format!("{} was changed by somebody else just now", self.shown))
+            .hint("it was left as they wrote it; run the same command again"))
+    }
+
+    fn make(&self, text: &str) -> io::Result<Vec<PathBuf>> {
+        let made = folders::make(self.path.parent().unwrap_or(Path::new("/")))?;
+        match files::create(&self.path, text) {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                folders::remove_empty(made);
+                Err(error)
+            }
+        }
     }
 
     fn keep_old(&self, old: &str) -> io::Result<()> {
@@ -154,5 +184,53 @@ fn is_inside(path: &Path, project: &Path) -> bool {
     match (path.canonicalize(), project.canonicalize()) {
         (Ok(real), Ok(project)) => real.starts_with(project),
         _ => !path.is_symlink() && files::stays_inside(path, project),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    type Way = fn(&Target) -> Result<(), CommandError>;
+
+    /// A file that said something when it was read.
+    fn read(directory: &Path, text: Option<&str>) -> Target {
+        let path = directory.join("settings.json");
+        if let Some(text) = text {
+            fs::write(&path, text).unwrap();
+        }
+        Target { shown: path.display().to_string(), path, text: text.map(str::to_owned) }
+    }
+
+    #[test]
+    fn what_a_tool_wrote_since_its_file_was_read_is_never_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let ways: [Way; 3] = [
+            |target| target.write("{\"maestro\": 1}").map(drop),
+            |target| target.restore("{\"maestro\": 1}"),
+            Target::remove,
+        ];
+        for way in ways {
+            let target = read(directory.path(), Some("{}"));
+            fs::write(&target.path, "{\"theirs\": 1}").unwrap();
+            assert!(way(&target).unwrap_err().message().ends_with("was changed by somebody else just now"));
+            assert_eq!(fs::read_to_string(&target.path).unwrap(), "{\"theirs\": 1}");
+            assert!(!target.backup().exists());
+        }
+    }
+
+    #[test]
+    fn a_file_that_came_or_went_since_it_was_looked_for_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = read(directory.path(), None);
+        fs::write(&target.path, "{}").unwrap();
+        assert!(target.write("{\"maestro\": 1}").is_err());
+        assert_eq!(fs::read_to_string(&target.path).unwrap(), "{}");
+        let target = read(directory.path(), Some("{}"));
+        fs::remove_file(&target.path).unwrap();
+        assert!(target.write("{\"maestro\": 1}").is_err());
+        assert!(!target.path.exists() && !target.backup().exists());
     }
 }

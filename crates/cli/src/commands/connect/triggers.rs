@@ -59,7 +59,7 @@ pub(super) fn planned(
                 .hint("remove it, or what it was changed to; `maestro connect` then writes it"));
         }
     };
-    Ok(Some(Change { tool, parts: vec![Part::Workflow { by: Some(by) }], target, state }))
+    Ok(Some(Change { tool, parts: vec![Part::Workflow { by: Some(by) }], target, around: Vec::new(), state }))
 }
 
 /// What is to become of the files by which a tool knows workflows: those that are as they were made go.
@@ -80,7 +80,7 @@ pub(super) fn gone(
             Some(text) if is_as_made(text, &target, connections) => State::Remove,
             Some(_) => State::ChangedSince,
         };
-        changes.push(Change { tool, parts: vec![Part::Workflow { by: None }], target, state });
+        changes.push(Change { tool, parts: vec![Part::Workflow { by: None }], target, around: Vec::new(), state });
     }
     Ok(changes)
 }

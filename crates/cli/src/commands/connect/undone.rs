@@ -1,14 +1,15 @@
 //! How does a tool's file get rid of Maestro? By undoing what was written; where somebody changed that, by taking out
 //! what is Maestro's and nothing else.
 
-use maestro_core::connect::{Before, Client, EditError, Format, Item, Removed, Undo, take_out};
+use maestro_core::connect::{Before, Client, EditError, Format, Item, Removed, Undo, take_out, take_out_empty};
 
-use super::parts::{File, Part};
+use super::folders;
+use super::parts::File;
 use super::shown::{Change, State};
 use super::target::Target;
 use super::tool::Tool;
 use super::{SERVER, refused};
-use crate::connections::Connections;
+use crate::connections::{Connections, Ledger};
 use crate::error::CommandError;
 use crate::world::World;
 
@@ -31,11 +32,15 @@ pub(super) fn planned(
                 (State::Write(_), Some(Before::Text(before))) if has_none(&before, &items, file.location.format) => {
                     State::Restore(before)
                 }
+                (State::Write(after), _) => {
+                    let made = connections.around(&target.path);
+                    State::Write(take_out_empty(&after, file.location.format, made))
+                }
                 (state, _) => state,
             }
         }
     };
-    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, state })
+    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, around: Vec::new(), state })
 }
 
 /// What a file says without all of the items.
@@ -74,20 +79,14 @@ pub(super) fn before(text: &str, undos: &[Undo]) -> Option<Before> {
     is_changed.then_some(Before::Text(text))
 }
 
-pub(super) fn carry_out(change: &mut Change, connections: &mut Connections) -> Result<(), CommandError> {
+pub(super) fn carry_out(change: &mut Change, ledger: &mut Ledger) -> Result<(), CommandError> {
     match &change.state {
-        State::Remove => {
-            change.target.remove()?;
-            if let ([Part::Workflow { .. }], Some(folder)) = (change.parts.as_slice(), change.target.path.parent()) {
-                // A folder that somebody put something else into stays.
-                let _ = std::fs::remove_dir(folder);
-            }
-        }
+        State::Remove => change.target.remove()?,
         State::Restore(text) => change.target.restore(text)?,
-        State::Write(text) => change.target.write(text)?,
+        State::Write(text) => drop(change.target.write(text)?),
         State::Same | State::Written | State::NotConnected | State::NotOurs | State::ChangedSince => return Ok(()),
     }
-    connections.forget(&change.target.path)?;
+    folders::remove_empty(ledger.forget(&change.target.path)?);
     change.state = State::Written;
     Ok(())
 }

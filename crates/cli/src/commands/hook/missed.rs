@@ -1,10 +1,11 @@
 //! What went wrong in a hook? Kept in a small file, since nobody is there to be told, until a report gets through.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use maestro_skills::read_bounded;
+use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value as Json, json};
 
 use crate::client::Client;
@@ -29,18 +30,65 @@ pub(super) fn keep(agent: &str, why: &str, world: &World) {
 
 /// Tells what went wrong, as an event of the session that can.
 pub(super) fn tell(client: &Client, session: &str, world: &World) -> Result<(), CommandError> {
-    let path = path(world);
-    // Nothing went wrong, as nearly always.
-    let Ok(kept) = read_bounded(&path, 2 * MAX_BYTES) else { return Ok(()) };
-    let lines: Vec<Json> =
-        kept.bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    client
-        .post::<Json>(&format!("{session}/events"), &json!({ "type": "hook_failed", "data": { "failures": lines } }))?;
+    let Some(taken) = Taken::of(&path(world)) else { return Ok(()) };
+    let told = json!({ "type": "hook_failed", "data": { "failures": taken.failures } });
+    client.post::<Json>(&format!("{session}/events"), &told)?;
     // It is told once more if this fails, which is better than never.
-    let _ = fs::remove_file(&path);
+    let _ = fs::remove_file(&taken.path);
     Ok(())
+}
+
+/// What went wrong so far, in a file of its own, so that what is kept meanwhile is not taken for told.
+struct Taken {
+    path: PathBuf,
+    failures: Vec<Json>,
+    /// Held until it is told.
+    _lock: File,
+}
+
+impl Taken {
+    /// Nothing where nothing went wrong, as nearly always, or where another hook is telling it just now.
+    fn of(kept: &Path) -> Option<Self> {
+        let path = kept.with_file_name("telling.jsonl");
+        if !kept.exists() && !path.exists() {
+            return None;
+        }
+        let lock = File::create(kept.with_extension("lock")).ok()?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+        // What a hook took and could not tell comes first.
+        if !path.exists() {
+            fs::rename(kept, &path).ok()?;
+        }
+        let bytes = read_bounded(&path, 2 * MAX_BYTES).ok()?.bytes;
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let failures = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        Some(Self { path, failures, _lock: lock })
+    }
 }
 
 fn path(world: &World) -> PathBuf {
     world.maestro_home.join("hooks/missed.jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_taken_and_not_told_is_taken_again_and_never_by_two() {
+        let directory = tempfile::tempdir().unwrap();
+        let kept = directory.path().join("missed.jsonl");
+        assert!(Taken::of(&kept).is_none());
+        fs::write(&kept, "{\"reason\": 1}\n").unwrap();
+        let first = Taken::of(&kept).unwrap();
+        fs::write(&kept, "{\"reason\": 2}\n").unwrap();
+        assert!(Taken::of(&kept).is_none(), "somebody is telling it");
+        // Whoever tells it is ended before they could.
+        drop(first);
+        let again = Taken::of(&kept).unwrap();
+        assert_eq!(again.failures, [json!({ "reason": 1 })]);
+        fs::remove_file(&again.path).unwrap();
+        drop(again);
+        assert_eq!(Taken::of(&kept).unwrap().failures, [json!({ "reason": 2 })]);
+    }
 }
