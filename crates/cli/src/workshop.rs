@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
+use maestro_core::workflow::pinned::PinnedText;
 use maestro_engine::drive::Workshop;
 use maestro_engine::execute::Site;
 use maestro_engine::identity::Identity;
-use maestro_engine::trust::{self, Trust};
+use maestro_engine::trust::{self, Folders, Trust};
 use maestro_engine::{Abilities, Furnishing, Skills, worktrees};
 use maestro_server::mcp::Allowed;
 use maestro_server::{Freshness, Shelves};
@@ -151,17 +151,22 @@ fn home_of(workspace: &Path) -> &Path {
 pub(crate) fn allowed(world: &World) -> Allowed {
     let home = world.maestro_home.clone();
     Arc::new(move |all| {
-        let trust = Trust::load(&home);
-        let allows = |pinned: &&Pinned| {
-            let definitions = &pinned.definitions;
-            let consented = || trust.as_ref().is_ok_and(|trust| trust.allows(&trust::hash(definitions)));
-            !trust::needs_consent(definitions) || consented()
+        let mut folders = Folders::default();
+        let Ok(trust) = Trust::load(&home) else {
+            return all.iter().map(|pinned| !trust::needs_consent(&pinned.definitions)).collect();
         };
-        all.iter().map(allows).collect()
+        all.iter().map(|pinned| may_be_executed(&trust, &mut folders, &pinned.definitions)).collect()
     })
 }
 
 /// Whether nobody needs to consent to it, or somebody did, to what it is now.
 pub(crate) fn is_allowed(home: &Path, definitions: &BTreeMap<String, PinnedText>) -> bool {
-    !trust::needs_consent(definitions) || Trust::load(home).is_ok_and(|trust| trust.allows(&trust::hash(definitions)))
+    match Trust::load(home) {
+        Ok(trust) => may_be_executed(&trust, &mut Folders::default(), definitions),
+        Err(_) => !trust::needs_consent(definitions),
+    }
+}
+
+fn may_be_executed(trust: &Trust, folders: &mut Folders, definitions: &BTreeMap<String, PinnedText>) -> bool {
+    !trust::needs_consent(definitions) || folders.subject(definitions).is_ok_and(|subject| trust.allows(&subject.hash))
 }

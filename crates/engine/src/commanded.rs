@@ -1,10 +1,11 @@
 //! How is a command of a `skill.json` carried out? As a workflow of one step, so that it is allowed, kept in bounds,
 //! executed and told of like every other.
 
+use maestro_core::workflow::Name;
 use maestro_skills::{Command, Skill};
 use serde_json::{Map, Value as Json, json};
 
-/// The variable that holds what it printed, and what the run hands back.
+/// What the run hands back: what the command printed.
 pub const OUTPUT: &str = "output";
 
 /// The name that a command is started by as a workflow.
@@ -18,12 +19,23 @@ pub(crate) fn definition(skill: &Skill, command: &Command) -> Option<String> {
     let schema = command.input_schema();
     let properties = schema["properties"].as_object().into_iter().flatten();
     let params: Map<String, Json> = properties.map(|(name, property)| (name.clone(), param(property))).collect();
-    let step = json!({ "id": "run", "type": "command", "title": command.name, "command": run, "store": OUTPUT });
+    let mut stored = OUTPUT.to_owned();
+    while params.contains_key(&stored) {
+        stored.push('_');
+    }
+    let step = json!({ "id": "run", "type": "command", "title": command.name, "command": run, "store": stored });
     let definition = json!({
-        "workflow": 1, "name": name(skill, command), "description": command.description, "params": params,
-        "steps": [step], "outputs": { OUTPUT: format!("{{{OUTPUT}}}") },
+        "workflow": 1, "name": sound_name(skill, command), "description": command.description, "params": params,
+        "steps": [step], "outputs": { OUTPUT: format!("{{{stored}}}") },
     });
     Some(format!("{definition:#}\n"))
+}
+
+/// What the definition calls itself, which nobody goes by. A skill may have a name that no workflow can have: `3d-print`.
+fn sound_name(skill: &Skill, command: &Command) -> String {
+    let name = name(skill, command);
+    let is_sound = name.split('/').all(|part| Name::parse(part).is_ok());
+    if is_sound { name } else { "command".to_owned() }
 }
 
 /// A property of a schema as a parameter. A number that is no integer stays as it is written.

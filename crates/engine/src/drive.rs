@@ -78,7 +78,8 @@ pub struct Standing {
     pub now: i64,
 }
 
-/// Whether what a run was started with may be executed: its hash, and the texts themselves.
+/// Whether what a run was started with may be executed as things are now: its hash, and the texts themselves. It may read
+/// files.
 pub type Allowed = Arc<dyn Fn(&str, &BTreeMap<String, PinnedText>) -> bool + Send + Sync>;
 
 /// What is needed to execute things on this machine.
@@ -141,8 +142,8 @@ pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<
         };
         match pending(&known.definition, &standing.run).into_iter().next() {
             Some(Effect::Execute { ticket, order, timeout, delay, .. }) => {
-                known.allow(&standing, &order)?;
                 tokio::time::sleep(Duration::from_secs(delay.into())).await;
+                known.allow(&standing, &order, workshop).await?;
                 let limits = Limits::within(timeout.or_else(|| usual_time(&order)));
                 let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
                 let claim = desk.started(id, &ticket, workshop.identity.as_str(), seconds).await;
@@ -192,14 +193,8 @@ fn usual_time(order: &Order) -> Option<u32> {
 /// What does not change while a run is driven.
 struct Known {
     definition: Definition,
+    definitions: Arc<BTreeMap<String, PinnedText>>,
     executor: Executor,
-    consent: Consent,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Consent {
-    Given,
-    Missing,
 }
 
 impl Known {
@@ -213,8 +208,6 @@ impl Known {
         if hash(&definitions) != standing.hash {
             return Err(DriveError::Forged(id));
         }
-        let allowed = (workshop.allowed)(&standing.hash, &definitions);
-        let consent = if allowed { Consent::Given } else { Consent::Missing };
         let workspace = standing.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
         let site = Site {
             workspace: PathBuf::from(workspace),
@@ -223,14 +216,21 @@ impl Known {
             ..workshop.site.clone()
         };
         let executor = Executor::new(site).map_err(DriveError::Unable)?;
-        let definition = Pinned { main: standing.workflow.clone(), definitions }.definition()?;
-        Ok(Self { definition, executor, consent })
+        let pinned = Pinned { main: standing.workflow.clone(), definitions };
+        let definition = pinned.definition()?;
+        Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor })
     }
 
-    /// Refuses what nobody consented to. What only reads, and is our own, needs no consent.
-    fn allow<E>(&self, standing: &Standing, order: &Order) -> Result<(), DriveError<E>> {
-        let harmless = matches!(order, Order::Builtin { builtin, .. } if builtin.only_reads());
-        if harmless || self.consent == Consent::Given {
+    /// Refuses what nobody consented to. What only reads, and is our own, needs no consent. Everything else is asked about
+    /// each time: what was executed before may have changed the files that are executed now.
+    async fn allow<E>(&self, standing: &Standing, order: &Order, workshop: &Workshop) -> Result<(), DriveError<E>> {
+        if matches!(order, Order::Builtin { builtin, .. } if builtin.only_reads()) {
+            return Ok(());
+        }
+        let (allowed, hash) = (Arc::clone(&workshop.allowed), standing.hash.clone());
+        let definitions = Arc::clone(&self.definitions);
+        let asked = tokio::task::spawn_blocking(move || allowed(&hash, &definitions));
+        if asked.await.unwrap_or_default() {
             return Ok(());
         }
         let order = match order {

@@ -3,29 +3,26 @@
 //! A consent is about contents: whatever changes one byte of what would be executed needs another one. Consents are
 //! kept in a file of the user's own, which nothing that we start can reach but our own program.
 
-use std::collections::BTreeMap;
+mod folder;
+mod subject;
+
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use maestro_core::settings::Setting;
-use maestro_core::workflow::Workflow;
-use maestro_core::workflow::orders::orders;
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_skills::{Pack, read_bounded};
+use maestro_skills::read_bounded;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::runs;
+pub use folder::{Folder, Listed};
+pub use subject::{Folders, Subject, Uncovered, agents_hash, config_hash, needs_consent, setup_hash};
 
 /// How the file is written.
 const VERSION: u32 = 1;
 /// How many bytes it may have.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// How many bytes of a program of a skill's own are looked at.
-const MAX_PROGRAM: u64 = 16 * 1024 * 1024;
 
 /// What somebody consented to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,100 +190,6 @@ fn read(path: &Path) -> Result<Vec<Consent>, TrustError> {
     }
 }
 
-/// What somebody consents to when they trust a workflow: every text it reaches, and the contents of every file of a
-/// skill's folder that it would execute. Without such files it is what a run is kept by.
-pub fn hash(definitions: &BTreeMap<String, PinnedText>) -> String {
-    let texts = runs::hash(definitions);
-    let programs = own_programs(definitions);
-    if programs.is_empty() {
-        return texts;
-    }
-    let mut hasher = Sha256::new();
-    hasher.update(texts);
-    for program in programs {
-        let path = program.to_string_lossy();
-        hasher.update(path.len().to_le_bytes());
-        hasher.update(path.as_bytes());
-        // What cannot be read cannot be executed, either; once it can be, the hash is another one.
-        let contents = read_bounded(&program, MAX_PROGRAM).ok().filter(|contents| !contents.cut);
-        hasher.update([u8::from(contents.is_some())]);
-        hasher.update(Sha256::digest(contents.map(|contents| contents.bytes).unwrap_or_default()));
-    }
-    hex(&hasher.finalize())
-}
-
-/// What somebody consents to when they trust a project's configuration: the checks it names.
-pub fn config_hash(verify: &[String]) -> String {
-    commands_hash("config", verify)
-}
-
-/// What somebody consents to when they trust what makes a project's worktrees ready.
-pub fn setup_hash(setup: &[String]) -> String {
-    commands_hash("setup", setup)
-}
-
-fn commands_hash(kind: &str, commands: &[String]) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(kind);
-    for command in commands {
-        hasher.update(command.len().to_le_bytes());
-        hasher.update(command.as_bytes());
-    }
-    hex(&hasher.finalize())
-}
-
-/// What somebody consents to when they trust the agents that a project describes: every byte of the file.
-pub fn agents_hash(text: &str) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update("agents");
-    hasher.update(text);
-    hex(&hasher.finalize())
-}
-
-/// Whether anybody must consent before definitions are executed: they would execute something, and it did not come with
-/// the program, word for word.
-pub fn needs_consent(definitions: &BTreeMap<String, PinnedText>) -> bool {
-    let is_built_in = |name: &str, text: &str| {
-        let files = match name.split_once('/') {
-            Some((skill, other)) => vec![format!("{skill}/workflows/{other}.yaml")],
-            None => vec![format!("{name}/workflow.yaml"), format!("{name}/skill.yaml")],
-        };
-        files.iter().any(|file| Pack::builtin_file(file).is_some_and(|built_in| *built_in == *text.as_bytes()))
-    };
-    let executes = |name: &str, kept: &PinnedText| own(name, kept).is_none_or(|main| !orders(&main).is_empty());
-    let foreign = definitions.iter().any(|(name, kept)| !is_built_in(name, &kept.text) && executes(name, kept));
-    // A built-in text says which file is executed, not what is in it.
-    foreign || !own_programs(definitions).is_empty()
-}
-
-/// One definition by itself; nothing where it is no sound one.
-fn own(name: &str, kept: &PinnedText) -> Option<Workflow> {
-    let pinned = Pinned { main: name.to_owned(), definitions: BTreeMap::from([(name.to_owned(), kept.clone())]) };
-    pinned.definition().ok().map(|definition| definition.main)
-}
-
-/// The files of skills' folders that definitions would execute, or hand to what they execute, each once.
-pub fn own_programs(definitions: &BTreeMap<String, PinnedText>) -> Vec<PathBuf> {
-    let mut programs = Vec::new();
-    for (name, kept) in definitions {
-        let Some(main) = own(name, kept) else { continue };
-        let orders = orders(&main);
-        let files = orders.iter().flat_map(|order| order.action.own_files());
-        programs.extend(files.map(|file| Path::new(&kept.folder).join(file)));
-    }
-    programs.sort();
-    programs.dedup();
-    programs
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -330,48 +233,5 @@ mod tests {
             assert!(trust.add(consent("one", "a")).is_err());
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
-    }
-
-    #[test]
-    fn what_came_with_the_program_or_executes_nothing_needs_no_consent() {
-        let kept = |text: &str| PinnedText { text: text.into(), folder: "/s".into(), resources: BTreeMap::new() };
-        let built_in = Pack::builtin_file("session-start/workflow.yaml").unwrap();
-        let text = str::from_utf8(&built_in).unwrap();
-        let name = "session-start".to_owned();
-        let changed = text.replacen("maestro", "rm", 1);
-        assert!(!needs_consent(&BTreeMap::from([(name.clone(), kept(text))])));
-        assert!(needs_consent(&BTreeMap::from([(name.clone(), kept(&changed))])));
-        assert!(needs_consent(&BTreeMap::from([("other".to_owned(), kept(text))])));
-        let told = "name: a\ndescription: Says.\nsteps:\n  - {id: one, type: agent, next: {ok: end, fail: end}}\n";
-        assert!(!needs_consent(&BTreeMap::from([("a".to_owned(), kept(told)), (name, kept(text))])));
-    }
-
-    #[test]
-    fn a_program_of_the_skill_is_part_of_what_is_trusted() {
-        let dir = tempfile::tempdir().unwrap();
-        let text = |command: &str| {
-            let steps = format!("steps:\n  - {{id: one, type: command, command: \"{command}\"}}\n");
-            let folder = dir.path().display().to_string();
-            let kept = PinnedText {
-                text: format!("name: a\ndescription: Does.\n{steps}"),
-                folder,
-                resources: BTreeMap::new(),
-            };
-            BTreeMap::from([("a".to_owned(), kept)])
-        };
-        let plain = text("ls -l");
-        assert!(needs_consent(&plain) && needs_consent(&text("{skill_dir}/run.sh")));
-        assert_eq!(hash(&plain), runs::hash(&plain));
-        let own = text("{skill_dir}/run.sh");
-        let absent = hash(&own);
-        fs::write(dir.path().join("run.sh"), "").unwrap();
-        let empty = hash(&own);
-        fs::write(dir.path().join("run.sh"), "rm -rf /").unwrap();
-        let hashes = [absent, empty, hash(&own), runs::hash(&own)];
-        let mut different = hashes.to_vec();
-        different.sort();
-        different.dedup();
-        assert_eq!(different.len(), 4, "{hashes:?}");
-        assert_ne!(config_hash(&["a b".into()]), config_hash(&["a".into(), "b".into()]));
     }
 }

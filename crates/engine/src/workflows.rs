@@ -1,4 +1,6 @@
-//! Where are the definitions of workflows, what do they say, and what is kept of them with a run?
+//! What do the definitions of workflows say, and what is kept of them with a run?
+
+mod source;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,16 +10,15 @@ use maestro_core::suggest;
 use maestro_core::workflow::definition::ResourceSource;
 use maestro_core::workflow::pinned::{MAX_PINNED, Pinned, PinnedText, sources};
 use maestro_core::workflow::{Callee, Definition, Finding, Name, Surroundings, Tool, Workflow, load};
-use maestro_skills::{Catalogue, Command, Contents, Entry, Skill, instructions, read_bounded};
+use maestro_skills::{Catalogue, Contents, Entry, Skill, instructions, read_bounded};
 
 use crate::{commanded, conventions, instructed};
+use source::Part;
+
+pub use source::Source;
 
 /// How large a definition may be; one byte more is told by the loader.
 const MAX_BYTES: u64 = 1024 * 1024 + 1;
-/// The names a skill's own definition may have.
-const FILES: [&str; 2] = ["workflow.yaml", "skill.yaml"];
-/// Where a skill declares commands.
-const COMMANDS: &str = "skill.json";
 
 /// Why a workflow cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -70,32 +71,6 @@ pub enum DefinitionError {
     },
 }
 
-/// A definition's file.
-#[derive(Debug, Clone)]
-pub struct Source {
-    /// The name it is started by.
-    pub name: String,
-    /// Where it is.
-    pub path: PathBuf,
-    /// The skill's folder.
-    folder: PathBuf,
-    /// Its place in its skill.
-    part: Part,
-}
-
-/// A definition's place in its skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// It is the skill's own.
-    Main,
-    /// It lies beside the skill's own.
-    Beside,
-    /// The skill has instructions only, and following them is the one step.
-    Instructions,
-    /// It carries out a command that the skill declares.
-    Command,
-}
-
 /// A definition as it was read.
 #[derive(Debug)]
 pub struct Loaded {
@@ -144,22 +119,7 @@ pub struct Workflows<'c> {
 impl<'c> Workflows<'c> {
     /// Those of the skills in a catalogue.
     pub fn of(catalogue: &'c Catalogue, directory: &'c Path) -> Self {
-        let mut sources = Vec::new();
-        for entry in &catalogue.skills {
-            let skill = entry.skill();
-            let id = skill.id.as_str();
-            if let Some(file) = &skill.workflow {
-                let (path, folder) = (skill.path.join(file), skill.path.clone());
-                sources.push(Source { name: id.to_owned(), path, folder, part: Part::Main });
-            }
-            sources.extend(beside(id, &skill.path));
-            // A file of the same name is what its author wrote last.
-            for own in skill.commands.iter().filter_map(|command| of_command(skill, command)) {
-                if !sources.iter().any(|source| source.name == own.name) {
-                    sources.push(own);
-                }
-            }
-        }
+        let sources = catalogue.skills.iter().flat_map(|entry| Source::all_of(entry.skill())).collect();
         Self { catalogue, directory, tool: None, sources }
     }
 
@@ -177,9 +137,9 @@ impl<'c> Workflows<'c> {
             let full = self.directory.join(path);
             let before = found.len();
             if full.is_dir() {
-                found.extend(in_folder(path, &full));
+                found.extend(Source::in_folder(path, &full));
             } else if full.is_file() {
-                found.push(named(path));
+                found.push(Source::at(path));
             }
             if found.len() == before {
                 return Err(DefinitionError::NoneAt(path.clone()));
@@ -205,7 +165,7 @@ impl<'c> Workflows<'c> {
             }
         }
         if let Some(skill) = self.skill(name) {
-            return self.load(&of_instructions(skill));
+            return self.load(&Source::of_instructions(skill));
         }
         let known = self.sources.iter().map(|source| source.name.as_str());
         let close = suggest::closest(name, known).map(str::to_owned);
@@ -337,49 +297,6 @@ fn lies_inside(folder: &Path, file: &str) -> bool {
     let plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let real = || Some((folder.canonicalize().ok()?, folder.join(file).canonicalize().ok()?));
     plain && real().is_some_and(|(folder, file)| file.starts_with(folder) && file.is_file())
-}
-
-fn of_instructions(skill: &Skill) -> Source {
-    let (name, folder) = (skill.id.as_str().to_owned(), skill.path.clone());
-    Source { name, path: folder.clone(), folder, part: Part::Instructions }
-}
-
-/// The definition of a command, if something carries it out.
-fn of_command(skill: &Skill, command: &Command) -> Option<Source> {
-    command.run.as_ref()?;
-    let folder = skill.path.clone();
-    let (name, path) = (commanded::name(skill, command), folder.join(COMMANDS));
-    Some(Source { name, path, folder, part: Part::Command })
-}
-
-/// The definitions of a skill folder that was named.
-fn in_folder(folder: &Path, full: &Path) -> Vec<Source> {
-    let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let main = FILES.iter().find(|file| full.join(file).is_file()).map(|file| folder.join(file));
-    let main = main.map(|path| Source { name: name.clone(), path, folder: folder.to_owned(), part: Part::Main });
-    main.into_iter().chain(beside(&name, folder)).collect()
-}
-
-/// A definition that was named.
-fn named(path: &Path) -> Source {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let parent = path.parent().unwrap_or(Path::new(""));
-    let part = if parent.file_name().is_some_and(|name| name == "workflows") { Part::Beside } else { Part::Main };
-    let folder = if part == Part::Beside { parent.parent().unwrap_or(parent) } else { parent };
-    Source { name: stem, path: path.to_owned(), folder: folder.to_owned(), part }
-}
-
-/// The definitions beside a skill's own, in the order of their names.
-fn beside(skill: &str, folder: &Path) -> Vec<Source> {
-    let Ok(entries) = folder.join("workflows").read_dir() else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
-    paths.sort();
-    let source = |path: PathBuf| {
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        Source { name: format!("{skill}/{stem}"), path, folder: folder.to_owned(), part: Part::Beside }
-    };
-    paths.into_iter().map(source).collect()
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use maestro_core::settings::{ConfigText, Setting};
 use maestro_core::workflow::tool::Tools;
 use maestro_core::{Problem, Settings};
-use maestro_engine::trust::{self, Consent, Kind, Trust, TrustError};
+use maestro_engine::trust::{self, Consent, Folders, Kind, Subject, Trust, TrustError, Uncovered};
 use maestro_engine::workflows::Workflows;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::args::TrustArgs;
 use crate::error::{CommandError, Exit};
@@ -33,6 +33,14 @@ struct Asked {
     needed: bool,
 }
 
+/// A workflow, to somebody who may want to allow it.
+enum Candidate {
+    /// It can be allowed.
+    Known(Asked),
+    /// It cannot, because nobody can say what it would execute.
+    Uncovered { name: String, path: PathBuf, why: Uncovered },
+}
+
 pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError> {
     let mut trust = Trust::load(&world.maestro_home).map_err(|error| failed(&error))?;
     if !args.revoke.is_empty() {
@@ -45,8 +53,12 @@ pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError
         return list(&workflows, &settings, &trust, world);
     }
     let mut asked = Vec::new();
+    let mut folders = Folders::default();
     for name in &args.names {
-        asked.push(workflow(name, &workflows, world)?);
+        match workflow(name, &workflows, &mut folders, world)? {
+            Candidate::Known(known) => asked.push(known),
+            Candidate::Uncovered { name, why, .. } => return Err(uncovered(&name, &why)),
+        }
     }
     if args.config {
         let (named, mut problems) = (asked.len(), Vec::new());
@@ -62,14 +74,37 @@ pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError
     allow(asked, args, &mut trust, world)
 }
 
-fn workflow(name: &str, workflows: &Workflows<'_>, world: &World) -> Result<Asked, CommandError> {
+fn workflow(
+    name: &str,
+    workflows: &Workflows<'_>,
+    folders: &mut Folders,
+    world: &World,
+) -> Result<Candidate, CommandError> {
     let pinned = workflows.pinned(name)?;
     let path = workflows.all().iter().find(|source| source.name == pinned.main).map(|source| source.path.clone());
     let path = path.unwrap_or_else(|| PathBuf::from(&pinned.definitions[&pinned.main].folder));
-    let shown = shown::workflow(&pinned, &path, world);
+    let Subject { hash, folders } = match folders.subject(&pinned.definitions) {
+        Ok(subject) => subject,
+        Err(why) => return Ok(Candidate::Uncovered { name: pinned.main, path, why }),
+    };
+    let shown = shown::workflow(&pinned, &path, &folders, world);
     let needed = trust::needs_consent(&pinned.definitions);
-    let hash = trust::hash(&pinned.definitions);
-    Ok(Asked { consent: Consent { kind: Kind::Workflow, name: pinned.main, hash, path, at: now() }, shown, needed })
+    let consent = Consent { kind: Kind::Workflow, name: pinned.main, hash, path, at: now() };
+    Ok(Candidate::Known(Asked { consent, shown, needed }))
+}
+
+/// What nobody can allow is told with what to do about it.
+fn uncovered(name: &str, why: &Uncovered) -> CommandError {
+    let hint = match why {
+        Uncovered::Left { .. } => "put what it needs into the skill's folder, and name it without `..` and `.git`",
+        Uncovered::TooMany { .. } | Uncovered::TooLarge { .. } => {
+            "what is executed counts with its whole folder; keep what is large, or was installed, elsewhere"
+        }
+        Uncovered::Unreadable { .. } => "check that it is there, and its permissions",
+        Uncovered::NoFile(_) => "remove it; what is in a skill's folder must be there to be read",
+        Uncovered::LinkOut(_) => "put a copy in its place",
+    };
+    CommandError::invalid(format!("`{name}` cannot be allowed: {why}")).hint(hint)
 }
 
 /// What the project's own files would run: the checks that they name, what makes worktrees ready, the agents that they
@@ -169,21 +204,30 @@ fn is_a_person(world: &World) -> Result<(), CommandError> {
 
 /// What is allowed, and what is here that is not.
 fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &World) -> Result<Reply, CommandError> {
-    let mut here: Vec<(Asked, bool)> = Vec::new();
-    // One with errors can be neither started nor allowed; `workflow check` tells of it.
-    let found = workflows.all().iter().filter_map(|source| workflow(&source.name, workflows, world).ok());
-    // What cannot be read can be allowed by nobody; `doctor` tells of it.
-    let of_config = of_config(settings, world, &mut Vec::new());
-    for asked in found.chain(of_config).filter(|asked| asked.needed) {
-        let allowed = trust.allows(&asked.consent.hash);
-        here.push((asked, allowed));
+    let (mut here, mut uncovered, mut folders) = (Vec::new(), Vec::new(), Folders::default());
+    for source in workflows.all() {
+        // One with errors can be neither started nor allowed; `workflow check` tells of it.
+        match workflow(&source.name, workflows, &mut folders, world) {
+            Ok(Candidate::Known(asked)) => here.push(asked),
+            Ok(Candidate::Uncovered { name, path, why }) => uncovered.push((name, path, why)),
+            Err(_) => {}
+        }
     }
+    // What cannot be read can be allowed by nobody; `doctor` tells of it.
+    here.extend(of_config(settings, world, &mut Vec::new()));
+    here.retain(|asked| asked.needed);
     if world.json {
-        let here = here.iter().map(|(asked, allowed)| {
+        let known = here.iter().map(|asked| {
             let Consent { kind, name, hash, path, .. } = &asked.consent;
+            let allowed = trust.allows(hash);
             json!({ "kind": kind, "name": name, "hash": hash, "path": path.to_string_lossy(), "allowed": allowed })
         });
-        return Reply::json(&json!({ "consents": trust.consents(), "here": here.collect::<Vec<_>>() }));
+        let uncovered = uncovered.iter().map(|(name, path, why)| {
+            let (kind, path, reason) = (Kind::Workflow, path.to_string_lossy(), why.to_string());
+            json!({ "kind": kind, "name": name, "hash": null, "path": path, "allowed": false, "reason": reason })
+        });
+        let here: Vec<Json> = known.chain(uncovered).collect();
+        return Reply::json(&json!({ "consents": trust.consents(), "here": here }));
     }
     let mut text = String::new();
     if trust.consents().is_empty() {
@@ -194,11 +238,15 @@ fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &W
         let since = time::iso(*at);
         let _ = writeln!(text, "{}  {}  {}  {since}  {}", kind.word(), name, clean(hash), clean_path(&path));
     }
-    let open: Vec<&Asked> = here.iter().filter(|(_, allowed)| !allowed).map(|(asked, _)| asked).collect();
-    if !open.is_empty() {
+    here.retain(|asked| !trust.allows(&asked.consent.hash));
+    if !here.is_empty() || !uncovered.is_empty() {
         text.push_str("\nHere and not allowed:\n");
     }
-    for Asked { consent, .. } in open {
+    for (_, path, why) in uncovered {
+        let (path, why) = (world.short(&path), why.to_string());
+        let _ = writeln!(text, "  {}  cannot be allowed: {}", clean_path(&path), clean(&why));
+    }
+    for Asked { consent, .. } in here {
         let command = match consent.kind {
             Kind::Workflow => format!("maestro trust {}", clean(&consent.name)),
             Kind::Config | Kind::Agents => "maestro trust --config".to_owned(),

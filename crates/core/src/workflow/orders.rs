@@ -4,6 +4,13 @@ use std::fmt;
 
 use super::definition::{Action, Argument, Options, Work, Workflow};
 use super::name::{Name, StepId};
+use super::scope::{self, PREDECLARED, Use};
+use super::template::Reference;
+
+/// The names that mean something in every command, so that nothing else can have them.
+pub const ALWAYS_DECLARED: [&str; 5] = PREDECLARED;
+/// How the skill's folder is written.
+const SKILL_DIR: &str = "{skill_dir}";
 
 /// Something that a workflow would execute and that needs consent.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,24 +89,57 @@ impl Action {
             }
         }
     }
+}
 
-    /// The files of the skill's own folder that are executed, or handed to what is, as paths in that folder: what
-    /// `python3 {skill_dir}/x.py` does is in that file.
-    pub fn own_files(&self) -> Vec<&str> {
-        let words: Vec<&str> = match self {
-            Self::Program { program, arguments } => {
-                let arguments = arguments.iter().filter_map(|argument| match argument {
-                    Argument::Text(template) | Argument::Glob(template) => Some(template.text.as_str()),
-                    Argument::Spread(..) => None,
-                });
-                std::iter::once(program.as_str()).chain(arguments).collect()
-            }
-            Self::Shell { env, .. } => env.values().map(|value| value.text.as_str()).collect(),
-            Self::Builtin { .. } => Vec::new(),
-        };
-        let own = words.into_iter().filter_map(|word| word.strip_prefix("{skill_dir}/"));
-        own.filter(|file| !file.contains('{')).collect()
+/// What `{skill_dir}` has to do with what is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnFolder<'w> {
+    /// Nothing.
+    Unused,
+    /// Files of the skill's folder may be executed, or handed to what is. Which they are, and which others those need,
+    /// nobody can tell before they run.
+    Used,
+    /// A path that begins in the folder may lead elsewhere, or to what git keeps there; so it is written.
+    Left(&'w str),
+}
+
+/// Whether a workflow executes files of its skill's folder, or hands the folder on to what does: by a variable, to a
+/// workflow that it calls, to one that calls it. What is only told to an agent, or shown, does not count.
+pub fn own_folder(workflow: &Workflow) -> OwnFolder<'_> {
+    let programs = orders(workflow).into_iter().filter_map(|order| match order.action {
+        Action::Program { program, .. } => program.strip_prefix(SKILL_DIR).map(|rest| (program.as_str(), rest)),
+        Action::Builtin { .. } | Action::Shell { .. } => None,
+    });
+    let is_folder =
+        |used: &Use<'_>| matches!(used.reference, Reference::Named(name, _) if name.as_str() == "skill_dir");
+    let uses = scope::uses(workflow).into_iter().filter(|used| is_folder(used) && reaches_a_command(workflow, used));
+    let uses = uses.map(|used| (used.text, used.text.get(used.at.0 + SKILL_DIR.len()..).unwrap_or_default()));
+    let mut found = OwnFolder::Unused;
+    for (written, rest) in programs.chain(uses) {
+        if leads_elsewhere(rest) {
+            return OwnFolder::Left(written);
+        }
+        found = OwnFolder::Used;
     }
+    found
+}
+
+/// Whether what is said there may become part of a command.
+fn reaches_a_command(workflow: &Workflow, used: &Use<'_>) -> bool {
+    match used.step.map(|step| &workflow.steps[step].work) {
+        Some(Work::Agent(_) | Work::Output { .. } | Work::Conditional { .. } | Work::Gate(_) | Work::End { .. }) => {
+            false
+        }
+        Some(Work::Command { .. } | Work::Question(_) | Work::Set(_) | Work::Call(_) | Work::Dispatch(_)) | None => {
+            true
+        }
+    }
+}
+
+/// Whether a path is more than the folder and what lies in it. What git keeps there changes by itself.
+fn leads_elsewhere(after_folder: &str) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    after_folder.starts_with(goes_on) || after_folder.split('/').any(|part| part == ".." || part == ".git")
 }
 
 /// A word in quotes, where it would not be one word without.
@@ -158,7 +198,6 @@ steps:
             "validator good: check {answer}",
         ];
         assert_eq!(told, expected);
-        assert_eq!(orders(&workflow)[4].action.own_files(), ["scripts/x.sh", "y.txt"]);
     }
 
     #[test]
@@ -171,5 +210,57 @@ steps:
   - {id: two, type: agent, actions: ["{text}"], next: {ok: end, fail: end}}
 "#;
         assert_eq!(orders(&workflow(text)), []);
+    }
+
+    /// A workflow of one command, given as YAML, after other steps.
+    fn with(steps: &str) -> Workflow {
+        let head = "name: a\ndescription: Does.\nparams: {what: {type: string, default: x}}\nvariables: {dir: {type: string, default: x}}";
+        workflow(&format!("{head}\nsteps:\n{steps}\n"))
+    }
+
+    #[test]
+    fn every_way_to_reach_a_command_makes_the_folder_part_of_it() {
+        for command in [
+            "command: '{skill_dir}/x.sh'",
+            "command: 'sh {skill_dir}//x.sh'",
+            "command: [sh, '{skill_dir}/a{{.sh']",
+            "command: 'make -C {skill_dir}'",
+            "command: 'bash --rcfile={skill_dir}/rc'",
+            "command: 'sh {skill_dir}/{what}'",
+            "command: 'cat {skill_dir}/*.txt'",
+            "shell: {script: 'sh $AT/x.sh', env: {AT: '{skill_dir}'}}",
+        ] {
+            assert_eq!(
+                own_folder(&with(&format!("- {{id: a, type: command, {command}}}"))),
+                OwnFolder::Used,
+                "{command}"
+            );
+        }
+        let kept =
+            with("- {id: s, type: set, values: {dir: '{skill_dir}'}}\n- {id: a, type: command, command: 'sh {dir}/x'}");
+        assert_eq!(own_folder(&kept), OwnFolder::Used);
+        let handed = with("- {id: a, type: call, workflow: b, with: {at: '{skill_dir}'}, next: {ok: end, fail: end}}");
+        assert_eq!(own_folder(&handed), OwnFolder::Used);
+    }
+
+    #[test]
+    fn what_is_only_told_has_nothing_to_do_with_the_folder() {
+        let told = "- {id: t, type: agent, actions: ['Read {skill_dir}/x'], next: {ok: a, fail: end}}";
+        assert_eq!(
+            own_folder(&with(&format!("{told}\n- {{id: a, type: command, command: 'ls {{what}}'}}"))),
+            OwnFolder::Unused
+        );
+    }
+
+    #[test]
+    fn a_path_that_may_lead_out_of_the_folder_is_told() {
+        for path in
+            ["{skill_dir}/../x.sh", "{skill_dir}/a/../x.sh", "{skill_dir}-other/x.sh", "{skill_dir}/.git/hooks/x"]
+        {
+            let workflow = with(&format!("- {{id: a, type: command, command: 'sh {path}'}}"));
+            assert_eq!(own_folder(&workflow), OwnFolder::Left(path));
+        }
+        let workflow = with("- {id: a, type: command, command: '{skill_dir}/../x.sh'}");
+        assert_eq!(own_folder(&workflow), OwnFolder::Left("{skill_dir}/../x.sh"));
     }
 }

@@ -1,6 +1,8 @@
 //! What does a `skill.json` say? A name, a description and the commands it declares.
 
 use maestro_core::Code;
+use maestro_core::workflow::orders::ALWAYS_DECLARED;
+use maestro_core::workflow::{Name, Reference, Template};
 use maestro_core::yaml::Place;
 use serde_json::{Map, Value as Json};
 
@@ -19,6 +21,8 @@ pub(super) struct SkillJson {
 }
 
 const TOP: Place = Place { line: 1, column: 1 };
+/// The longest name that all clients take for a tool.
+const LONGEST_TOOL: usize = 64;
 
 /// Reads a `skill.json`; nothing when it cannot be used.
 pub(super) fn load(findings: &mut Findings<'_>) -> Option<SkillJson> {
@@ -61,7 +65,58 @@ fn command(item: Json, findings: &mut Findings<'_>) -> Option<Command> {
         _ => Map::new(),
     };
     let run = fields.shift_remove("run").and_then(|run| vector(run, &name, findings));
-    Some(Command { name, description, parameters, run })
+    let command = Command { name, description, parameters, run };
+    let Some(reason) = command.run.as_ref().and_then(|run| flaw(run, &command.parameters)) else {
+        warn_of_name(&command, findings);
+        return Some(command);
+    };
+    let message = format!("`run` of the command `{}` is left out: {reason}", command.name);
+    let help = "name parameters with letters, digits, `_` and `-`, and name only parameters in `run`";
+    findings.warn(Code::FieldType, TOP, message, help);
+    Some(Command { run: None, ..command })
+}
+
+/// Why a command cannot be carried out, if it cannot.
+fn flaw(run: &[String], parameters: &Map<String, Json>) -> Option<String> {
+    for name in parameters.keys() {
+        if ALWAYS_DECLARED.contains(&name.as_str()) {
+            return Some(format!("`{name}` always means something else and cannot be a parameter"));
+        }
+        if let Err(bad) = Name::parse(name) {
+            return Some(format!("`{name}` cannot be a parameter: {bad}"));
+        }
+    }
+    let is_known = |name: &Name| parameters.contains_key(name.as_str()) || ALWAYS_DECLARED.contains(&name.as_str());
+    for (index, word) in run.iter().enumerate() {
+        let template = match Template::parse(word) {
+            Ok(template) => template,
+            Err(bad) => return Some(format!("in `{word}`, {}", bad.reason)),
+        };
+        let unknown = template.references().map(|(reference, _)| reference).find(|reference| match reference {
+            Reference::Named(name, None) => !is_known(name),
+            Reference::Param(name) => !parameters.contains_key(name.as_str()),
+            Reference::Named(_, Some(_)) | Reference::Result(..) => true,
+        });
+        if let Some(unknown) = unknown {
+            return Some(format!("`{{{unknown}}}` is none of its parameters"));
+        }
+        let is_fixed = word.starts_with("{skill_dir}/") && template.references().count() == 1;
+        if index == 0 && !template.is_literal() && !is_fixed {
+            return Some(format!("the program `{word}` has a parameter in its name"));
+        }
+    }
+    None
+}
+
+/// A command with another name is carried out by `maestro workflow`, and no editor can call it.
+fn warn_of_name(command: &Command, findings: &mut Findings<'_>) {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_tool = command.name.len() <= LONGEST_TOOL && command.name.chars().all(fits);
+    if command.run.is_some() && !is_tool {
+        let message = format!("the command `{}` cannot be a tool, because of its name", command.name);
+        let help = format!("choose one of at most {LONGEST_TOOL} letters, digits, `_` and `-`");
+        findings.warn(Code::FieldType, TOP, message, help);
+    }
 }
 
 /// A program and its arguments. A line for a shell is none: what a model fills in would be read as part of it.

@@ -5,13 +5,16 @@ use std::path::Path;
 
 use maestro_core::workflow::orders::orders;
 use maestro_core::workflow::pinned::Pinned;
-use maestro_engine::trust;
+use maestro_engine::trust::Folder;
 
-use crate::screen::{clean, clean_lines, clean_path};
+use crate::screen::{clean, clean_lines, clean_path, count};
 use crate::world::World;
 
+/// How many files of a folder are named.
+const MOST_FILES: usize = 200;
+
 /// Everything that a workflow and those it calls would execute.
-pub(super) fn workflow(pinned: &Pinned, path: &Path, world: &World) -> String {
+pub(super) fn workflow(pinned: &Pinned, path: &Path, covered: &[&Folder], world: &World) -> String {
     let mut text = format!("{}  {}\n", world.paint.strong(&clean(&pinned.main)), clean_path(&world.short(path)));
     let Ok(definition) = pinned.definition() else { return text };
     let callees = definition.callees.iter().map(|(name, workflow)| (name.as_str(), workflow));
@@ -35,15 +38,28 @@ pub(super) fn workflow(pinned: &Pinned, path: &Path, world: &World) -> String {
             }
         }
     }
-    for program in trust::own_programs(&pinned.definitions) {
-        let what = match program.metadata() {
-            Ok(file) => format!("{} bytes; a change of it needs a new consent", file.len()),
-            Err(error) => format!("cannot be read: {error}"),
-        };
-        let _ = writeln!(text, "    executes the file {}, {what}", clean_path(&world.short(&program)));
+    for folder in covered {
+        text.push_str(&files(folder, world));
     }
     if !executes {
         text.push_str("    executes nothing\n");
+    }
+    text
+}
+
+/// What is in a folder of which anything may be executed: names and sizes.
+fn files(folder: &Folder, world: &World) -> String {
+    let (files, bytes) = (count(folder.files.len(), "file", "files"), folder.size());
+    let path = world.short(&folder.path);
+    let mut text = format!(
+        "    may execute what is in {}: {files}, {bytes} bytes; a change of any of them needs a new consent\n",
+        clean_path(&path)
+    );
+    for file in folder.files.iter().take(MOST_FILES) {
+        let _ = writeln!(text, "        {}  {} bytes", clean_path(&file.name.to_string_lossy()), file.size);
+    }
+    if folder.files.len() > MOST_FILES {
+        let _ = writeln!(text, "        and {} more", folder.files.len() - MOST_FILES);
     }
     text
 }

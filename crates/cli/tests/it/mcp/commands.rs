@@ -95,6 +95,67 @@ fn what_is_no_argument_vector_is_told_and_runs_nothing() {
     assert_eq!(sandbox.maestro("trust greeter/greet --yes").code, 2);
 }
 
+/// A skill with these commands, each of which was allowed.
+fn with_commands(skill: &str, commands: &Json) -> Sandbox {
+    let sandbox = project().with_variable("MAESTRO_SKILLS_BUILTIN", "false");
+    let declared = json!({ "name": skill, "description": "Does things.", "commands": commands });
+    sandbox.write(&format!(".skills/{skill}/skill.json"), declared.to_string());
+    for command in commands.as_array().unwrap() {
+        let name = format!("{skill}/{}", command["name"].as_str().unwrap());
+        sandbox.maestro_with(&["trust", &name, "--yes"]);
+    }
+    sandbox
+}
+
+#[test]
+fn a_parameter_may_be_called_output_and_a_skill_may_begin_with_a_digit() {
+    let parameters = json!({ "output": "String: where to", "output_": "String: what" });
+    let sandbox = with_commands(
+        "3d-print",
+        &json!([{ "name": "slice", "description": "Slice.", "parameters": parameters, "run": ["echo", "{output_} to {output}"] }]),
+    );
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let sliced = client.tool("slice", &json!({ "output": "there", "output_": "this" }));
+    assert_eq!(text(&sliced), "this to there", "{sliced:#}");
+}
+
+#[test]
+fn a_command_that_cannot_be_carried_out_says_why() {
+    let taking = |name: &str| json!({ "name": "c", "parameters": { name: "String" }, "run": ["echo", "x"] });
+    let running = |word: &str| json!({ "name": "c", "parameters": { "who": "String" }, "run": ["echo", word] });
+    for (command, reason) in [
+        (taking("project"), "`project` always means something else and cannot be a parameter"),
+        (taking("skill_dir"), "`skill_dir` always means something else"),
+        (taking("first name"), "`first name` cannot be a parameter: a name is 1 to 64 letters"),
+        (running("{whom}"), "`{whom}` is none of its parameters"),
+        (running("{who"), "in `{who`, a `{` that begins no `{name}`"),
+        (json!({ "name": "c", "parameters": { "p": "String" }, "run": ["{p}"] }), "the program `{p}` has a parameter"),
+        (json!({ "name": "say it", "run": ["echo", "it"] }), "the command `say it` cannot be a tool"),
+    ] {
+        let sandbox = with_commands("odd", &json!([command]));
+        let shown = sandbox.maestro("skills show odd");
+        assert!(shown.to_string().contains(reason), "{reason}: {shown}");
+        let doctor = sandbox.maestro("doctor");
+        assert!(doctor.to_string().contains(reason), "{reason}: {doctor}");
+        let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+        assert_eq!(tools(&mut client), [] as [Json; 0], "{reason}");
+    }
+}
+
+#[test]
+fn a_value_that_begins_an_argument_is_no_option() {
+    let command = json!({
+        "name": "log", "description": "What came between.", "parameters": { "from": "String", "to": "String" },
+        "run": ["git", "log", "{from}..{to}"],
+    });
+    let sandbox = with_commands("history", &json!([command]));
+    let mut client = Client::start(&sandbox, &[], Era::Today, Forms::Unknown);
+    let refused = client.tool("log", &json!({ "from": "--output=x", "to": "" }));
+    assert_eq!(refused["isError"], json!(true), "{refused:#}");
+    assert!(text(&refused).contains("the value of `from` begins with `-`"), "{refused:#}");
+    assert!(!sandbox.path("x..").exists());
+}
+
 #[test]
 fn a_prefix_is_put_before_what_is_not_always_there() {
     let sandbox = greeter();

@@ -79,7 +79,7 @@ fn add(given: &mut Vec<Given>, argument: &Argument, scope: &Scope<'_>, workflow:
     match argument {
         Argument::Text(template) => {
             let text = whole(template.value.fill(&|reference| scope.get(reference)))?;
-            if let Some(reference) = template.value.sole().filter(|_| !free) {
+            if let Some(reference) = leading(&template.value, scope).filter(|_| !free) {
                 no_option(&text, reference, workflow)?;
             }
             given.push(Given::Text(text));
@@ -107,7 +107,14 @@ fn add(given: &mut Vec<Given>, argument: &Argument, scope: &Scope<'_>, workflow:
     Ok(())
 }
 
-/// A value that looks like an option would be one; only its declaration or a `--` before it says that it is not.
+/// The value that a text begins with, if it begins with one. One that is empty leaves the beginning to the next.
+fn leading<'t>(template: &'t Template, scope: &Scope<'_>) -> Option<&'t Reference> {
+    let references = || template.references().map(|(reference, _)| reference).filter(|_| template.lead().is_empty());
+    references().find(|reference| !in_text(&scope.get(reference)).is_empty()).or_else(|| references().next())
+}
+
+/// What begins with a value and looks like an option would be one; only the value's declaration or a `--` before it says
+/// that it is not.
 fn no_option(text: &str, reference: &Reference, workflow: &Workflow) -> Result<(), String> {
     let declared = match reference {
         Reference::Named(name, _) => workflow.variable(name).or_else(|| workflow.param(name)),

@@ -140,11 +140,15 @@ fn a_value_that_would_be_an_option_is_never_given() {
         ("echo {p}", "-rf", false),
         ("echo -- {p}", "-rf", true),
         ("echo --name={p}", "-rf", true),
+        ("echo {p}..end", "--output=x", false),
+        ("echo {empty}{p}", "--output=x", false),
+        ("echo -- {p}..end", "--output=x", true),
+        ("echo {free}{p}", "x", true),
         ("echo {p}", "; rm $(x) `y` {z}", true),
         ("echo {p}", "a\0b", false),
     ] {
         let text = format!(
-            "name: w\nparams: {{p: string}}\nsteps:\n- {{id: a, type: command, command: '{command}', next: {{fail: no}}}}\n- {{id: b, type: end}}\n- {{id: no, type: end, status: blocked}}\n"
+            "name: w\nparams: {{p: string, empty: {{type: string, default: ''}}, free: {{type: string, default: '-', allow_leading_dash: true}}}}\nsteps:\n- {{id: a, type: command, command: '{command}', next: {{fail: no}}}}\n- {{id: b, type: end}}\n- {{id: no, type: end, status: blocked}}\n"
         );
         let mut driver = Driver::new(&text);
         driver.start(json!({"p": value})).unwrap();

@@ -1,0 +1,266 @@
+//! What is in a skill's folder, byte for byte? One hash for all of it, and the names and sizes for whoever asks.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use sha2::{Digest, Sha256};
+
+use super::Uncovered;
+
+/// What git keeps for itself, and changes whenever somebody looks.
+const GIT: &str = ".git";
+
+/// How much of a folder is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// How many files, links and directories it may have.
+    pub(super) entries: usize,
+    /// How many bytes its files may have together.
+    pub(super) bytes: u64,
+}
+
+impl Bounds {
+    /// As much as can be read before every command without anybody waiting for it.
+    pub(super) const USUAL: Self = Self { entries: 10_000, bytes: 256 * 1024 * 1024 };
+}
+
+/// A skill's folder as it is now. What git keeps in it is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its files and links, in the order of their names.
+    pub files: Vec<Listed>,
+    hash: [u8; 32],
+}
+
+/// A file of a folder, or a link in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name, from the folder on.
+    pub name: PathBuf,
+    /// How many bytes of it count; none of a link that stays in the folder.
+    pub size: u64,
+}
+
+impl Folder {
+    /// Reads a folder. What is too large, or cannot be read to the end, has no hash that anybody could allow.
+    pub(super) fn read(path: &Path, bounds: Bounds) -> Result<Self, Uncovered> {
+        let root = path.canonicalize().map_err(|error| unreadable(path, &error))?;
+        let mut reading = Reading { path, root, bounds, left: bounds.bytes, hasher: Sha256::new() };
+        let mut files = Vec::new();
+        for (name, kind) in entries(path, bounds)? {
+            let size = reading.add(&name, kind)?;
+            files.push(Listed { name, size });
+        }
+        Ok(Self { path: path.to_owned(), files, hash: reading.hasher.finalize().into() })
+    }
+
+    /// The hash of all names and contents.
+    pub(super) fn hash(&self) -> &[u8] {
+        &self.hash
+    }
+
+    /// How many bytes all files have together.
+    pub fn size(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+}
+
+/// What something in a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Link,
+}
+
+/// Every file and link below a folder, in the order of their names.
+fn entries(folder: &Path, bounds: Bounds) -> Result<Vec<(PathBuf, Kind)>, Uncovered> {
+    let (mut found, mut open, mut seen) = (Vec::new(), vec![PathBuf::new()], 0);
+    while let Some(below) = open.pop() {
+        let directory = folder.join(&below);
+        for entry in directory.read_dir().map_err(|error| unreadable(&directory, &error))? {
+            let entry = entry.map_err(|error| unreadable(&directory, &error))?;
+            let name = below.join(entry.file_name());
+            if name == Path::new(GIT) {
+                continue;
+            }
+            seen += 1;
+            if seen > bounds.entries {
+                return Err(Uncovered::TooMany { folder: folder.to_owned(), most: bounds.entries });
+            }
+            let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), &error))?;
+            if kind.is_dir() {
+                open.push(name);
+            } else if kind.is_file() {
+                found.push((name, Kind::File));
+            } else if kind.is_symlink() {
+                found.push((name, Kind::Link));
+            } else {
+                return Err(Uncovered::NoFile(entry.path()));
+            }
+        }
+    }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
+}
+
+/// The contents of a folder as far as they were read.
+struct Reading<'p> {
+    path: &'p Path,
+    /// The folder without links.
+    root: PathBuf,
+    bounds: Bounds,
+    /// How many bytes may still come.
+    left: u64,
+    hasher: Sha256,
+}
+
+impl Reading<'_> {
+    /// Adds a file or a link, and says how many bytes of it count.
+    fn add(&mut self, name: &Path, kind: Kind) -> Result<u64, Uncovered> {
+        let path = self.path.join(name);
+        match kind {
+            Kind::File => {
+                self.put(b"file", name.as_os_str().as_bytes());
+                self.contents(&path, OFlags::NOFOLLOW)
+            }
+            Kind::Link => {
+                let target = fs::read_link(&path).map_err(|error| unreadable(&path, &error))?;
+                self.put(b"link", name.as_os_str().as_bytes());
+                self.put(b"to", target.as_os_str().as_bytes());
+                self.behind(&path)
+            }
+        }
+    }
+
+    /// Adds what a link leads to, unless that counts by itself or is nothing.
+    fn behind(&mut self, link: &Path) -> Result<u64, Uncovered> {
+        let Ok(real) = link.canonicalize() else { return Ok(0) };
+        if real.starts_with(&self.root) && !real.starts_with(self.root.join(GIT)) {
+            return Ok(0);
+        }
+        if real.is_dir() {
+            return Err(Uncovered::LinkOut(link.to_owned()));
+        }
+        self.put(b"behind", b"");
+        self.contents(&real, OFlags::empty())
+    }
+
+    fn contents(&mut self, path: &Path, flags: OFlags) -> Result<u64, Uncovered> {
+        let unreadable = |error: io::Error| unreadable(path, &error);
+        // A pipe that took the file's place is not waited for.
+        let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
+        let mut file = File::from(file);
+        if !file.metadata().map_err(unreadable)?.is_file() {
+            return Err(Uncovered::NoFile(path.to_owned()));
+        }
+        let (mut buffer, mut size, mut hasher) = (vec![0; 64 * 1024], 0, Sha256::new());
+        loop {
+            let read = match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(unreadable(error)),
+            };
+            size += read as u64;
+            if size > self.left {
+                return Err(Uncovered::TooLarge { folder: self.path.to_owned(), most: self.bounds.bytes });
+            }
+            hasher.update(&buffer[..read]);
+        }
+        self.left -= size;
+        self.hasher.update(hasher.finalize());
+        Ok(size)
+    }
+
+    fn put(&mut self, what: &[u8], bytes: &[u8]) {
+        for bytes in [what, bytes] {
+            self.hasher.update((bytes.len() as u64).to_le_bytes());
+            self.hasher.update(bytes);
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Uncovered {
+    Uncovered::Unreadable { path: path.to_owned(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A folder with a program, what it needs, and something beside it.
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("skill");
+        fs::create_dir_all(folder.join("lib")).unwrap();
+        fs::write(folder.join("run.sh"), ". ./lib/part.sh").unwrap();
+        fs::write(folder.join("lib/part.sh"), "echo part").unwrap();
+        fs::write(dir.path().join("outside.sh"), "echo outside").unwrap();
+        (dir, folder)
+    }
+
+    fn hash(folder: &Path) -> [u8; 32] {
+        Folder::read(folder, Bounds::USUAL).unwrap().hash
+    }
+
+    #[test]
+    fn every_name_and_every_byte_counts_and_what_git_keeps_does_not() {
+        let (_dir, folder) = folder();
+        let known = Folder::read(&folder, Bounds::USUAL).unwrap();
+        let listed: Vec<_> = known.files.iter().map(|file| (file.name.to_str().unwrap(), file.size)).collect();
+        assert_eq!(listed, [("lib/part.sh", 9), ("run.sh", 15)]);
+        fs::create_dir(folder.join(".git")).unwrap();
+        fs::write(folder.join(".git/index"), "changes by itself").unwrap();
+        assert_eq!(hash(&folder), known.hash);
+        fs::write(folder.join("lib/part.sh"), "echo evil").unwrap();
+        assert_ne!(hash(&folder), known.hash);
+        fs::write(folder.join("lib/part.sh"), "echo part").unwrap();
+        assert_eq!(hash(&folder), known.hash);
+        fs::rename(folder.join("lib/part.sh"), folder.join("lib/other.sh")).unwrap();
+        assert_ne!(hash(&folder), known.hash);
+    }
+
+    #[test]
+    fn a_link_counts_with_what_it_leads_to() {
+        let (dir, folder) = folder();
+        symlink("run.sh", folder.join("within")).unwrap();
+        symlink(dir.path().join("outside.sh"), folder.join("out")).unwrap();
+        symlink("absent", folder.join("nowhere")).unwrap();
+        let before = hash(&folder);
+        fs::write(dir.path().join("outside.sh"), "echo evil").unwrap();
+        let after = hash(&folder);
+        assert_ne!(after, before);
+        fs::remove_file(folder.join("within")).unwrap();
+        symlink("lib/part.sh", folder.join("within")).unwrap();
+        assert_ne!(hash(&folder), after);
+        fs::create_dir(folder.join(".git")).unwrap();
+        fs::write(folder.join(".git/x.sh"), "echo one").unwrap();
+        symlink(".git/x.sh", folder.join("hidden")).unwrap();
+        let hidden = hash(&folder);
+        fs::write(folder.join(".git/x.sh"), "echo two").unwrap();
+        assert_ne!(hash(&folder), hidden, "what git keeps counts where a link leads to it");
+        symlink(dir.path(), folder.join("up")).unwrap();
+        assert_eq!(Folder::read(&folder, Bounds::USUAL), Err(Uncovered::LinkOut(folder.join("up"))));
+    }
+
+    #[test]
+    fn what_is_too_large_or_no_file_has_no_hash() {
+        let (_dir, folder) = folder();
+        let small = |entries, bytes| Folder::read(&folder, Bounds { entries, bytes });
+        assert!(small(3, 24).is_ok());
+        assert_eq!(small(2, 24), Err(Uncovered::TooMany { folder: folder.clone(), most: 2 }));
+        assert_eq!(small(3, 23), Err(Uncovered::TooLarge { folder: folder.clone(), most: 23 }));
+        let _socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
+        assert_eq!(small(9, 99), Err(Uncovered::NoFile(folder.join("socket"))));
+        let gone = folder.join("gone");
+        assert!(matches!(Folder::read(&gone, Bounds::USUAL), Err(Uncovered::Unreadable { path, .. }) if path == gone));
+    }
+}

@@ -1,0 +1,99 @@
+//! Where are the definitions of workflows? In the folders of skills, or at a path that somebody names.
+
+use std::path::{Path, PathBuf};
+
+use maestro_skills::{Command, Skill};
+
+use crate::commanded;
+
+/// The names a skill's own definition may have.
+const FILES: [&str; 2] = ["workflow.yaml", "skill.yaml"];
+/// Where a skill declares commands.
+const COMMANDS: &str = "skill.json";
+
+/// A definition's file.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The name it is started by.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The skill's folder.
+    pub(super) folder: PathBuf,
+    /// Its place in its skill.
+    pub(super) part: Part,
+}
+
+/// A definition's place in its skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It is the skill's own.
+    Main,
+    /// It lies beside the skill's own.
+    Beside,
+    /// The skill has instructions only, and following them is the one step.
+    Instructions,
+    /// It carries out a command that the skill declares.
+    Command,
+}
+
+impl Source {
+    /// Every definition that a skill has.
+    pub(super) fn all_of(skill: &Skill) -> Vec<Self> {
+        let (id, folder) = (skill.id.as_str(), skill.path.clone());
+        let main = skill.workflow.as_ref().map(|file| folder.join(file));
+        let main = main.map(|path| Self { name: id.to_owned(), path, folder: folder.clone(), part: Part::Main });
+        let mut sources: Vec<Self> = main.into_iter().chain(beside(id, &folder)).collect();
+        // A file of the same name is what its author wrote last.
+        for own in skill.commands.iter().filter_map(|command| Self::of_command(skill, command)) {
+            if !sources.iter().any(|source| source.name == own.name) {
+                sources.push(own);
+            }
+        }
+        sources
+    }
+
+    /// The one that follows a skill's instructions.
+    pub(super) fn of_instructions(skill: &Skill) -> Self {
+        let (name, folder) = (skill.id.as_str().to_owned(), skill.path.clone());
+        Self { name, path: folder.clone(), folder, part: Part::Instructions }
+    }
+
+    /// The definition of a command, if something carries it out.
+    fn of_command(skill: &Skill, command: &Command) -> Option<Self> {
+        command.run.as_ref()?;
+        let folder = skill.path.clone();
+        let (name, path) = (commanded::name(skill, command), folder.join(COMMANDS));
+        Some(Self { name, path, folder, part: Part::Command })
+    }
+
+    /// The definitions of a skill folder that was named.
+    pub(super) fn in_folder(folder: &Path, full: &Path) -> Vec<Self> {
+        let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let main = FILES.iter().find(|file| full.join(file).is_file()).map(|file| folder.join(file));
+        let main = main.map(|path| Self { name: name.clone(), path, folder: folder.to_owned(), part: Part::Main });
+        main.into_iter().chain(beside(&name, folder)).collect()
+    }
+
+    /// A definition that was named.
+    pub(super) fn at(path: &Path) -> Self {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let part = if parent.file_name().is_some_and(|name| name == "workflows") { Part::Beside } else { Part::Main };
+        let folder = if part == Part::Beside { parent.parent().unwrap_or(parent) } else { parent };
+        Self { name: stem, path: path.to_owned(), folder: folder.to_owned(), part }
+    }
+}
+
+/// The definitions beside a skill's own, in the order of their names.
+fn beside(skill: &str, folder: &Path) -> Vec<Source> {
+    let Ok(entries) = folder.join("workflows").read_dir() else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    paths.sort();
+    let source = |path: PathBuf| {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        Source { name: format!("{skill}/{stem}"), path, folder: folder.to_owned(), part: Part::Beside }
+    };
+    paths.into_iter().map(source).collect()
+}
