@@ -29,6 +29,8 @@ pub(super) fn of_program(site: &Site, reach: Reach) -> BTreeMap<String, String> 
     variables.insert("MAESTRO_BIN".to_owned(), site.maestro.display().to_string());
     variables.insert("MAESTRO_HOME".to_owned(), site.home.display().to_string());
     variables.insert("MAESTRO_RUN_ID".to_owned(), site.run.clone());
+    // What Python writes beside a skill's program would be a change of what somebody allowed.
+    variables.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
     variables
 }
 
@@ -66,8 +68,8 @@ mod tests {
             variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         };
         let names = |reach| of_program(&site, reach).into_keys().collect::<Vec<_>>();
-        let usual = ["LC_ALL", "MAESTRO_API_URL", "MAESTRO_BIN", "MAESTRO_HOME", "MAESTRO_RUN_ID", "PATH"];
-        assert_eq!(names(Reach::Workspace), usual);
+        let ours = ["MAESTRO_API_URL", "MAESTRO_BIN", "MAESTRO_HOME", "MAESTRO_RUN_ID"];
+        assert_eq!(names(Reach::Workspace), [&["LC_ALL"], &ours[..], &["PATH", "PYTHONDONTWRITEBYTECODE"]].concat());
         assert!(names(Reach::Data).contains(&"MAESTRO_SESSION_TOKEN".to_owned()));
         assert!(!names(Reach::Data).contains(&"GITHUB_TOKEN".to_owned()));
         assert_eq!(of_program(&site, Reach::Workspace)["PATH"], "/home/me/.maestro/bin:/bin");

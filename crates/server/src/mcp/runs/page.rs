@@ -17,6 +17,7 @@ use super::RunReply;
 /// A page about a run.
 pub(super) fn page(reply: RunReply) -> CallToolResult {
     let RunReply { id, workflow, not_allowed, by_session, news, now, .. } = reply;
+    let shown = shown(&news);
     let (text, mut data) = match now {
         Now::Directive { directive } if by_session => seated(&id, &directive.step.title, &news),
         Now::Directive { directive } => directed(&id, news, *directive),
@@ -37,7 +38,19 @@ pub(super) fn page(reply: RunReply) -> CallToolResult {
     };
     data["run_id"] = json!(id);
     data["workflow"] = json!(workflow);
+    if !shown.is_empty() {
+        data["shown"] = json!(shown);
+    }
     told(text, data)
+}
+
+/// What is to be shown to the user, for a client that does so by itself.
+fn shown(news: &[News]) -> Vec<Json> {
+    let output = |news: &News| match news {
+        News::Shown { text, .. } => Some(json!({ "type": "skill-output", "content": text, "format": "markdown" })),
+        _ => None,
+    };
+    news.iter().filter_map(output).collect()
 }
 
 /// The same to who began it and hears of its end: a failure is one of the call.
