@@ -141,6 +141,11 @@ pub fn hooks(client: Client, program: &str) -> Vec<Item> {
     events.iter().map(item).collect()
 }
 
+/// Whether a tool's settings have it call `maestro hook`, wherever the program is.
+pub fn calls_maestro(text: &str, format: Format, client: Client) -> bool {
+    read(text, format).is_ok_and(|whole| hooks(client, SERVER).iter().any(|item| item.find(&whole).is_some()))
+}
+
 /// A program as a shell reads it: tools hand their hooks to one.
 fn quoted(program: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
