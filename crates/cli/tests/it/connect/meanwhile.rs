@@ -117,7 +117,7 @@ fn move_program(sandbox: &Sandbox) {
 #[test]
 fn after_a_program_moved_its_hooks_follow_and_nothing_of_it_is_left() {
     let sandbox = with_files();
-    // Two files are made, of which nothing may be left either.
+    // Some files are made, of which nothing may be left either.
     fs::remove_file(sandbox.path("~/.claude.json")).unwrap();
     let outside = |sandbox: &Sandbox| {
         let mut tree = sandbox.tree();
