@@ -16,7 +16,7 @@ mod events;
 mod handoff;
 mod help;
 mod home;
-mod hook;
+pub(crate) mod hook;
 mod info;
 mod init;
 mod loops;

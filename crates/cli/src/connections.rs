@@ -72,6 +72,11 @@ impl Connections {
         self.files.iter().find(|known| known.path == file).map_or(&[], |known| &known.around)
     }
 
+    /// Whether a file or a folder is there for Maestro.
+    pub(crate) fn knows(&self, path: &Path) -> bool {
+        self.files.iter().any(|known| known.path == path) || self.folders.iter().any(|made| made == path)
+    }
+
     /// The files below a directory that were changed.
     pub(crate) fn below(&self, directory: &Path) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|known| known.path.as_path()).filter(move |path| path.starts_with(directory))
@@ -95,6 +100,11 @@ impl Ledger {
         };
         let lock = lock().map_err(|error: io::Error| unwritable(&path, &error))?;
         Ok(Self { connections: Connections::load(world)?, _lock: lock })
+    }
+
+    /// What undoes the changes of a file, the first one first.
+    pub(crate) fn undos(&self, file: &Path) -> &[Undo] {
+        self.connections.undos(file)
     }
 
     /// Remembers one change more, and what was made in the file for it.

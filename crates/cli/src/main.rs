@@ -55,12 +55,17 @@ fn main() -> ExitCode {
     let cli = match Cli::from_command_line() {
         Typed::Command(cli) => cli,
         Typed::Help(text) => return reply::print(Reply::text(text)),
+        // A hook that fails could stop an agent.
+        Typed::Wrong { text, .. } if commands::hook::is_meant() => {
+            commands::hook::note(&text);
+            return ExitCode::SUCCESS;
+        }
         Typed::Wrong { text, json: true } => return print_error(&CommandError::usage(&text), true, Paint::plain()),
         Typed::Wrong { text, json: false } => return reply::print_usage(&text),
     };
     match World::of_this_process(&cli.globals).and_then(|world| commands::run(&cli, &world)) {
         Ok(reply) => reply::print(reply),
-        // A hook that fails could stop an agent.
+        // Not even for want of a home.
         Err(_) if matches!(cli.command, Some(args::Command::Hook(_))) => ExitCode::SUCCESS,
         Err(error) => print_error(&error, cli.globals.json, Paint::for_stderr(cli.globals.color)),
     }

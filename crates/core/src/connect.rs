@@ -17,7 +17,7 @@ mod tests;
 
 pub use around::{Around, missing_around, take_out_empty};
 pub use edit::{EditError, Put, Removed, put, take_out};
-pub use item::{Item, Slot, Started, hooks, server, started};
+pub use item::{Item, Slot, Started, calls_maestro, hooks, server, started};
 pub use trigger::{Trigger, aider_dir};
 pub use undo::{Before, Undo};
 

@@ -85,10 +85,19 @@ impl Heard {
         Ok(Self { session: told.session_id, directory, happening, event: told.hook_event_name })
     }
 
-    /// What the agent is answered so that its model reads a text beside the prompt.
+    /// What the agent is answered so that its model reads a text beside the prompt. Nothing in it steers the terminal
+    /// that may show it.
     pub fn answer(&self, text: &str) -> Json {
-        json!({ "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": text } })
+        json!({ "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": visible(text) } })
     }
+}
+
+/// A text in which nothing steers a terminal or turns the order of reading around: it becomes visible. Lines end alike.
+pub(crate) fn visible(text: &str) -> String {
+    let steers = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace("\r\n", "\n").replace(steers, "\u{fffd}")
 }
 
 /// The beginning of somebody's words, on one line.
@@ -141,5 +150,13 @@ mod tests {
     fn long_words_are_cut() {
         assert_eq!(in_a_line("a\n  b"), "a b");
         assert_eq!(in_a_line(&"ü".repeat(500)).chars().count(), MAX_WORDS + 1);
+    }
+
+    #[test]
+    fn nothing_in_an_answer_steers_a_terminal() {
+        let told = json!({ "session_id": "s", "hook_event_name": "BeforeAgent", "prompt": "p" });
+        let answer = Heard::of(told).unwrap().answer("a\u{1b}[31m\u{7}\u{202e}b\u{2066}\r\n\tc\rd\u{9b}ü");
+        let shown = "a\u{fffd}[31m\u{fffd}\u{fffd}b\u{fffd}\n\tc\u{fffd}d\u{fffd}ü";
+        assert_eq!(answer["hookSpecificOutput"]["additionalContext"], shown);
     }
 }

@@ -9,7 +9,9 @@ mod tool;
 mod triggers;
 mod undone;
 
-use maestro_core::connect::{Client, EditError, Put, SERVER, Scope, Undo, missing_around, put};
+use maestro_core::connect::{
+    Before, Client, EditError, Location, Put, SERVER, Scope, Slot, Undo, calls_maestro, missing_around, put,
+};
 
 use self::parts::{File, Hooks, Part};
 use self::shown::{Change, State};
@@ -33,6 +35,8 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
         return Err(CommandError::invalid("Aider speaks no protocol by which it could know Maestro")
             .hint("name workflows that it is to start: `maestro connect aider --workflow NAME`"));
     }
+    let idle: Vec<Tool> =
+        tools.iter().copied().filter(|tool| args.hooks && hooks_file(*tool, scope).is_none()).collect();
     // Everything is asked before any file is read, since whoever is asked takes their time, and tools write meanwhile.
     let wanted = |tool: Tool| Ok((tool, hooks_wanted(tool, args, world)?));
     let tools: Vec<(Tool, Hooks)> = tools.into_iter().map(wanted).collect::<Result<_, CommandError>>()?;
@@ -42,7 +46,9 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
     for (tool, hooks) in tools {
         if let Some(client) = tool.client() {
             for file in parts::of(client, scope, hooks)? {
-                changes.push(planned(client, file, &program(scope)?, world)?);
+                for target in Target::knowing(client, file.location, world)? {
+                    changes.push(planned(client, &file, target, &program(scope)?)?);
+                }
             }
         }
         for trigger in &triggers {
@@ -52,24 +58,34 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
     if !args.dry_run {
         each_carried_out(&mut changes, carry_out, world)?;
     }
-    shown::connected(&changes, world)
+    Ok(shown::connected(&changes, world)?.with_notes(shown::without_hooks(&idle)))
 }
 
 /// Whether a tool is to call Maestro at every prompt; where a person sits, they are asked.
 fn hooks_wanted(tool: Tool, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
-    let is_able = tool.client().is_some_and(|client| client.hooks_file(args.scope.into()).is_some());
-    let is_asked = world.terminals.stdin && world.terminals.stderr && !world.json && !args.dry_run;
-    match (is_able, args.hooks, is_asked) {
-        (false, _, _) | (true, false, false) => Ok(Hooks::Without),
-        (true, true, _) => Ok(Hooks::With),
-        (true, false, true) => {
-            let question = format!(
-                "Also have {} call Maestro at every prompt, so that the skill that fits is at hand?",
-                tool.title()
-            );
-            Ok(if agreed(&question, Silence::Refuses)? { Hooks::With } else { Hooks::Without })
-        }
+    let Some((client, file)) = hooks_file(tool, args.scope.into()) else { return Ok(Hooks::Without) };
+    // Who does so already was asked before, and is brought up to date.
+    if args.hooks || does_call(client, file, world) {
+        return Ok(Hooks::With);
     }
+    let is_asked = world.terminals.stdin && world.terminals.stderr && !world.json && !args.dry_run;
+    if !is_asked {
+        return Ok(Hooks::Without);
+    }
+    let question =
+        format!("Also have {} call Maestro at every prompt, so that the skill that fits is at hand?", tool.title());
+    Ok(if agreed(&question, Silence::Refuses)? { Hooks::With } else { Hooks::Without })
+}
+
+/// The file by which a tool calls others; some call nobody.
+fn hooks_file(tool: Tool, scope: Scope) -> Option<(Client, Location)> {
+    tool.client().and_then(|client| Some((client, client.hooks_file(scope)?)))
+}
+
+/// Whether a tool calls Maestro, wherever the program is. A file that cannot be read is complained of later.
+fn does_call(client: Client, file: Location, world: &World) -> bool {
+    let texts = Target::all(file, world).unwrap_or_default().into_iter().filter_map(|target| target.text);
+    texts.into_iter().any(|text| calls_maestro(&text, file.format, client))
 }
 
 pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, CommandError> {
@@ -83,11 +99,13 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, 
     for tool in tools {
         if let Some(client) = tool.client() {
             for file in parts::of(client, scope, Hooks::With)? {
-                let change = undone::planned(client, file, &connections, world)?;
+                let planned = undone::planned(client, &file, &connections, world)?.into_iter();
+                let (known, others): (Vec<_>, Vec<_>) = planned.partition(|change| change.state != State::NotConnected);
                 // Who was named is told of; who was not, only if there is something to tell.
-                let is_answer = named.contains(&tool) && change.parts.contains(&Part::Server);
-                if is_answer || change.state != State::NotConnected {
-                    changes.push(change);
+                let is_answer = known.is_empty() && named.contains(&tool) && file.parts.contains(&Part::Server);
+                changes.extend(known);
+                if is_answer {
+                    changes.extend(others.into_iter().next());
                 }
             }
         }
@@ -100,12 +118,12 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, 
 }
 
 /// What is to be done so that a file tells a tool of Maestro.
-fn planned(client: Client, file: File, program: &str, world: &World) -> Result<Change, CommandError> {
-    let target = Target::find(file.location, world)?;
+fn planned(client: Client, file: &File, target: Target, program: &str) -> Result<Change, CommandError> {
     let mut text = target.text.clone().unwrap_or_default();
     let mut state = State::Same;
     let (items, format) = (file.items(client, program, target.text.as_deref()), file.location.format);
-    let around = missing_around(&text, format, &items).map_err(|error| refused(&error, &target, client))?;
+    let around =
+        missing_around(&text, format, &items).map_err(|error| refused(&error, Slot::Member, &target, client))?;
     for item in items {
         match put(&text, format, &item) {
             Ok(Put::Same) => {}
@@ -113,10 +131,10 @@ fn planned(client: Client, file: File, program: &str, world: &World) -> Result<C
                 text.clone_from(&after);
                 state = State::Write(after);
             }
-            Err(error) => return Err(refused(&error, &target, client)),
+            Err(error) => return Err(refused(&error, item.slot, &target, client)),
         }
     }
-    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, around, state })
+    Ok(Change { tool: Tool::Client(client), parts: file.parts.clone(), target, around, state })
 }
 
 /// Carries out what there is to do, while nobody else connects anything.
@@ -139,12 +157,15 @@ fn carry_out(change: &mut Change, ledger: &mut Ledger) -> Result<(), CommandErro
         // Whatever was made for an earlier one, which somebody removed, is theirs by now.
         ledger.forget(&target.path)?;
     }
+    let before = target.text.as_deref().and_then(|text| undone::before(text, ledger.undos(&target.path)));
     // Remembered first: what is remembered in vain does no harm, since it fits no file.
     ledger.add(&target.path, Undo::of(target.text.as_deref(), after), &change.around)?;
-    match &change.state {
+    match (&change.state, before) {
         // Of what is Maestro's own alone, nothing needs to be kept.
-        State::Restore(_) => target.restore(after)?,
-        _ => ledger.add_folders(target.write(after)?)?,
+        (State::Restore(_), _) | (_, Some(Before::Absent)) => target.restore(after)?,
+        // Nor of what was Maestro's in it before.
+        (_, Some(Before::Text(old))) => target.change(after, &old)?,
+        (_, None) => ledger.add_folders(target.write(after)?)?,
     }
     change.state = State::Written;
     Ok(())
@@ -166,8 +187,12 @@ fn program(scope: Scope) -> Result<String, CommandError> {
 }
 
 /// Why a tool's file was left alone, and what to do about it.
-fn refused(error: &EditError, target: &Target, client: Client) -> CommandError {
+fn refused(error: &EditError, slot: Slot, target: &Target, client: Client) -> CommandError {
     let shown = &target.shown;
+    let wanted = match slot {
+        Slot::Member => format!("start `{SERVER} mcp`"),
+        Slot::Hook => format!("call `{SERVER} hook {}`", client.name()),
+    };
     match error {
         EditError::Broken { line, column, reason } => {
             CommandError::invalid(format!("{shown}:{line}:{column} cannot be read: {reason}"))
@@ -176,6 +201,6 @@ fn refused(error: &EditError, target: &Target, client: Client) -> CommandError {
         EditError::Taken { path } => CommandError::refused(format!("{shown}: {error}"))
             .hint(format!("give `{path}` another name, or remove it; it does not start Maestro")),
         EditError::Shape { path } => CommandError::invalid(format!("{shown}: {error}"))
-            .hint(format!("change `{path}` by hand; {} is to start `{SERVER} mcp`", client.title())),
+            .hint(format!("change `{path}` by hand; {} is to {wanted}", client.title())),
     }
 }

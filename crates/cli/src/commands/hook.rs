@@ -4,6 +4,7 @@
 //! blink, is an empty answer. What went wrong is kept, and told with the next report that arrives.
 
 mod given;
+mod misread;
 mod missed;
 mod report;
 mod skills;
@@ -20,10 +21,11 @@ use serde::Deserialize as _;
 use serde_json::Value as Json;
 
 use self::given::Given;
+pub(crate) use self::misread::{is_meant, note};
 use crate::args::HookArgs;
 use crate::context;
 use crate::error::CommandError;
-use crate::reply::Reply;
+use crate::reply::{self, Reply};
 use crate::world::World;
 
 /// How many milliseconds an agent may have to wait, unless `MAESTRO_HOOK_MS` says otherwise.
@@ -57,23 +59,20 @@ pub(crate) fn run(args: &HookArgs, world: &World) -> Reply {
     let (sender, parts) = mpsc::channel();
     let (agent, own) = (args.agent.clone(), world.clone());
     thread::spawn(move || work(&agent, &own, &sender));
-    let heard = collected(&parts, begun, patience);
-    for why in &heard.missed {
-        missed::keep(&args.agent, why, world);
+    for why in passed_on(&parts, begun, patience) {
+        missed::keep(&args.agent, &why, world);
     }
-    let reply = heard.answer.and_then(|answer| {
-        // Only now it is sure that the session gets it.
-        answer.given.keep();
-        Reply::json(&answer.json).ok()
-    });
-    reply.unwrap_or_else(|| Reply::text(""))
+    Reply::text("")
 }
 
-/// What there is when there is no more time.
-struct Collected {
-    answer: Option<Answer>,
-    /// What went wrong.
-    missed: Vec<String>,
+impl Answer {
+    /// Says it. Other hooks of the session may go on then, so this does not wait for anything else.
+    fn give(self) -> Result<(), CommandError> {
+        reply::show(&format!("{}\n", self.json))?;
+        // Only now it is sure that the session gets it.
+        self.given.keep();
+        Ok(())
+    }
 }
 
 fn patience(world: &World) -> Duration {
@@ -81,19 +80,20 @@ fn patience(world: &World) -> Duration {
     Duration::from_millis(said.unwrap_or(PATIENCE).min(MOST_PATIENCE))
 }
 
-fn collected(parts: &Receiver<Part>, begun: Instant, patience: Duration) -> Collected {
-    let mut all = Collected { answer: None, missed: Vec::new() };
+/// Passes on what there is while there is time, and returns what went wrong.
+fn passed_on(parts: &Receiver<Part>, begun: Instant, patience: Duration) -> Vec<String> {
+    let mut missed = Vec::new();
     loop {
-        match parts.recv_timeout(patience.saturating_sub(begun.elapsed())) {
-            Ok(Part::Answer(Ok(answer))) => all.answer = answer,
-            Ok(Part::Answer(Err(error)) | Part::Told(Err(error))) => all.missed.push(error.message().to_owned()),
-            Ok(Part::Told(Ok(()))) => {}
-            Err(mpsc::RecvTimeoutError::Disconnected) => return all,
+        let done = match parts.recv_timeout(patience.saturating_sub(begun.elapsed())) {
+            Ok(Part::Answer(answer)) => answer.and_then(|answer| answer.map_or(Ok(()), Answer::give)),
+            Ok(Part::Told(told)) => told,
+            Err(mpsc::RecvTimeoutError::Disconnected) => return missed,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                all.missed.push(format!("it took longer than {} ms", patience.as_millis()));
-                return all;
+                missed.push(format!("it took longer than {} ms", patience.as_millis()));
+                return missed;
             }
-        }
+        };
+        missed.extend(done.err().map(|error| error.message().to_owned()));
     }
 }
 
@@ -138,15 +138,20 @@ fn answered(
     chosen: &Sender<Vec<String>>,
     world: &World,
 ) -> Result<Option<Answer>, CommandError> {
-    let mut given = Given::of(agent, &heard.session, world);
     match &heard.happening {
-        Happening::Begun { memory: Memory::Lost } => given.forget(),
+        Happening::Begun { memory: Memory::Lost } => given::forget(agent, &heard.session, world),
         Happening::Begun { memory: Memory::Kept } => given::prune(world),
         Happening::Prompted(prompt) => {
-            let fitting = skills::for_prompt(prompt, &mut given, world)?;
+            let fitting = skills::fitting(prompt, world)?;
+            if fitting.is_empty() {
+                return Ok(None);
+            }
+            // What took its time is done before other hooks of the session have to wait.
+            let mut given = Given::of(agent, &heard.session, world);
+            let told = skills::told(&fitting, &mut given)?;
             // Whoever reports may be gone already; then nobody needs the names.
-            let _ = chosen.send(fitting.names);
-            return Ok(fitting.text.map(|text| Answer { json: heard.answer(&text), given }));
+            let _ = chosen.send(told.names);
+            return Ok(told.text.map(|text| Answer { json: heard.answer(&text), given }));
         }
         // One that has ended may be taken up again, with all it was told.
         Happening::Waits(_) | Happening::Stopped | Happening::Ended | Happening::Other => {}

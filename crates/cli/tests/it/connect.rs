@@ -411,6 +411,8 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     Gemini CLI knows Maestro and calls it at every prompt now: changed ~/.gemini/settings.json, kept the old one as ~/.gemini/settings.json.before-maestro.
     Cursor knows Maestro now: changed ~/.cursor/mcp.json, kept the old one as ~/.cursor/mcp.json.before-maestro.
     Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    --- stderr
+    note: Cursor has no hooks, so `--hooks` changes nothing for it
     ");
     for path in ["~/.claude/settings.json", "~/.codex/hooks.json", "~/.gemini/settings.json"] {
         let text = fs::read_to_string(sandbox.path(path)).unwrap();
@@ -432,6 +434,66 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     for (client, path, text) in FILES.iter().filter(|(client, ..)| *client != "cursor") {
         assert_eq!(&fs::read_to_string(sandbox.path(path)).unwrap(), text, "{client}");
     }
+}
+
+#[test]
+fn hooks_that_cannot_be_added_are_told_by_what_is_to_be_called() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.claude/settings.json", "{\"hooks\": {\"UserPromptSubmit\": \"weird\"}}");
+    assert_snapshot!(sandbox.maestro("connect claude-code --hooks"), @"
+    $ maestro connect claude-code --hooks
+    --- stderr
+    error: ~/.claude/settings.json: `hooks.UserPromptSubmit` is written in a way that cannot be added to or taken from
+    hint: change `hooks.UserPromptSubmit` by hand; Claude Code is to call `maestro hook claude-code`
+    --- exit 1
+    ");
+}
+
+#[test]
+fn what_is_there_for_maestro_alone_does_not_make_a_tool_installed() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.maestro("connect cursor vscode codex gemini --workflow session-start").code, 0);
+    for path in
+        ["~/.cursor/mcp.json", "~/.config/Code/User/mcp.json", "~/.codex/config.toml", "~/.gemini/settings.json"]
+    {
+        fs::remove_file(sandbox.path(path)).unwrap();
+    }
+    fs::create_dir_all(sandbox.path("~/.config/goose")).unwrap();
+    assert_eq!(sandbox.maestro("connect all").code, 2);
+    // Cursor keeps more than settings there, and the program of Codex is on the PATH.
+    fs::create_dir(sandbox.path("~/.cursor/extensions")).unwrap();
+    sandbox.install("codex");
+    assert_snapshot!(sandbox.maestro("connect all"), @"
+    $ maestro connect all
+    Cursor knows Maestro now: made ~/.cursor/mcp.json.
+    Codex knows Maestro now: made ~/.codex/config.toml.
+    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    ");
+}
+
+#[test]
+fn a_tool_with_two_files_is_connected_once_and_disconnected_in_both() {
+    let sandbox = Sandbox::new();
+    sandbox.write("~/.config/opencode/opencode.jsonc", "{}\n");
+    assert_eq!(sandbox.maestro("connect opencode").code, 0);
+    sandbox.write("~/.config/opencode/opencode.json", "{}\n");
+    assert_snapshot!(sandbox.maestro("connect opencode"), @"
+    $ maestro connect opencode
+    OpenCode knows Maestro already, by ~/.config/opencode/opencode.jsonc.
+    ");
+    // Somebody wrote the same into the other one.
+    let text = fs::read_to_string(sandbox.path("~/.config/opencode/opencode.jsonc")).unwrap();
+    sandbox.write("~/.config/opencode/opencode.json", text);
+    assert_snapshot!(sandbox.maestro("disconnect opencode"), @"
+    $ maestro disconnect opencode
+    OpenCode knows Maestro no more, by ~/.config/opencode/opencode.json.
+    OpenCode knows Maestro no more, by ~/.config/opencode/opencode.jsonc.
+    ");
+    assert_eq!(fs::read_to_string(sandbox.path("~/.config/opencode/opencode.jsonc")).unwrap(), "{}\n");
+    assert_snapshot!(sandbox.maestro("disconnect opencode"), @"
+    $ maestro disconnect opencode
+    OpenCode does not know Maestro, by ~/.config/opencode/opencode.json.
+    ");
 }
 
 #[test]

@@ -91,3 +91,13 @@ fn what_a_project_names_is_started_only_if_it_is_maestro() {
     assert_snapshot!(sandbox.normal(connection["answer"].as_str().unwrap()), @"is not tried: the project's file names `[PROJECT]/bin/maestro`, not `maestro`");
     assert!(!notes.exists(), "it was started");
 }
+
+#[test]
+fn in_a_home_directory_a_file_is_the_users_own_and_tried_once() {
+    let sandbox = Sandbox::new();
+    let server = program(&sandbox, "~/bin/maestro", &SERVER.replace("$NOTES", "/dev/null"));
+    cursor(&sandbox, &json!({ "command": server, "args": ["mcp"] }));
+    let output = sandbox.maestro_in("../home", &["doctor", "--json"]);
+    let connections = output.json()["connections"].clone();
+    assert_eq!((connections.as_array().unwrap().len(), &connections[0]["ok"]), (1, &json!(true)), "{output}");
+}

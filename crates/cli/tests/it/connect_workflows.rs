@@ -225,3 +225,20 @@ fn a_folder_that_outlived_its_file_is_somebodys_own() {
     assert!(!sandbox.path("~/.codex/config.toml").exists());
     assert!(sandbox.path("~/.codex").exists(), "it was there before");
 }
+
+#[test]
+fn nothing_that_a_workflow_says_of_itself_steers_a_terminal() {
+    let sandbox = Sandbox::new();
+    let hostile = r#""Tidies \e[31m up\a. \u202e""#;
+    sandbox.write(
+        ".claude/skills/tidy/workflow.yaml",
+        format!(
+            "name: tidy\nversion: \"1.0\"\ndescription: {hostile}\nparams:\n  where:\n    type: string\n    description: \"a\\e[31m\\nb\"\nsteps:\n  - id: look\n    type: output\n    template: hello\ntemplates:\n  hello: Hello.\n"
+        ),
+    );
+    let output = sandbox.maestro("connect codex --workflow tidy");
+    assert_eq!(output.code, 0, "{output}");
+    let text = fs::read_to_string(sandbox.path("~/.codex/skills/run-tidy/SKILL.md")).unwrap();
+    assert!(text.contains("Tidies \u{fffd}[31m up\u{fffd}. \u{fffd}\"\n"), "{text}");
+    assert!(text.contains("- where (string): a\u{fffd}[31m b\n"), "{text}");
+}

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 use std::thread;
 
 use insta::{allow_duplicates, assert_snapshot};
@@ -264,4 +265,56 @@ fn a_broken_config_or_a_missing_directory_does_not_stop_a_prompt() {
     let gone = told(&sandbox, "UserPromptSubmit", &json!({ "prompt": MERGE, "cwd": "/nowhere/at/all" })).to_string();
     let output = sandbox.maestro_told(&[], &["hook", "claude-code"], &gone);
     assert_eq!((output.code, output.stderr().as_str()), (0, ""));
+}
+
+#[test]
+fn a_call_that_nobody_understands_does_not_stop_a_prompt() {
+    let sandbox = project();
+    for call in [
+        "hook",
+        "hook --bad",
+        "hook claude-code --bad=1",
+        "hook claude-code codex",
+        "--json hook claude-code -x",
+        "--color pink hook claude-code",
+        "hook claude-code --set",
+    ] {
+        let output = sandbox.maestro(call);
+        assert_eq!((output.code, output.stdout().as_str(), output.stderr().as_str()), (0, "", ""), "{output}");
+    }
+    hook(&sandbox, "claude-code", "Stop", &json!({}));
+    assert_eq!(reasons(&sandbox).len(), 7, "each is an event");
+    assert!(sandbox.maestro("hook --help").stdout().contains("AGENT"), "who asks for help gets it");
+    for call in ["hok claude-code", "help hook --bad", "connect --bad"] {
+        assert_eq!(sandbox.maestro(call).code, 1, "{call}");
+    }
+}
+
+/// Starts a hook for a prompt, with its answer going somewhere.
+fn started(sandbox: &Sandbox, answer: impl Into<Stdio>) -> Child {
+    let mut command = sandbox.command();
+    command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stdout(answer).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let told = told(sandbox, "UserPromptSubmit", &json!({ "prompt": MERGE })).to_string();
+    child.stdin.take().unwrap().write_all(told.as_bytes()).unwrap();
+    child
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_given_next_time() {
+    let sandbox = project();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = started(&sandbox, full).wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+    hook(&sandbox, "claude-code", "Stop", &json!({}));
+    assert_eq!(reasons(&sandbox), ["the output cannot be written"]);
+    assert_ne!(prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE).stdout(), "");
+}
+
+#[test]
+fn a_skill_is_given_once_although_many_hooks_ask_at_once() {
+    let sandbox = project();
+    let asking: Vec<Child> = (0..12).map(|_| started(&sandbox, Stdio::piped())).collect();
+    let answers = asking.into_iter().map(|hook| hook.wait_with_output().unwrap().stdout);
+    assert_eq!(answers.filter(|answer| !answer.is_empty()).count(), 1);
 }

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use thiserror::Error;
 
-use super::item::{Item, Likeness};
+use super::item::{Fresh, Item, Likeness};
 use super::{Format, json, toml, yaml};
 
 /// What came of putting an item into a text.
@@ -57,7 +57,8 @@ pub enum EditError {
 pub(super) struct Hand {
     pub(super) value: fn(&str) -> Result<Json, EditError>,
     insert: fn(&str, &Item) -> Result<String, EditError>,
-    replace: fn(&str, &Item) -> Result<String, EditError>,
+    /// Puts one word in place of another, and leaves the rest of an item as it is.
+    replace: fn(&str, &Item, &Fresh) -> Result<String, EditError>,
     remove: fn(&str, &Item) -> Result<String, EditError>,
     /// Takes out what is empty at the end of some keys, where the kind of text has a way to write that.
     pub(super) remove_empty: fn(&str, &[String]) -> Option<String>,
@@ -102,14 +103,14 @@ pub fn put(text: &str, format: Format, item: &Item) -> Result<Put, EditError> {
     let (mark, text) = without_mark(text);
     let hand = Hand::of(format);
     let before = (hand.value)(text)?;
-    let wanted = match item.find(&before).map(|found| item.compare(found)) {
-        None => item.clone(),
-        Some(Likeness::Same) => return Ok(Put::Same),
-        Some(Likeness::Other) => return Err(EditError::Taken { path: item.shown(item.path.len()) }),
-        Some(Likeness::Stale(merged)) => Item { value: merged, ..item.clone() },
+    let (wanted, after) = match item.find(&before).map(|found| (found, item.compare(found))) {
+        None => (item.clone(), (hand.insert)(text, item)?),
+        Some((_, Likeness::Same)) => return Ok(Put::Same),
+        Some((_, Likeness::Other)) => return Err(EditError::Taken { path: item.shown(item.path.len()) }),
+        Some((found, Likeness::Stale(fresh))) => {
+            (Item { value: fresh.put_into(found), ..item.clone() }, (hand.replace)(text, item, &fresh)?)
+        }
     };
-    let edit = if item.find(&before).is_some() { hand.replace } else { hand.insert };
-    let after = edit(text, &wanted)?;
     let is_right = (hand.value)(&after).is_ok_and(|whole| wanted.put_into(&before).as_ref() == Some(&whole));
     if is_right { Ok(Put::Changed(format!("{mark}{after}"))) } else { Err(shape(item)) }
 }

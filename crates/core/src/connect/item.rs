@@ -30,16 +30,49 @@ pub enum Slot {
 
 /// Where an entry has its hooks.
 pub(super) const HOOKS: &str = "hooks";
+/// By which key most have what they start.
+const COMMAND: &str = "command";
 
 /// How an item that stands in a file already compares with the one that should.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Likeness {
     /// It does what it should.
     Same,
-    /// It is Maestro's, but should be this by now.
-    Stale(Json),
+    /// It is Maestro's, and one word of it should be another by now.
+    Stale(Fresh),
     /// It is somebody else's.
     Other,
+}
+
+/// The one word of an item that changes when the program moves, and what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fresh {
+    pub(super) place: Place,
+    pub(super) word: String,
+}
+
+/// Where in an item such a word stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is all that this key has.
+    Whole(&'static str),
+    /// It is the first of the list that this key has.
+    FirstOf(&'static str),
+}
+
+impl Fresh {
+    /// What an item is with that word in it; all else in it is its owner's.
+    pub(super) fn put_into(&self, found: &Json) -> Json {
+        let mut fresh = found.clone();
+        let old = match self.place {
+            Place::Whole(key) => fresh.get_mut(key),
+            Place::FirstOf(key) => fresh.get_mut(key).and_then(|list| list.get_mut(0)),
+        };
+        if let Some(old) = old {
+            *old = Json::from(self.word.as_str());
+        }
+        fresh
+    }
 }
 
 /// The MCP server `maestro` as a tool's settings name it, started by `program`.
@@ -108,6 +141,11 @@ pub fn hooks(client: Client, program: &str) -> Vec<Item> {
     events.iter().map(item).collect()
 }
 
+/// Whether a tool's settings have it call `maestro hook`, wherever the program is.
+pub fn calls_maestro(text: &str, format: Format, client: Client) -> bool {
+    read(text, format).is_ok_and(|whole| hooks(client, SERVER).iter().any(|item| item.find(&whole).is_some()))
+}
+
 /// A program as a shell reads it: tools hand their hooks to one.
 fn quoted(program: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
@@ -122,25 +160,30 @@ fn has_server_table(text: &str) -> bool {
 impl Item {
     /// Compares what stands in a file with this.
     pub(super) fn compare(&self, found: &Json) -> Likeness {
-        if found == &self.value {
-            return Likeness::Same;
-        }
         let (Some(found_words), Some(words)) = (self.words(found), self.words(&self.value)) else {
             return Likeness::Other;
         };
-        if found_words == words {
+        // Arguments that somebody added to Maestro's own are theirs.
+        if found_words.starts_with(&words) {
             return Likeness::Same;
         }
-        if !is_ours(&found_words) {
-            return Likeness::Other;
+        match self.fresh(found) {
+            Some(fresh) if is_ours(&found_words, &words) => Likeness::Stale(fresh),
+            _ => Likeness::Other,
         }
-        let mut merged = found.clone();
-        if let (Some(merged), Some(wanted)) = (merged.as_object_mut(), self.value.as_object()) {
-            for (key, value) in wanted {
-                merged.insert(key.clone(), value.clone());
-            }
-        }
-        Likeness::Stale(merged)
+    }
+
+    /// The word that what stands in a file needs to be up to date.
+    fn fresh(&self, found: &Json) -> Option<Fresh> {
+        let place = match program(found)? {
+            (key, Json::Array(_)) => Place::FirstOf(key),
+            (key, _) => Place::Whole(key),
+        };
+        let word = match self.slot {
+            Slot::Member => self.words(&self.value)?.first().copied(),
+            Slot::Hook => self.value.get(COMMAND)?.as_str(),
+        };
+        Some(Fresh { place, word: word?.to_owned() })
     }
 
     /// The words of the command that something in the item's place starts.
@@ -261,13 +304,13 @@ fn hooks_of(entry: &mut Json) -> Option<&mut Vec<Json>> {
 
 /// The words of the command that is a call of `maestro hook`; none of any other.
 fn hook_command(hook: &Json) -> Option<Vec<&str>> {
-    let (program, agent) = hook.get("command")?.as_str()?.rsplit_once(" hook ")?;
+    let (program, agent) = hook.get(COMMAND)?.as_str()?.rsplit_once(" hook ")?;
     Some(vec![program.trim_matches('\''), "hook", agent])
 }
 
 /// The words of the command that an entry starts.
 fn command(entry: &Json) -> Option<Vec<&str>> {
-    match entry.get("command").or_else(|| entry.get("cmd"))? {
+    match program(entry)?.1 {
         Json::String(program) => {
             let rest = entry.get("args").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
             std::iter::once(Some(program.as_str())).chain(rest.iter().map(Json::as_str)).collect()
@@ -277,8 +320,13 @@ fn command(entry: &Json) -> Option<Vec<&str>> {
     }
 }
 
-/// Whether a command starts Maestro for a tool, wherever the program is.
-fn is_ours(words: &[&str]) -> bool {
-    let [program, first, ..] = words else { return false };
-    Path::new(program).file_name().is_some_and(|name| name == SERVER) && matches!(*first, "mcp" | "hook")
+/// What an entry has for the program that it starts, with the key that it has it by.
+fn program(entry: &Json) -> Option<(&'static str, &Json)> {
+    [COMMAND, "cmd"].into_iter().find_map(|key| Some((key, entry.get(key)?)))
+}
+
+/// Whether a command starts Maestro for the same purpose as the wanted one, wherever the program is.
+fn is_ours(words: &[&str], wanted: &[&str]) -> bool {
+    let ([program, purpose, ..], [_, wanted, ..]) = (words, wanted) else { return false };
+    Path::new(program).file_name().is_some_and(|name| name == SERVER) && purpose == wanted
 }

@@ -8,7 +8,7 @@ use serde_json::ser::PrettyFormatter;
 use serde_json::{Serializer, Value as Json};
 
 use super::edit::{EditError, newline, shape};
-use super::item::{HOOKS, Item, Slot};
+use super::item::{Fresh, HOOKS, Item, Place, Slot};
 
 /// What a text says, comments aside. An empty one says nothing yet.
 pub(super) fn value(text: &str) -> Result<Json, EditError> {
@@ -136,13 +136,15 @@ fn added(text: &str, container: &Container, key: &str, value: &Json, style: &Sty
     }
 }
 
-/// Writes an item anew where it stands.
-pub(super) fn replace(text: &str, item: &Item) -> Result<String, EditError> {
+/// Puts another word into an item.
+pub(super) fn replace(text: &str, item: &Item, fresh: &Fresh) -> Result<String, EditError> {
     let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
-    let (_, range) = standing(&root, item).ok_or_else(|| shape(item))?;
-    let style = Style::of(text);
-    let fresh = style.spread(&item.value, &line_indent(text, range.start));
-    Ok(format!("{}{fresh}{}", &text[..range.start], &text[range.end..]))
+    let old = standing(&root, item).and_then(|(_, own)| match fresh.place {
+        Place::Whole(key) => Some(&own.as_object()?.get(key)?.value),
+        Place::FirstOf(key) => own.as_object()?.get_array(key)?.elements.first(),
+    });
+    let old = old.ok_or_else(|| shape(item))?.range();
+    Ok(format!("{}{}{}", &text[..old.start], Json::from(fresh.word.as_str()), &text[old.end..]))
 }
 
 /// Takes an item out; a hook as often as it is there.
@@ -157,8 +159,8 @@ pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
 /// Takes an item out, with the comma that it needed.
 fn remove_one(text: &str, item: &Item) -> Result<String, EditError> {
     let Some(Value::Object(root)) = tree(text)? else { return Err(shape(item)) };
-    let (container, range) = standing(&root, item).ok_or_else(|| shape(item))?;
-    cut(text, &container, range).ok_or_else(|| shape(item))
+    let (container, own) = standing(&root, item).ok_or_else(|| shape(item))?;
+    cut(text, &container, own.range()).ok_or_else(|| shape(item))
 }
 
 /// Takes out what is empty, with its key, unless somebody wrote a comment into it.
@@ -201,11 +203,11 @@ fn cut(text: &str, container: &Container, range: Range) -> Option<String> {
 }
 
 /// Where an item stands: its value, and what holds that or the entry that is there for it alone.
-fn standing(root: &Object<'_>, item: &Item) -> Option<(Container, Range)> {
+fn standing<'a, 'b>(root: &'b Object<'a>, item: &Item) -> Option<(Container, &'b Value<'a>)> {
     let (last, way) = item.path.split_last()?;
     let holder = way.iter().try_fold(root, |object, key| object.get_object(key))?;
     match item.slot {
-        Slot::Member => Some((Container::of_object(holder), holder.get(last)?.value.range())),
+        Slot::Member => Some((Container::of_object(holder), &holder.get(last)?.value)),
         Slot::Hook => {
             let entries = holder.get_array(last)?;
             let is_ours = |hook: &&Value<'_>| item.is_ours(&to_json(hook));
@@ -213,7 +215,7 @@ fn standing(root: &Object<'_>, item: &Item) -> Option<(Container, Range)> {
                 let hooks = entry.as_object()?.get_array(HOOKS)?;
                 let own = hooks.elements.iter().find(is_ours)?;
                 let holder = if hooks.elements.iter().all(|hook| is_ours(&hook)) { entries } else { hooks };
-                Some((Container::of_array(holder), own.range()))
+                Some((Container::of_array(holder), own))
             })
         }
     }

@@ -157,18 +157,70 @@ fn json_is_added_to_as_a_person_would() {
     insta::assert_snapshot!(cursor("{\"a\": 1}"), @r#"{"a": 1, "mcpServers": {"maestro":{"command":"maestro","args":["mcp"]}}}"#);
 }
 
+/// Texts of every shape in which an entry names a program that has moved.
+const MOVED: [(Client, Format, &str); 9] = [
+    (
+        Client::Cursor,
+        Format::Json,
+        "{\"mcpServers\": {\"maestro\": { // my comment\n  \"command\" : \"/old/maestro\", /* x */ \"args\": [\"mcp\"],\n\"env\": {\"A\": \"b\"}}, \"z\": {}}}",
+    ),
+    (
+        Client::Cursor,
+        Format::Json,
+        r#"{"mcpServers": {"maestro": {"args": ["mcp", "--json"], "command": "/old/maestro"}}}"#,
+    ),
+    (
+        Client::OpenCode,
+        Format::Json,
+        r#"{"mcp": {"maestro": {"type": "local", "enabled": false, "command": [ "/old/maestro" , "mcp", "--json"]}}}"#,
+    ),
+    (
+        Client::Codex,
+        Format::Toml,
+        "[mcp_servers.maestro] # c1\n# c2\ncommand = '/old/maestro' # c3\nargs = [\n  \"mcp\",\n]\nenv = { A = \"b\" }\n\n# next\n[x]\ny = 1\n",
+    ),
+    (
+        Client::Codex,
+        Format::Toml,
+        "[ mcp_servers . \"maestro\" ]\r\ncommand = \"/old/maestro\"\r\nargs = [\"mcp\"]\r\n\r\n[mcp_servers.maestro.env] # mine\r\nA = \"b\"\r\n",
+    ),
+    (Client::Codex, Format::Toml, "[mcp_servers]\nmaestro = { args = [\"mcp\"], command = \"/old/maestro\" }\n"),
+    (
+        Client::Goose,
+        Format::Yaml,
+        "extensions:\n  a: 1\n  maestro: # c1\n    # c2\n    enabled: false\n    cmd: /old/maestro # c3\n    args:\n      - mcp\n    envs: {A: b}\n  z: 1\n",
+    ),
+    (Client::Goose, Format::Yaml, "extensions: {maestro: {cmd: '/old/maestro', args: [mcp]}, z: 1}\n"),
+    (Client::Goose, Format::Yaml, "extensions:\n  maestro: {\"cmd\":\"/old/maestro\",\"args\":[\"mcp\"]}\n"),
+];
+
 #[test]
-fn an_entry_of_an_older_program_is_brought_up_to_date_and_keeps_what_was_added() {
-    let text =
-        r#"{"mcpServers": {"maestro": {"command": "/old/maestro", "args": ["mcp"], "env": {"A": "1"}}, "z": {}}}"#;
-    let item = server(Client::Cursor, "/new/maestro", Some(text));
-    let after = changed(text, Format::Json, &item).unwrap();
-    let whole = json::value(&after).unwrap();
-    assert_eq!(
-        whole["mcpServers"]["maestro"],
-        json!({ "command": "/new/maestro", "args": ["mcp"], "env": { "A": "1" } })
-    );
-    assert_eq!(whole["mcpServers"]["z"], json!({}));
+fn of_an_entry_that_names_a_program_elsewhere_only_the_program_changes() {
+    for (client, format, text) in MOVED {
+        let after = changed(text, format, &server(client, PROGRAM, Some(text)));
+        let old = ["\"/old/maestro\"", "'/old/maestro'", "/old/maestro"].into_iter().find(|old| text.contains(old));
+        let wanted = text.replace(old.unwrap(), &format!("\"{PROGRAM}\""));
+        assert_eq!(after.as_deref(), Some(wanted.as_str()), "{text}");
+        assert_eq!(put(&wanted, format, &server(client, PROGRAM, Some(text))), Ok(Put::Same));
+    }
+}
+
+#[test]
+fn a_table_goes_although_its_header_is_written_in_a_way_of_its_own() {
+    let rests = ["# next\n[x]\ny = 1\n", ""];
+    let tables = MOVED.iter().filter(|(client, _, text)| *client == Client::Codex && !text.contains("{ args"));
+    for ((client, format, text), rest) in tables.zip(rests) {
+        let Ok(Removed::Changed(without)) = take_out(text, *format, &server(*client, PROGRAM, None)) else {
+            panic!("it stays in\n{text}")
+        };
+        assert_eq!(without.trim_start(), rest);
+    }
+}
+
+#[test]
+fn what_cannot_be_changed_in_its_place_is_left_alone() {
+    let text = "x: &p /old/maestro\nextensions:\n  maestro:\n    cmd: *p\n    args: [mcp]\n";
+    assert!(matches!(put(text, Format::Yaml, &server(Client::Goose, PROGRAM, None)), Err(EditError::Shape { .. })));
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! How is a table added to TOML, and taken out again, with everything else kept?
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use serde_json::Value as Json;
+use toml::de::{DeTable, DeValue};
 
 use super::edit::{EditError, gap, newline, shape};
-use super::item::Item;
+use super::item::{Fresh, Item, Place};
 
 /// What a text says.
 pub(super) fn value(text: &str) -> Result<Json, EditError> {
@@ -31,23 +33,29 @@ pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
     Ok(fresh)
 }
 
-/// Writes a table anew, at the end.
-pub(super) fn replace(text: &str, item: &Item) -> Result<String, EditError> {
-    insert(&remove(text, item)?, item)
+/// Puts another word into a table.
+pub(super) fn replace(text: &str, item: &Item, fresh: &Fresh) -> Result<String, EditError> {
+    let old = span(text, item, fresh.place).ok_or_else(|| shape(item))?;
+    // A text is written alike in JSON and TOML.
+    Ok(format!("{}{}{}", &text[..old.start], Json::from(fresh.word.as_str()), &text[old.end..]))
+}
+
+/// Where a word of a table stands, in whatever way the table is written.
+fn span(text: &str, item: &Item, place: Place) -> Option<Range<usize>> {
+    let whole = DeValue::Table(DeTable::parse(text).ok()?.into_inner());
+    let own = item.path.iter().try_fold(&whole, |value, key| Some(value.get(*key)?.get_ref()))?;
+    match place {
+        Place::Whole(key) => Some(own.get(key)?.span()),
+        Place::FirstOf(key) => Some(own.get(key)?.get_ref().get(0)?.span()),
+    }
 }
 
 /// Takes a table out, with those below it and the empty line before it.
 pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
-    let name = item.shown(item.path.len());
-    let is_own = |line: &str| {
-        let inner = line.trim().strip_prefix('[').unwrap_or_default();
-        inner.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with([']', '.']))
-    };
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     // A text over several lines may look the same; what Maestro adds comes last.
-    let is_header = |line: &&str| line.trim() == format!("[{name}]");
-    let first = lines.iter().rposition(is_header).ok_or_else(|| shape(item))?;
-    let is_next = |line: &&str| line.trim_start().starts_with('[') && !is_own(line);
+    let first = lines.iter().rposition(|line| headed(line, item) == Some(Headed::Own)).ok_or_else(|| shape(item))?;
+    let is_next = |line: &&str| line.trim_start().starts_with('[') && headed(line, item).is_none();
     let next = lines[first..].iter().position(is_next).map_or(lines.len(), |length| first + length);
     // What is said above the next table belongs to it.
     let says_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
@@ -55,4 +63,22 @@ pub(super) fn remove(text: &str, item: &Item) -> Result<String, EditError> {
     let end = next - above;
     let start = if first > 0 && lines[first - 1].trim().is_empty() { first - 1 } else { first };
     Ok(lines[..start].iter().chain(&lines[end..]).copied().collect())
+}
+
+/// Which table a line begins, as far as an item is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Headed {
+    /// The item's.
+    Own,
+    /// One inside the item's.
+    Below,
+}
+
+/// Read as TOML by itself, since a header may have blanks, quotes and a comment.
+fn headed(line: &str, item: &Item) -> Option<Headed> {
+    let whole = value(line).ok().filter(|_| line.trim_start().starts_with('['))?;
+    match item.find(&whole)?.as_object() {
+        Some(table) if table.is_empty() => Some(Headed::Own),
+        _ => Some(Headed::Below),
+    }
 }

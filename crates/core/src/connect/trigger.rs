@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Base, Client, Scope};
+use crate::hook::visible;
 
 /// What the names of such files begin with; a workflow's own name would hide the workflow itself.
 const PREFIX: &str = "run-";
@@ -39,8 +40,7 @@ impl Trigger {
             "Starts the workflow `{}` with Maestro. Use when it is asked for by name. {}",
             self.workflow, self.description
         );
-        let about: String =
-            about.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_DESCRIPTION).collect();
+        let about: String = in_a_line(&about).chars().take(MAX_DESCRIPTION).collect();
         let mut text = format!(
             "---\nname: {}\ndescription: {}\n---\n\n# {}\n\nRun this, and do what it prints, one step at a time:\n\n    {}\n\n",
             self.name(),
@@ -51,7 +51,7 @@ impl Trigger {
         if !self.parameters.is_empty() {
             text.push_str("It takes parameters; give each as `--param NAME=VALUE`, in quotes, and ask for one that is required and not known:\n\n");
             for parameter in &self.parameters {
-                let _ = writeln!(text, "- {parameter}");
+                let _ = writeln!(text, "- {}", in_a_line(parameter));
             }
             text.push('\n');
         }
@@ -80,6 +80,11 @@ impl Trigger {
     pub fn aider_file(&self) -> String {
         format!("{}.txt", self.name())
     }
+}
+
+/// A text on one line, in which nothing hides: somebody else wrote it, and a tool's user reads it.
+fn in_a_line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Where Aider's files are.

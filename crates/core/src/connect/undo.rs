@@ -37,7 +37,15 @@ impl Undo {
         let ahead: usize = before.chars().zip(after.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
         let (old, new) = (&before[ahead..], &after[ahead..]);
         let behind: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-        Self::Edited { removed: old[..old.len() - behind].to_owned(), inserted: new[..new.len() - behind].to_owned() }
+        let (mut start, mut behind, mut more) = (ahead, behind, 1);
+        // What is changed may be a single letter: enough around it is taken along to find it again.
+        while (start > 0 || behind > 0) && !stands_once(&after[start..after.len() - behind], after) {
+            start = before.floor_char_boundary(start.saturating_sub(more));
+            behind = after.len() - after.ceil_char_boundary(after.len() - behind.saturating_sub(more));
+            more *= 2;
+        }
+        let part = |text: &str| text[start..text.len() - behind].to_owned();
+        Self::Edited { removed: part(before), inserted: part(after) }
     }
 
     /// The text before the change, if what was changed still is as it was left; elsewhere anything may differ.
@@ -45,12 +53,17 @@ impl Undo {
         match self {
             Self::Made { text } => (text == now).then_some(Before::Absent),
             Self::Edited { removed, inserted } => {
-                let mut places = now.match_indices(inserted.as_str()).map(|(at, _)| at);
-                let (at, None) = (places.next().filter(|_| !inserted.is_empty())?, places.next()) else { return None };
+                let at = now.find(inserted.as_str()).filter(|_| stands_once(inserted, now))?;
                 Some(Before::Text(format!("{}{removed}{}", &now[..at], &now[at + inserted.len()..])))
             }
         }
     }
+}
+
+/// Whether a part of a text is found in it at one place only.
+fn stands_once(part: &str, text: &str) -> bool {
+    let mut places = text.match_indices(part);
+    !part.is_empty() && places.next().is_some() && places.next().is_none()
 }
 
 #[cfg(test)]
@@ -66,6 +79,17 @@ mod tests {
         );
         assert_eq!(undo.undone("a = 1\nmaestro = 4\nb = 2\n"), None, "what was written was changed");
         assert_eq!(undo.undone("maestro = 3\nmaestro = 3\n"), None, "it stands there twice");
+    }
+
+    #[test]
+    fn a_change_of_a_letter_is_found_again_by_what_is_around_it() {
+        for (before, after) in [("b ä/a/b b", "b ä/b/b b"), ("aaaa", "aaaaaa"), ("ü a ü", "ü ü"), ("x", "")] {
+            let undo = Undo::of(Some(before), after);
+            let undone = (!after.is_empty()).then(|| Before::Text(before.into()));
+            assert_eq!(undo.undone(after), undone, "{undo:?}");
+        }
+        let undo = Undo::of(Some("k = /a/m\nb = 1\n"), "k = /b/m\nb = 1\n");
+        assert_eq!(undo.undone("k = /b/m\nb = 2\nc = 3\n"), Some(Before::Text("k = /a/m\nb = 2\nc = 3\n".into())));
     }
 
     #[test]

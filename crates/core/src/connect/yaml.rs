@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value as Json;
 
 use super::edit::{EditError, gap, newline, shape};
-use super::item::Item;
+use super::item::{self, Fresh, Item};
 use crate::yaml::{self, Node, Pair, Place, Value};
 
 /// What a text says.
@@ -45,9 +45,35 @@ pub(super) fn insert(text: &str, item: &Item) -> Result<String, EditError> {
     Ok(format!("{}{gap}{block}{}", &text[..end], &text[end..]))
 }
 
-/// Writes an entry anew, at the beginning of its mapping.
-pub(super) fn replace(text: &str, item: &Item) -> Result<String, EditError> {
-    insert(&remove(text, item)?, item)
+/// Puts another word into an entry.
+pub(super) fn replace(text: &str, item: &Item, fresh: &Fresh) -> Result<String, EditError> {
+    let tree = yaml::parse(text).map_err(|_| shape(item))?;
+    let own = item.path.iter().try_fold(&tree, |node, key| Some(&entry(node, key)?.value));
+    let old = own.and_then(|own| match fresh.place {
+        item::Place::Whole(key) => Some(&entry(own, key)?.value),
+        item::Place::FirstOf(key) => match &entry(own, key)?.value.value {
+            Value::List(words) => words.first(),
+            _ => None,
+        },
+    });
+    let old = old.ok_or_else(|| shape(item))?;
+    let (before, rest) = text.split_at(offset(text, old.place));
+    let length = length(rest, &old.value).ok_or_else(|| shape(item))?;
+    Ok(format!("{before}{}{}", Json::from(fresh.word.as_str()), &rest[length..]))
+}
+
+/// How many bytes a text on one line takes that stands at the beginning of the rest; none for a text in a block.
+fn length(rest: &str, value: &Value<'_>) -> Option<usize> {
+    match value {
+        Value::Plain(said) => rest.starts_with(&**said).then_some(said.len()),
+        Value::Quoted(_) => {
+            let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\''))?;
+            let mut ends = rest.match_indices(quote).skip(1).map(|(at, quote)| at + quote.len());
+            // Of all the quotes, the last one is where what is before it means the same by itself.
+            ends.find(|end| yaml::parse(&rest[..*end]).is_ok_and(|alone| alone.value == *value))
+        }
+        Value::List(_) | Value::Map(_) => None,
+    }
 }
 
 /// Takes an entry out. A mapping that has no other stays, as an empty one.

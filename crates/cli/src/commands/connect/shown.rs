@@ -130,6 +130,16 @@ pub(super) fn connected(changes: &[Change], world: &World) -> Result<Reply, Comm
     Ok(Reply::text(text))
 }
 
+/// What is said of tools that call nobody, although they were to call Maestro.
+pub(super) fn without_hooks(tools: &[Tool]) -> String {
+    let titles: Vec<&str> = tools.iter().map(|tool| tool.title()).collect();
+    match titles.as_slice() {
+        [] => String::new(),
+        [title] => format!("note: {title} has no hooks, so `--hooks` changes nothing for it\n"),
+        titles => format!("note: {} have no hooks, so `--hooks` changes nothing for them\n", titles.join(", ")),
+    }
+}
+
 pub(super) fn disconnected(changes: &[Change], world: &World) -> Result<Reply, CommandError> {
     if world.json {
         let all: Vec<Json> = changes.iter().map(|change| change.json("disconnected", "would_disconnect")).collect();

@@ -3,10 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use maestro_core::connect::{Base, Client, Location, Scope};
+use maestro_core::connect::{Base, Client, Location, Scope, started};
 use maestro_skills::read_bounded;
 
 use super::folders;
+use crate::connections::Connections;
 use crate::error::CommandError;
 use crate::files;
 use crate::screen::clean_path;
@@ -45,23 +46,52 @@ pub(super) fn directory(base: Base, world: &World) -> PathBuf {
     }
 }
 
-/// Whether a tool is there: its program, or the directory of its settings.
-pub(super) fn is_here(client: Client, world: &World) -> bool {
+/// Whether a tool is there: its program, its settings, or anything of its own where these are.
+pub(super) fn is_here(client: Client, connections: &Connections, world: &World) -> bool {
     let is_installed = world.program_dirs.iter().any(|dir| dir.is_absolute() && dir.join(client.program()).is_file());
     let has_settings = client.servers_file(Scope::User).is_some_and(|location| {
-        let path = directory(location.base, world).join(location.names[0]);
-        let own = path.parent().filter(|dir| *dir != world.places.home);
-        path.exists() || own.is_some_and(Path::is_dir)
+        let paths: Vec<PathBuf> = paths(location, world).collect();
+        let own = paths.first().and_then(|path| path.parent()).filter(|dir| *dir != world.places.home);
+        paths.iter().any(|path| path.exists()) || own.is_some_and(|dir| holds_more(dir, connections))
     });
     is_installed || has_settings
 }
 
+/// Whether anything is in a folder that is not there for Maestro.
+fn holds_more(folder: &Path, connections: &Connections) -> bool {
+    let is_more = |path: PathBuf| !connections.knows(&path) && !path.to_string_lossy().ends_with(BACKUP);
+    folder.read_dir().is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| is_more(entry.path()))))
+}
+
+/// Where a file may be.
+fn paths(location: Location, world: &World) -> impl Iterator<Item = PathBuf> {
+    let directory = directory(location.base, world);
+    location.names.iter().map(move |name| directory.join(name))
+}
+
 impl Target {
-    pub(crate) fn find(location: Location, world: &World) -> Result<Self, CommandError> {
-        let directory = directory(location.base, world);
-        let names = location.names.iter().map(|name| directory.join(name));
-        let path = names.clone().find(|path| path.symlink_metadata().is_ok()).or_else(|| names.clone().next());
-        Self::at(&path.unwrap_or(directory), location.base, world)
+    /// The files that are there, of all the names that one may have; where none is, the one that would be made.
+    pub(crate) fn all(location: Location, world: &World) -> Result<Vec<Self>, CommandError> {
+        let mut there: Vec<PathBuf> = paths(location, world).filter(|path| path.symlink_metadata().is_ok()).collect();
+        if there.is_empty() {
+            there.extend(paths(location, world).next());
+        }
+        there.iter().map(|path| Self::at(path, location.base, world)).collect()
+    }
+
+    /// The files by which a tool knows Maestro; where none does, the one by which it is to.
+    pub(super) fn knowing(client: Client, location: Location, world: &World) -> Result<Vec<Self>, CommandError> {
+        let names_it = |target: &Self| {
+            let text = target.text.as_deref();
+            text.is_some_and(|text| started(text, location.format, client).is_some())
+        };
+        let mut all = Self::all(location, world)?;
+        if all.iter().any(names_it) {
+            all.retain(names_it);
+        } else {
+            all.truncate(1);
+        }
+        Ok(all)
     }
 
     /// The file at a path.
@@ -88,12 +118,21 @@ impl Target {
 
     /// Writes the file in one step, and says which folders were made for it. What it said before is kept beside it.
     pub(super) fn write(&self, text: &str) -> Result<Vec<PathBuf>, CommandError> {
+        match &self.text {
+            None => {
+                self.check()?;
+                self.make(text).map_err(|error| self.unwritable(&error))
+            }
+            Some(old) => self.change(text, old).map(|()| Vec::new()),
+        }
+    }
+
+    /// Writes the file in one step, and keeps an old text of it beside it.
+    pub(super) fn change(&self, text: &str, old: &str) -> Result<(), CommandError> {
         self.check()?;
-        let written = match &self.text {
-            None => self.make(text),
-            Some(old) => self.keep_old(old).and_then(|()| files::replace(&self.path, text)).map(|()| Vec::new()),
-        };
-        if let (Err(_), Some(old)) = (&written, &self.text) {
+        let is_kept = read_bounded(&self.backup(), MAX_BYTES).is_ok_and(|kept| kept.bytes == old.as_bytes());
+        let written = self.keep_old(old).and_then(|()| files::replace(&self.path, text));
+        if written.is_err() && !is_kept {
             // What was not changed needs nothing beside it; why it was not is the error to tell.
             let _ = self.drop_old(old);
         }

@@ -4,6 +4,7 @@ use maestro_core::connect::{Client, Scope};
 use maestro_core::suggest::closest;
 
 use super::target;
+use crate::connections::Connections;
 use crate::error::CommandError;
 use crate::world::World;
 
@@ -84,7 +85,8 @@ fn unknown(name: &str) -> CommandError {
 
 /// The tools that are on this machine, and can be told of Maestro there.
 pub(super) fn here(scope: Scope, world: &World) -> Result<Vec<Tool>, CommandError> {
-    let is_here = |tool: &Tool| tool.client().is_some_and(|client| target::is_here(client, world));
+    let connections = Connections::load(world)?;
+    let is_here = |tool: &Tool| tool.client().is_some_and(|client| target::is_here(client, &connections, world));
     let tools: Vec<Tool> = Tool::all(scope).filter(is_here).collect();
     if tools.is_empty() {
         let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();

@@ -1,7 +1,7 @@
 //! How does a tool's file get rid of Maestro? By undoing what was written; where somebody changed that, by taking out
 //! what is Maestro's and nothing else.
 
-use maestro_core::connect::{Before, Client, EditError, Format, Item, Removed, Undo, take_out, take_out_empty};
+use maestro_core::connect::{Before, Client, EditError, Format, Item, Removed, Slot, Undo, take_out, take_out_empty};
 
 use super::folders;
 use super::parts::File;
@@ -13,20 +13,24 @@ use crate::connections::{Connections, Ledger};
 use crate::error::CommandError;
 use crate::world::World;
 
-/// What is to be done so that a file of a tool does not tell of Maestro.
+/// What is to be done so that a file of a tool does not tell of Maestro, whatever name the file has.
 pub(super) fn planned(
     client: Client,
-    file: File,
+    file: &File,
     connections: &Connections,
     world: &World,
-) -> Result<Change, CommandError> {
-    let target = Target::find(file.location, world)?;
+) -> Result<Vec<Change>, CommandError> {
+    let all = Target::all(file.location, world)?;
+    all.into_iter().map(|target| planned_for(target, client, file, connections)).collect()
+}
+
+fn planned_for(target: Target, client: Client, file: &File, connections: &Connections) -> Result<Change, CommandError> {
     let state = match &target.text {
         None => State::NotConnected,
         Some(text) => {
             let items = file.items(client, SERVER, Some(text));
-            let without =
-                without(text, &items, file.location.format).map_err(|error| refused(&error, &target, client))?;
+            let without = without(text, &items, file.location.format)
+                .map_err(|(error, slot)| refused(&error, slot, &target, client))?;
             match (without, before(text, connections.undos(&target.path))) {
                 (State::Write(_), Some(Before::Absent)) => State::Remove,
                 (State::Write(_), Some(Before::Text(before))) if has_none(&before, &items, file.location.format) => {
@@ -40,15 +44,15 @@ pub(super) fn planned(
             }
         }
     };
-    Ok(Change { tool: Tool::Client(client), parts: file.parts, target, around: Vec::new(), state })
+    Ok(Change { tool: Tool::Client(client), parts: file.parts.clone(), target, around: Vec::new(), state })
 }
 
-/// What a file says without all of the items.
-fn without(text: &str, items: &[Item], format: Format) -> Result<State, EditError> {
+/// What a file says without all of the items, or why one of them cannot be taken out.
+fn without(text: &str, items: &[Item], format: Format) -> Result<State, (EditError, Slot)> {
     let mut state = State::NotConnected;
     let mut text = text.to_owned();
     for item in items {
-        match take_out(&text, format, item)? {
+        match take_out(&text, format, item).map_err(|error| (error, item.slot))? {
             Removed::NotOurs if state == State::NotConnected => state = State::NotOurs,
             Removed::NotThere | Removed::NotOurs => {}
             Removed::Changed(after) => {

@@ -41,10 +41,15 @@ pub(super) fn tried(world: &World) -> Vec<Connection> {
     for client in Client::ALL {
         for scope in [Scope::User, Scope::Project] {
             let Some(location) = client.servers_file(scope) else { continue };
-            let Ok(target) = Target::find(location, world) else { continue };
-            let text = target.text.as_deref();
-            let Some(started) = text.and_then(|text| started(text, location.format, client)) else { continue };
-            asked.push((client, target.path, configured(client, scope, started, world)));
+            for target in Target::all(location, world).unwrap_or_default() {
+                let text = target.text.as_deref();
+                let Some(started) = text.and_then(|text| started(text, location.format, client)) else { continue };
+                // In a home directory a project's file may be the user's own.
+                let is_known = asked.iter().any(|(other, path, _)| *other == client && *path == target.path);
+                if !is_known {
+                    asked.push((client, target.path, configured(client, scope, started, world)));
+                }
+            }
         }
     }
     let ready: Vec<Configured> = asked.iter().filter_map(|(_, _, server)| server.clone().ok()).collect();

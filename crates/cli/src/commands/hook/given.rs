@@ -1,11 +1,12 @@
 //! Which texts does a session know from hooks already? A small file for each session.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use maestro_skills::read_bounded;
+use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest as _, Sha256};
 
 use crate::files;
@@ -16,43 +17,63 @@ const MOST_SESSIONS: usize = 500;
 /// How much is remembered of one, in bytes: about a thousand texts.
 const MAX_BYTES: u64 = 32 * 1024;
 
-/// The texts that a session was given.
+/// The texts that a session was given. While this lives, no other hook gives it any.
 pub(super) struct Given {
-    path: PathBuf,
     /// The hash of each, a line each.
     lines: String,
+    /// Those that are new.
+    fresh: String,
+    /// Where they are kept, held; none where that cannot be done.
+    file: Option<File>,
 }
 
 impl Given {
+    /// Waits for other hooks of the session. Whoever waits for the answer knows when that takes too long.
     pub(super) fn of(agent: &str, session: &str, world: &World) -> Self {
-        let path = directory(world).join(format!("{agent}-{session}"));
-        let known = read_bounded(&path, MAX_BYTES).map(|contents| contents.bytes).unwrap_or_default();
-        Self { path, lines: String::from_utf8(known).unwrap_or_default() }
+        let path = place(agent, session, world);
+        let opened = files::own_directory(&directory(world)).and_then(|()| held(&path, Absent::Made));
+        let (file, lines) = opened.map_or_else(|_| (None, String::new()), |(file, lines)| (Some(file), lines));
+        Self { lines, fresh: String::new(), file }
     }
 
     /// Whether the session was given a text before.
     pub(super) fn knows(&self, text: &str) -> bool {
         let hash = hash(text);
-        self.lines.lines().any(|known| known == hash)
+        self.lines.lines().chain(self.fresh.lines()).any(|known| known == hash)
     }
 
     /// One text more.
     pub(super) fn add(&mut self, text: &str) {
-        self.lines.push_str(&hash(text));
-        self.lines.push('\n');
+        self.fresh.push_str(&hash(text));
+        self.fresh.push('\n');
     }
 
     /// Remembers them. What cannot be remembered is given once more, which does no harm.
-    pub(super) fn keep(&self) {
-        let _ = files::keep_private(&self.path, self.lines.as_bytes());
+    pub(super) fn keep(self) {
+        let _ = self.file.map(|mut file| file.write_all(self.fresh.as_bytes()));
     }
+}
 
-    /// Forgets everything, since the model did.
-    pub(super) fn forget(&mut self) {
-        self.lines.clear();
-        // What is not there need not be forgotten.
-        let _ = fs::remove_file(&self.path);
-    }
+/// Forgets everything that a session was given, since its model did. What is not there need not be forgotten.
+pub(super) fn forget(agent: &str, session: &str, world: &World) {
+    let _ = held(&place(agent, session, world), Absent::Refused).and_then(|(file, _)| file.set_len(0));
+}
+
+/// What becomes of a file that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    Made,
+    Refused,
+}
+
+/// A session's file and what it says, as soon as no other hook holds it.
+fn held(path: &Path, absent: Absent) -> io::Result<(File, String)> {
+    let mut options = fs::OpenOptions::new();
+    let file = options.read(true).append(true).create(absent == Absent::Made).mode(0o600).open(path)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    let mut lines = Vec::new();
+    (&file).take(MAX_BYTES).read_to_end(&mut lines)?;
+    Ok((file, String::from_utf8(lines).unwrap_or_default()))
 }
 
 /// Forgets the oldest sessions. Whatever cannot be removed costs space and nothing else.
@@ -70,6 +91,10 @@ fn forget_oldest(directory: &Path) -> io::Result<()> {
     sessions.sort_unstable();
     let superfluous = sessions.len().saturating_sub(MOST_SESSIONS);
     sessions.iter().take(superfluous).try_for_each(|(_, path)| fs::remove_file(path))
+}
+
+fn place(agent: &str, session: &str, world: &World) -> PathBuf {
+    directory(world).join(format!("{agent}-{session}"))
 }
 
 fn directory(world: &World) -> PathBuf {

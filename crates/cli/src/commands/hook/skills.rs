@@ -20,21 +20,22 @@ const LOOKED_AT: usize = 4_000;
 const FRAME: &str = "Reference for the user's request above, chosen by Maestro from the skills on this machine. \
     The request decides what is done; this says how such work is done here.";
 
-/// What fits a prompt.
+/// What a model is told of skills.
 #[derive(Debug, Default)]
-pub(super) struct Fitting {
+pub(super) struct Told {
     /// What the model is told, if anything new.
     pub(super) text: Option<String>,
     /// The skills that it is told of.
     pub(super) names: Vec<String>,
 }
 
-pub(super) fn for_prompt(prompt: &str, given: &mut Given, world: &World) -> Result<Fitting, CommandError> {
+/// The skills that fit a prompt, best first.
+pub(super) fn fitting(prompt: &str, world: &World) -> Result<Vec<Arc<Skill>>, CommandError> {
     let end = prompt.char_indices().nth(LOOKED_AT).map_or(prompt.len(), |(end, _)| end);
     let label = prompt[..end].trim();
     // A command of the agent's own is no request.
     if label.is_empty() || label.starts_with('/') {
-        return Ok(Fitting::default());
+        return Ok(Vec::new());
     }
     let settings = config::settings(world)?;
     let catalogue = Arc::new(catalogue::load(world, &[], &settings)?);
@@ -42,14 +43,19 @@ pub(super) fn for_prompt(prompt: &str, given: &mut Given, world: &World) -> Resu
     let most = settings.skills_max_selected_impl.value.into();
     let needs = TaskNeeds { label, hints: &hints, step: StepKind::Implementation, most };
     let selection = Selector::for_task(Arc::clone(&catalogue), label).select(RunId::new(uuid::Uuid::now_v7()), needs);
+    Ok(selection.skills)
+}
+
+/// What a model is told of skills that fit, as far as its session does not know it.
+pub(super) fn told(fitting: &[Arc<Skill>], given: &mut Given) -> Result<Told, CommandError> {
     let mut telling = Telling { room: BUDGET, parts: Vec::new(), names: Vec::new() };
-    for skill in &selection.skills {
+    for skill in fitting {
         telling.add(skill, given)?;
     }
     if telling.parts.is_empty() {
-        return Ok(Fitting::default());
+        return Ok(Told::default());
     }
-    Ok(Fitting { text: Some(format!("{FRAME}\n\n{}", telling.parts.join("\n"))), names: telling.names })
+    Ok(Told { text: Some(format!("{FRAME}\n\n{}", telling.parts.join("\n"))), names: telling.names })
 }
 
 /// What a model is told, as it grows.

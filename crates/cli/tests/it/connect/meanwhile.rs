@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value as Json, json};
 
-use super::{FILES, with_files};
+use super::{FILES, MAESTRO, with_files};
 use crate::sandbox::Sandbox;
 
 fn read(sandbox: &Sandbox, path: &str) -> Json {
@@ -101,4 +101,53 @@ fn tools_that_are_connected_at_once_can_all_be_disconnected() {
     for (client, path, text) in FILES {
         assert_eq!(fs::read_to_string(sandbox.path(path)).unwrap(), text, "{client}");
     }
+}
+
+/// Makes everything as if the program had been elsewhere when it was connected.
+fn move_program(sandbox: &Sandbox) {
+    for (path, bytes) in sandbox.tree() {
+        if let Ok(text) = String::from_utf8(bytes)
+            && text.contains(MAESTRO)
+        {
+            fs::write(path, text.replace(MAESTRO, "/old/maestro")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn after_a_program_moved_its_hooks_follow_and_nothing_of_it_is_left() {
+    let sandbox = with_files();
+    // Some files are made, of which nothing may be left either.
+    fs::remove_file(sandbox.path("~/.claude.json")).unwrap();
+    let outside = |sandbox: &Sandbox| {
+        let mut tree = sandbox.tree();
+        tree.retain(|path, _| !path.starts_with(sandbox.path("~/.maestro")));
+        tree
+    };
+    let before = outside(&sandbox);
+    let tools = "claude-code cursor vscode opencode codex gemini goose";
+    assert_eq!(sandbox.maestro(&format!("connect {tools} --hooks")).code, 0);
+    let connected = outside(&sandbox);
+    move_program(&sandbox);
+    assert_ne!(outside(&sandbox), connected);
+    let output = sandbox.maestro(&format!("connect {tools}"));
+    assert_eq!(output.code, 0, "{output}");
+    assert_eq!(outside(&sandbox), connected, "{output}");
+    assert_eq!(sandbox.maestro("disconnect all").code, 0);
+    assert_eq!(outside(&sandbox), before);
+}
+
+#[test]
+fn what_somebody_added_to_an_entry_stays_when_the_program_moved() {
+    let sandbox = Sandbox::new();
+    let goose = "extensions:\n  maestro: # mine\n    cmd: /old/maestro\n    args: [mcp]\n    envs: {A: b}\n    enabled: false\n";
+    let codex = "[mcp_servers.maestro] # mine\ncommand = \"/old/maestro\"\nargs = [\"mcp\"]\nenv = { A = \"b\" }\n";
+    sandbox.write("~/.config/goose/config.yaml", goose);
+    sandbox.write("~/.codex/config.toml", codex);
+    assert_eq!(sandbox.maestro("connect goose codex").code, 0);
+    let read = |path: &str| fs::read_to_string(sandbox.path(path)).unwrap();
+    assert_eq!(read("~/.config/goose/config.yaml"), goose.replace("/old/maestro", &format!("\"{MAESTRO}\"")));
+    assert_eq!(read("~/.codex/config.toml"), codex.replace("/old/maestro", MAESTRO));
+    assert_eq!(sandbox.maestro("disconnect goose codex").code, 0);
+    assert_eq!(read("~/.codex/config.toml"), "");
 }
