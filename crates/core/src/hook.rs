@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use crate::visible::visible;
+
 /// How much of a message is passed on, in characters.
 const MAX_WORDS: usize = 200;
 
@@ -90,14 +92,6 @@ impl Heard {
     pub fn answer(&self, text: &str) -> Json {
         json!({ "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": visible(text) } })
     }
-}
-
-/// A text in which nothing steers a terminal or turns the order of reading around: it becomes visible. Lines end alike.
-pub(crate) fn visible(text: &str) -> String {
-    let steers = |c: char| {
-        (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.replace("\r\n", "\n").replace(steers, "\u{fffd}")
 }
 
 /// The beginning of somebody's words, on one line.

@@ -25,6 +25,7 @@ pub mod session;
 pub mod settings;
 pub mod suggest;
 pub mod task;
+pub mod visible;
 pub mod workflow;
 pub mod yaml;
 

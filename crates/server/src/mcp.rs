@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use maestro_core::visible::visible;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
@@ -196,18 +197,9 @@ fn internal(why: String) -> ErrorData {
     ErrorData::internal_error(why, None)
 }
 
-/// A text with nothing in it that a terminal would take for an order, and nothing that turns its direction around.
-fn clean(text: &str) -> String {
-    let orders = |c: char| {
-        (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.replace(orders, "\u{fffd}")
-}
-
 /// The beginning of a text on one line.
 fn clipped(text: &str, most: usize) -> String {
-    let text = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Base, Client, Scope};
-use crate::hook::visible;
+use crate::visible::visible;
 
 /// What the names of such files begin with; a workflow's own name would hide the workflow itself.
 const PREFIX: &str = "run-";

@@ -96,7 +96,7 @@ impl Configured {
             Ok(Ok(process)) => self.hear(process, patience).await,
             Ok(Err(StartError::NotStarted(reason))) => Served::Not(Answer::NotStarted(reason)),
             Ok(Err(error)) => Served::Not(Answer::NotStarted(error.to_string())),
-            Err(_) => Served::Not(Answer::Silent(patience)),
+            Err(_) => Served::Not(Answer::Silent { time: patience, said: String::new() }),
         }
     }
 
@@ -114,7 +114,7 @@ impl Configured {
             Talk::Tools { revision, tools } => Served::Tools { revision, tools },
             Talk::Refused(reason) => Served::Not(Answer::Refused(short(&reason))),
             Talk::Over if matches!(because, Some(Because::Time | Because::Idle)) => {
-                Served::Not(Answer::Silent(patience))
+                Served::Not(Answer::Silent { time: patience, said: telling(&complaints).unwrap_or_default() })
             }
             Talk::Over => Served::Not(Answer::Ended { how, said: telling(&complaints).unwrap_or_default() }),
         }

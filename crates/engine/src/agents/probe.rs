@@ -67,11 +67,13 @@ pub enum Answer {
         /// Why.
         String,
     ),
-    /// It said nothing in all that time.
-    Silent(
+    /// It did not answer in all that time.
+    Silent {
         /// How long.
-        Duration,
-    ),
+        time: Duration,
+        /// What it said else.
+        said: String,
+    },
 }
 
 impl fmt::Display for Answer {
@@ -81,7 +83,10 @@ impl fmt::Display for Answer {
             Self::Answers { version: None } => f.write_str("answers"),
             Self::NotStarted(reason) => write!(f, "does not start: {reason}"),
             Self::Refused(reason) => write!(f, "refuses: {reason}"),
-            Self::Silent(time) => write!(f, "does not answer within {} s", time.as_secs_f32()),
+            Self::Silent { time, said } => {
+                write!(f, "does not answer within {} s", time.as_secs_f32())?;
+                if said.is_empty() { Ok(()) } else { write!(f, ": {said}") }
+            }
             Self::Ended { how, said } => {
                 match how {
                     How::Exited(0) => f.write_str("ends without an answer")?,
@@ -129,7 +134,7 @@ impl Probe {
             Ok(Ok(process)) => self.hear(process, patience).await,
             Ok(Err(StartError::NotStarted(reason))) => Answer::NotStarted(reason),
             Ok(Err(error)) => Answer::NotStarted(error.to_string()),
-            Err(_) => Answer::Silent(patience),
+            Err(_) => Answer::Silent { time: patience, said: String::new() },
         }
     }
 
@@ -178,7 +183,9 @@ impl Probe {
         match greeted {
             Some(Greeted::Back(version)) => Answer::Answers { version: version.map(|version| short(&version)) },
             Some(Greeted::Refused(reason)) => Answer::Refused(short(&reason)),
-            _ if matches!(because, Some(Because::Time | Because::Idle)) => Answer::Silent(patience),
+            _ if matches!(because, Some(Because::Time | Because::Idle)) => {
+                Answer::Silent { time: patience, said: telling(&complaints).unwrap_or_default() }
+            }
             None if how == How::Exited(0) => Answer::Answers { version: version(&printed) },
             _ => Answer::Ended { how, said: telling(&complaints).or_else(|| telling(&printed)).unwrap_or_default() },
         }

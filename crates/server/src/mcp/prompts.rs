@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use maestro_core::visible::visible;
 use maestro_core::workflow::Type;
 use maestro_core::workflow::definition::Variable;
 use maestro_skills::render::{Part, References, body};
@@ -17,7 +18,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::library::{Flow, Library, skill};
 use super::questions::{asks_and_calls_again, for_params, has_forms};
-use super::{FRESH_MS, clean, clipped, internal, skills};
+use super::{FRESH_MS, clipped, internal, skills};
 
 /// The argument of a skill that says what it is for.
 const ARGUMENTS: &str = "arguments";
@@ -90,7 +91,7 @@ pub(super) async fn get(
         let read = move || followed(&shelf.catalogue, &name, shelf.settings.skills_max_body_chars.value, &arguments);
         tokio::task::spawn_blocking(read).await.map_err(|error| internal(error.to_string()))??
     };
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, clean(&text))]).into())
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, visible(&text))]).into())
 }
 
 /// The parameters that must be given.

@@ -7,6 +7,7 @@ mod schema;
 
 use std::collections::BTreeSet;
 
+use maestro_core::visible::visible;
 use maestro_skills::Source;
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -20,7 +21,7 @@ use super::desk::{Unheard, Who};
 use super::library::{Flow, FlowKind, Offer};
 use super::questions::Origin;
 use super::runs::{self, Turn};
-use super::{Mcp, clean, clipped, internal, reading, worker};
+use super::{Mcp, clipped, internal, reading, worker};
 
 /// How many bytes the list of all tools may have.
 const BUDGET: usize = 11_800;
@@ -230,7 +231,7 @@ fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Failure> {
 /// What a tool answers: words, and the same for programs. The words are among the data, too, since some clients show their
 /// model nothing but those.
 pub(super) fn told(text: impl AsRef<str>, data: Json) -> CallToolResult {
-    let (text, mut data) = (clean(text.as_ref()), cleaned(data));
+    let (text, mut data) = (visible(text.as_ref()), cleaned(data));
     data["text"] = json!(text);
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(data);
@@ -239,15 +240,15 @@ pub(super) fn told(text: impl AsRef<str>, data: Json) -> CallToolResult {
 
 /// Words alone.
 pub(super) fn words(text: &str) -> ContentBlock {
-    ContentBlock::text(clean(text))
+    ContentBlock::text(visible(text))
 }
 
 /// The same data with nothing of that kind in any text.
 pub(super) fn cleaned(data: Json) -> Json {
     match data {
-        Json::String(text) => Json::String(clean(&text)),
+        Json::String(text) => Json::String(visible(&text)),
         Json::Array(items) => Json::Array(items.into_iter().map(cleaned).collect()),
-        Json::Object(fields) => fields.into_iter().map(|(name, value)| (clean(&name), cleaned(value))).collect(),
+        Json::Object(fields) => fields.into_iter().map(|(name, value)| (visible(&name), cleaned(value))).collect(),
         other => other,
     }
 }

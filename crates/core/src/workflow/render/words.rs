@@ -11,6 +11,8 @@ use crate::workflow::tool::{Capability, Tool};
 
 use super::Form;
 
+pub(super) use crate::visible::visible;
+
 /// The banner that tells whoever works in a review which round it is.
 pub fn banner(round: &Round) -> Option<String> {
     let review = round.review.as_ref()?.as_str().replace(['-', '_'], " ").to_uppercase();
@@ -146,14 +148,6 @@ pub(super) fn one_line(text: &str) -> String {
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// A text in which nothing hides: what would steer a terminal or turn the order of reading becomes visible.
-pub(super) fn visible(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_nothing = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}');
-    let hides = |c: char| (c.is_control() && c != '\n' && c != '\t') || turns(c) || is_nothing(c);
-    text.chars().map(|c| if hides(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// The lines of a text, whatever ends them, without the empty ones at its end.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use maestro_core::visible::visible;
 use maestro_core::workflow::definition::Variable;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
@@ -12,11 +13,11 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, Elicitat
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use super::super::clipped;
 use super::super::desk::escaped;
 use super::super::internal;
 use super::super::runs::Turn;
 use super::super::tools::{Failure, cleaned};
-use super::super::{clean, clipped};
 use super::{Answered, Given, Instead};
 
 /// How many characters stand beside a field.
@@ -122,7 +123,7 @@ fn shown(message: &str, fields: &Map<String, Json>) -> Result<ElicitRequestParam
     let required: Vec<&String> = fields.keys().collect();
     // An option that a terminal would take for an order cannot be chosen; nobody means well by it.
     let schema = cleaned(json!({ "type": "object", "required": required, "properties": fields }));
-    let message = clean(message);
+    let message = visible(message);
     let requested_schema: ElicitationSchema =
         serde_json::from_value(schema).map_err(|error| internal(error.to_string()))?;
     Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })

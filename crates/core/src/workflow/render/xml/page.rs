@@ -74,7 +74,7 @@ fn attribute(text: &str) -> String {
 /// A text that can stand between tags. Characters that XML cannot hold, or that hide, become visible as replacements.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in visible(&text.replace("\r\n", "\n")).chars() {
+    for c in visible(text).chars() {
         match c {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
