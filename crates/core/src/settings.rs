@@ -3,11 +3,12 @@
 //! Settings are built from layers of text: defaults, the user's file, the project's files, the environment,
 //! flags. Every value remembers where it came from. Reading the files is the caller's business.
 
+mod choices;
 mod key;
 mod layer;
+mod origin;
 mod value;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -16,8 +17,10 @@ use serde_json::{Value as Json, json};
 use crate::problem::{Code, Problem, Severity};
 use crate::rollup::WhenDone;
 
+pub use choices::{Auth, Forms, Validation};
 pub use key::Key;
 pub use layer::{ConfigText, Layer};
+pub use origin::{Author, Origin};
 pub use value::expand_home;
 
 /// The most characters of a skill that a prompt may be asked to hold.
@@ -61,85 +64,6 @@ pub struct Setting<T> {
     pub value: T,
     /// Who set it.
     pub origin: Origin,
-}
-
-/// Whose file a setting stands in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Author {
-    /// The user's own.
-    User,
-    /// One that came with a checked-out project.
-    Project,
-}
-
-/// Where a setting came from.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Origin {
-    /// Nobody set it.
-    Default,
-    /// A line of a configuration file.
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// Whose file it is.
-        author: Author,
-    },
-    /// An environment variable.
-    Variable(String),
-    /// A `--set` flag.
-    Flag,
-}
-
-impl Origin {
-    /// Whether a checked-out project set it, rather than the user.
-    pub fn comes_with_project(&self) -> bool {
-        matches!(self, Self::File { author: Author::Project, .. })
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::File { path, line, .. } => write!(f, "{}:{line}", path.display()),
-            Self::Variable(name) => write!(f, "${name}"),
-            Self::Flag => f.write_str("--set"),
-        }
-    }
-}
-
-/// What happens to a skill that breaks the Agent Skills rules but can be understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Validation {
-    /// It is loaded and the broken rule is reported.
-    Lenient,
-    /// It is skipped.
-    Strict,
-}
-
-/// Who may call a server without showing a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Auth {
-    /// The local user.
-    Local,
-    /// Nobody.
-    Required,
-}
-
-/// Whether questions are put to users by forms of their clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Forms {
-    /// By those that somebody seems to look at.
-    Auto,
-    /// By all.
-    Always,
-    /// By none.
-    Never,
 }
 
 /// Every setting with its origin.

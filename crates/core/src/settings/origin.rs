@@ -1,0 +1,51 @@
+//! Where did a setting come from?
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Whose file a setting stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// The user's own.
+    User,
+    /// One that came with a checked-out project.
+    Project,
+}
+
+/// Where a setting came from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// A line of a configuration file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Whose file it is.
+        author: Author,
+    },
+    /// An environment variable.
+    Variable(String),
+    /// A `--set` flag.
+    Flag,
+}
+
+impl Origin {
+    /// Whether a checked-out project set it, rather than the user.
+    pub fn comes_with_project(&self) -> bool {
+        matches!(self, Self::File { author: Author::Project, .. })
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line, .. } => write!(f, "{}:{line}", path.display()),
+            Self::Variable(name) => write!(f, "${name}"),
+            Self::Flag => f.write_str("--set"),
+        }
+    }
+}
