@@ -25,6 +25,8 @@ use crate::context;
 use crate::error::{CommandError, Exit};
 use crate::world::World;
 
+pub(crate) use maestro_server::escaped;
+
 /// How much of an answer is read.
 const LARGEST: usize = 256 * 1024 * 1024;
 
@@ -301,19 +303,6 @@ pub(crate) enum Target<'a> {
     Server(&'a str),
     /// This database, without a server.
     Database(&'a str),
-}
-
-/// A value as it stands in an address.
-pub(crate) fn escaped(value: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    value.bytes().fold(String::new(), |mut text, byte| {
-        if keep(byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
 }
 
 /// A path with the questions that were asked.

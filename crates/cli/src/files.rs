@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use maestro_skills::{Edit, SyncPlan};
 
@@ -37,6 +38,21 @@ pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = tempfile::NamedTempFile::new_in(dir)?;
     temporary.write_all(bytes)?;
     temporary.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Removes the files of a directory that were changed longest ago, but for so many. Somebody else may be about the same
+/// thing, and what cannot be removed costs space and nothing else.
+pub(crate) fn forget_oldest(directory: &Path, most: usize) -> io::Result<()> {
+    let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(directory)?
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+        })
+        .collect();
+    files.sort_unstable();
+    let superfluous = files.len().saturating_sub(most);
+    files.iter().take(superfluous).for_each(|(_, path)| drop(fs::remove_file(path)));
+    Ok(())
 }
 
 /// Makes a directory and those above it; what is new is for its owner only.

@@ -1,9 +1,7 @@
 //! Where is kept what was read of skills, so that the next command need not read it again?
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use maestro_core::{Code, Problem, Settings, Severity};
 use maestro_skills::{Edit, Memory};
@@ -30,25 +28,11 @@ pub(crate) fn keep(world: &World, edits: &[Edit]) -> Result<(), Problem> {
         return Ok(());
     }
     let written = worthy.iter().try_for_each(|edit| files::keep_private(&directory.join(&edit.path), &edit.bytes));
-    written.and_then(|()| forget_oldest(&directory)).map_err(|error| not_kept(&directory, &error))
+    written.and_then(|()| files::forget_oldest(&directory, MOST_FILES)).map_err(|error| not_kept(&directory, &error))
 }
 
 fn directory(world: &World) -> PathBuf {
     world.cache.join("index")
-}
-
-fn forget_oldest(directory: &Path) -> io::Result<()> {
-    let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(directory)?
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
-        })
-        .collect();
-    files.sort_unstable();
-    let superfluous = files.len().saturating_sub(MOST_FILES);
-    // Another command may be about the same thing.
-    files.iter().take(superfluous).for_each(|(_, path)| drop(fs::remove_file(path)));
-    Ok(())
 }
 
 fn not_kept(directory: &Path, error: &io::Error) -> Problem {

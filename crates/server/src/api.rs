@@ -11,7 +11,7 @@ mod projects;
 mod prompts;
 mod queue;
 mod reports;
-mod runs;
+pub(crate) mod runs;
 mod sessions;
 pub(crate) mod skills;
 mod spawn;

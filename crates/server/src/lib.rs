@@ -8,6 +8,7 @@ mod app;
 mod caller;
 mod drive;
 mod error;
+mod escaped;
 mod extract;
 mod guard;
 mod live;
@@ -20,5 +21,6 @@ mod wire;
 
 pub use app::{Access, App, Journal, Options};
 pub use error::ErrorBody;
+pub use escaped::escaped;
 pub use serve::{keep_house, router, serve};
 pub use shelves::{Changes, Freshness, Shelf, Shelves};

@@ -146,9 +146,9 @@ struct UntilEnd<R> {
 
 impl<R: AsyncRead + Unpin> AsyncRead for UntilEnd<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
+        let room = buffer.remaining();
         let read = ready!(Pin::new(&mut self.input).poll_read(cx, buffer));
-        if read.is_err() || buffer.filled().len() == before {
+        if read.is_err() || (room > 0 && buffer.remaining() == room) {
             self.ended.send_replace(true);
         }
         Poll::Ready(read)

@@ -9,12 +9,11 @@ use maestro_core::agent::Line;
 use maestro_core::connect::Hello;
 use serde_json::{Value as Json, json};
 use tokio::process::ChildStdout;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::acp::wire::{self, Message};
 use super::lines::LineReader;
-use super::probe::{Answer, first_lines, short, telling};
+use super::probe::{Answer, UNASKED, at_once, first_lines, short, telling};
 use super::process::{self, Because, Ended, Input, Process, StartError};
 use crate::child::{Spec, Stdin};
 use crate::sandbox::Policy;
@@ -67,17 +66,8 @@ impl fmt::Display for Served {
 
 /// Asks all of them at once. The answers are in the order of the questions; dropping the future ends every program.
 pub async fn all(servers: Vec<Configured>, patience: Duration) -> Vec<Served> {
-    let mut asked = JoinSet::new();
-    let mut answers = vec![Served::Not(Answer::NotStarted("nobody waited for it".to_owned())); servers.len()];
-    for (at, server) in servers.into_iter().enumerate() {
-        asked.spawn(async move { (at, server.ask(patience).await) });
-    }
-    while let Some(answered) = asked.join_next().await {
-        if let Ok((at, answer)) = answered {
-            answers[at] = answer;
-        }
-    }
-    answers
+    let asked = servers.into_iter().map(|server| async move { server.ask(patience).await });
+    at_once(asked.collect(), &Served::Not(Answer::NotStarted(UNASKED.to_owned()))).await
 }
 
 impl Configured {

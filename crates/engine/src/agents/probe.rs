@@ -76,6 +76,9 @@ pub enum Answer {
     },
 }
 
+/// Why there is no answer of one that was dropped.
+pub(super) const UNASKED: &str = "nobody waited for it";
+
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -102,13 +105,22 @@ impl fmt::Display for Answer {
 
 /// Asks all of them at once. The answers are in the order of the questions; dropping the future ends every program.
 pub async fn all(probes: Vec<Probe>, patience: Duration) -> Vec<Answer> {
-    let mut asked = JoinSet::new();
-    let lost = Answer::NotStarted("nobody waited for it".to_owned());
-    let mut answers = vec![lost; probes.len()];
-    for (at, probe) in probes.into_iter().enumerate() {
-        asked.spawn(async move { (at, probe.ask(patience).await) });
+    let asked = probes.into_iter().map(|probe| async move { probe.ask(patience).await });
+    at_once(asked.collect(), &Answer::NotStarted(UNASKED.to_owned())).await
+}
+
+/// What all of these come to, in their order; `lost` for one that nobody waited for.
+pub(super) async fn at_once<T, F>(asked: Vec<F>, lost: &T) -> Vec<T>
+where
+    T: Clone + Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let mut answers = vec![lost.clone(); asked.len()];
+    let mut waiting = JoinSet::new();
+    for (at, asked) in asked.into_iter().enumerate() {
+        waiting.spawn(async move { (at, asked.await) });
     }
-    while let Some(answered) = asked.join_next().await {
+    while let Some(answered) = waiting.join_next().await {
         if let Ok((at, answer)) = answered {
             answers[at] = answer;
         }

@@ -32,6 +32,8 @@ use crate::wire::words::{Directory, DriverWord, Id, RunStateWord, RunUuid, Text}
 
 use self::wire::{RunJson, RunSummary, StateJson};
 
+pub(crate) use inputs::Instead;
+
 /// How large the body may be that begins a run: what it is started with comes along, and JSON makes texts longer.
 const BODY: usize = 4 * MAX_PINNED;
 

@@ -3,7 +3,7 @@
 use maestro_core::RunId;
 use maestro_core::id::{Id as _, TaskId};
 
-use super::desk::escaped;
+use crate::escaped;
 
 /// What an address names.
 #[derive(Debug, Clone, PartialEq, Eq)]

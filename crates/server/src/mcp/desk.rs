@@ -200,11 +200,3 @@ fn request(
     };
     request.map_err(|error| Unheard::Unreachable(format!("`{path}` cannot be asked for: {error}")))
 }
-
-/// A value as it stands in an address.
-pub(super) fn escaped(value: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    value.bytes().fold(String::new(), |text, byte| {
-        if keep(byte) { text + char::from(byte).encode_utf8(&mut [0; 4]) } else { text + &format!("%{byte:02X}") }
-    })
-}

@@ -11,8 +11,9 @@ use maestro_skills::{Catalogue, Lookup, Skill, Source};
 use rmcp::model::Tool;
 use serde_json::{Map, Value as Json};
 
-use super::desk::{Desk, Unheard, Who, escaped};
+use super::desk::{Desk, Unheard, Who};
 use super::tools;
+use crate::escaped;
 use crate::shelves::{Freshness, Shelf, Shelves};
 
 /// How often the disk is looked at for what is not known.

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use maestro_core::settings::Forms;
+use maestro_core::workflow::Name;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::Ticket;
 use maestro_core::workflow::told::News;
@@ -25,6 +26,7 @@ use super::desk::Who;
 use super::runs::Turn;
 use super::tools::Failure;
 use super::{Mcp, internal};
+use crate::api::runs::Instead;
 
 pub(super) use self::form::for_params;
 use self::form::{Field, Form};
@@ -34,6 +36,8 @@ const KEPT: Duration = Duration::from_hours(24);
 
 /// How many bytes of what happened before a question a client keeps for us.
 const MOST_NEWS: usize = 16 * 1024;
+/// What that is called which has no room.
+const EARLIER: &str = "earlier";
 /// How soon nobody can have read a question and refused to answer it, in milliseconds.
 const QUICKEST_MS: u64 = 500;
 
@@ -45,14 +49,6 @@ pub type Secret = Arc<dyn Fn() -> Result<Vec<u8>, String> + Send + Sync>;
 pub(super) enum Given {
     Value(Json),
     Instead(Instead),
-}
-
-/// Why there is no answer.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Instead {
-    Declined,
-    Cancelled,
 }
 
 /// An answer, and those to the questions that were asked with it, by their steps.
@@ -207,17 +203,19 @@ pub(super) fn asks_and_calls_again(context: &RequestContext<RoleServer>) -> bool
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
-/// As much of what happened last as a state has room for.
+/// As much of what happened last as a state has room for, and how much was left out.
 fn latest(news: &[News]) -> Vec<News> {
     let mut room = MOST_NEWS;
+    let size = |news: &News| serde_json::to_vec(news).map_or(0, |bytes| bytes.len());
     let fits = |news: &&News| {
-        let size = serde_json::to_vec(news).map_or(usize::MAX, |bytes| bytes.len());
-        room = room.saturating_sub(size);
+        room = room.saturating_sub(size(news));
         room > 0
     };
-    let mut latest: Vec<News> = news.iter().rev().take_while(fits).cloned().collect();
-    latest.reverse();
-    latest
+    let kept = news.iter().rev().take_while(fits).count();
+    let (left, latest) = news.split_at(news.len() - kept);
+    let bytes = left.iter().map(size).sum();
+    let cut = Name::parse(EARLIER).ok().filter(|_| !left.is_empty()).map(|name| News::Cut { name, bytes });
+    cut.into_iter().chain(latest.iter().cloned()).collect()
 }
 
 /// Asks by whatever the client can do.
@@ -283,5 +281,16 @@ mod tests {
         let refused = seal.open(&spent, &origin("paint", "Ada"));
         let Err(Failure::Protocol(error)) = refused else { panic!("an old state was taken") };
         assert!(error.message.contains("expired"), "{error}");
+    }
+
+    #[test]
+    fn what_has_no_room_in_a_state_is_told_of() {
+        let said = |text: String| News::Shown { step: serde_json::from_value(json!("say")).unwrap(), text };
+        let short = [said("one".to_owned()), said("two".to_owned())];
+        assert_eq!(latest(&short), short);
+        let long = [said("x".repeat(MOST_NEWS)), said("two".to_owned())];
+        let kept = latest(&long);
+        assert!(matches!(&kept[0], News::Cut { bytes, .. } if *bytes > MOST_NEWS), "{kept:?}");
+        assert_eq!(kept[1..], long[1..]);
     }
 }

@@ -12,8 +12,9 @@ use rmcp::model::{
 use serde_json::Value as Json;
 
 use super::address::{Address, of_skill};
-use super::desk::{Unheard, Who, escaped};
+use super::desk::{Unheard, Who};
 use super::{FRESH_MS, Mcp, clipped, media_type, skills};
+use crate::escaped;
 
 /// How many events of a run are read at once.
 const LOG_PART: usize = 1000;

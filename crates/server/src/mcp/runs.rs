@@ -394,7 +394,7 @@ impl<'t> Turn<'t> {
 
 /// The place of a run in the API.
 fn path(run: &str, what: &str) -> String {
-    let place = format!("/api/runs/{}", super::desk::escaped(run.trim()));
+    let place = format!("/api/runs/{}", crate::escaped(run.trim()));
     if what.is_empty() { place } else { format!("{place}/{what}") }
 }
 

@@ -14,9 +14,10 @@ use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::desk::{Unheard, Who, escaped};
+use super::desk::{Unheard, Who};
 use super::tools::{Failure, told};
 use super::{Mcp, clipped};
+use crate::escaped;
 
 pub(super) const INFO: &str =
     "Get details about the current assigned task and subtasks, and what changed since you last heard.";

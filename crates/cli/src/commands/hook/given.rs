@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest as _, Sha256};
@@ -78,19 +77,7 @@ fn held(path: &Path, absent: Absent) -> io::Result<(File, String)> {
 
 /// Forgets the oldest sessions. Whatever cannot be removed costs space and nothing else.
 pub(super) fn prune(world: &World) {
-    let _ = forget_oldest(&directory(world));
-}
-
-fn forget_oldest(directory: &Path) -> io::Result<()> {
-    let mut sessions: Vec<(SystemTime, PathBuf)> = fs::read_dir(directory)?
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
-        })
-        .collect();
-    sessions.sort_unstable();
-    let superfluous = sessions.len().saturating_sub(MOST_SESSIONS);
-    sessions.iter().take(superfluous).try_for_each(|(_, path)| fs::remove_file(path))
+    let _ = files::forget_oldest(&directory(world), MOST_SESSIONS);
 }
 
 fn place(agent: &str, session: &str, world: &World) -> PathBuf {

@@ -10,7 +10,7 @@ use maestro_core::workflow::run::{Answer, Finish, Input, Refusal, Seen, Ticket, 
 use maestro_core::workflow::told::Now;
 use maestro_engine::runs::{Hand, RunError};
 use maestro_store::{Executing, KeepVerdict, RunById, SeatOf};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use utoipa::{OpenApi, ToSchema};
 
@@ -155,9 +155,9 @@ struct AnswerBody {
 }
 
 /// Why there is no answer.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Instead {
+pub(crate) enum Instead {
     Declined,
     Cancelled,
 }

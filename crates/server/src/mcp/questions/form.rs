@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
-use super::super::desk::escaped;
 use super::super::internal;
 use super::super::runs::Turn;
 use super::super::tools::{Failure, cleaned};
 use super::{Answered, Given, Instead};
+use crate::escaped;
 
 /// How many characters stand beside a field.
 const TITLE: usize = 100;

@@ -4,7 +4,7 @@ use maestro_core::workflow::run::Ticket;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use crate::mcp::questions::Instead;
+use crate::api::runs::Instead;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
