@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::help;
-use crate::screen::ColorChoice;
+use crate::output::help;
+use crate::output::screen::ColorChoice;
 
 pub(crate) use agents::{
     AttachArgs, DemoArgs, DoArgs, LoopArgs, LoopCommand, OrchestratorArgs, OrchestratorCommand, PermitArgs, ShowArgs,

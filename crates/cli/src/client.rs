@@ -1,10 +1,16 @@
 //! How does a command reach what is stored? With a server over HTTP, without one through the same router in this
 //! process; the command cannot tell the difference.
 
+pub(crate) mod context;
 mod door;
 mod http;
 mod link;
+pub(crate) mod permissions;
 mod retry;
+pub(crate) mod runs;
+pub(crate) mod waiting;
+pub(crate) mod wire;
+pub(crate) mod worker;
 
 use std::fmt::Write as _;
 
@@ -21,9 +27,8 @@ pub(crate) use self::door::open as open_door;
 use self::link::Link;
 pub(crate) use self::link::{hostname, running};
 use self::retry::Patience;
-use crate::context;
-use crate::error::{CommandError, Exit};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
 
 pub(crate) use maestro_server::escaped;
 

@@ -47,9 +47,9 @@ mod workflow;
 use maestro_core::report::ReportKind;
 
 use crate::args::{Cli, Command};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 /// Carries out what was typed.
 pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {

@@ -2,51 +2,20 @@
 //!
 //! Everything that is printed, and every exit code, leaves through here.
 
-mod agents;
 mod args;
-mod catalogue;
-mod checks;
 mod client;
 mod commands;
-mod config;
-mod connections;
-mod context;
-mod database;
-mod error;
-mod files;
-mod found;
-mod help;
-mod index;
-mod journal;
-mod own_server;
-mod packs;
-mod permissions;
-mod plans;
-mod progress;
-mod question;
-mod reply;
-mod runs;
-mod screen;
-mod shelves;
-mod time;
-mod token;
-mod transcript;
-mod tree;
-mod waiting;
-mod wire;
-mod worker;
-mod workers;
-mod workflows;
-mod workshop;
-mod world;
+mod host;
+mod output;
+mod server_process;
 
 use std::process::ExitCode;
 
 use args::{Cli, Typed};
-use error::CommandError;
-use reply::{Reply, print_error};
-use screen::Paint;
-use world::World;
+use host::world::World;
+use output::error::CommandError;
+use output::reply::{self, Reply, print_error};
+use output::screen::Paint;
 
 fn main() -> ExitCode {
     if let Some(ended) = commands::child::run().or_else(commands::demo_agent::run) {

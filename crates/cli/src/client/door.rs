@@ -13,9 +13,11 @@ use tower::ServiceExt as _;
 use super::Target;
 use super::http::Remote;
 use super::link::local;
-use crate::error::CommandError;
-use crate::world::World;
-use crate::{config, database, runs, workshop};
+use crate::client::runs;
+use crate::host::world::World;
+use crate::host::{config, workshop};
+use crate::output::error::CommandError;
+use crate::server_process::database;
 
 /// Finds the server or opens the database. Called from a thread of a runtime that may wait.
 pub(crate) fn open(world: &World, shelves: &Shelves) -> Result<Opened, CommandError> {

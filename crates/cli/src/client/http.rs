@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::error::CommandError;
+use crate::output::error::CommandError;
 
 /// How long a server has to accept a connection.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -14,10 +14,11 @@ use tokio::sync::OnceCell;
 
 use super::all;
 use super::http::Remote;
-use crate::error::CommandError;
-use crate::found::ServerFile;
-use crate::world::World;
-use crate::{config, database, shelves, token, workers};
+use crate::host::world::World;
+use crate::host::{config, shelves};
+use crate::output::error::CommandError;
+use crate::server_process::found::ServerFile;
+use crate::server_process::{database, token, workers};
 
 /// The way to what is spoken to.
 pub(super) enum Link {

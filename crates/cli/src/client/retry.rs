@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::error::CommandError;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
 
 /// How often is asked again when nobody says.
 const RETRIES: u32 = 3;

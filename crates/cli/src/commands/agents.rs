@@ -13,13 +13,13 @@ use maestro_engine::agents::probe::Answer;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::agents::{self, Table};
 use crate::args::AgentsArgs;
-use crate::config;
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::{self, clean, clean_path, fit, pad};
-use crate::world::World;
+use crate::host::agents::{self, Table};
+use crate::host::config;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{self, clean, clean_path, fit, pad};
 
 /// How narrow a column of reasons may become before it is left to the terminal to break lines.
 const NARROWEST: usize = 24;

@@ -7,11 +7,11 @@ use serde_json::json;
 use super::whoami::Me;
 use crate::args::{Cli, CommandsArgs};
 use crate::client::Client;
-use crate::error::{CommandError, Exit};
-use crate::permissions::{self, Right};
-use crate::reply::Reply;
-use crate::screen::pad;
-use crate::world::World;
+use crate::client::permissions::{self, Right};
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::pad;
 
 pub(crate) fn run(args: &CommandsArgs, world: &World) -> Result<Reply, CommandError> {
     let me = Me::of(&Client::open(world)?, world)?;

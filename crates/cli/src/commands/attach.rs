@@ -8,12 +8,12 @@ use maestro_engine::identity::Identity;
 use serde_json::{Value as Json, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::agents;
 use crate::args::AttachArgs;
 use crate::client::{Client, escaped};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::world::World;
+use crate::host::agents;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 /// How often it is asked whether its worker let go of the agent.
 const ASK: Duration = Duration::from_millis(200);

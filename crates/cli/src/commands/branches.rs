@@ -9,13 +9,13 @@ use serde_json::{Value as Json, json};
 
 use crate::args::{BranchArgs, DiscardArgs};
 use crate::client::Client;
+use crate::client::runs;
 use crate::commands::loops::known::Loop;
-use crate::error::CommandError;
-use crate::question::{Silence, agreed};
-use crate::reply::Reply;
-use crate::runs;
-use crate::screen::{clean, clean_lines, count};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::question::{Silence, agreed};
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_lines, count};
 
 pub(crate) use pull::propose;
 

@@ -1,7 +1,7 @@
 //! `maestro completions`: a script that teaches a shell the command line.
 
 use crate::args::{Cli, CompletionsArgs};
-use crate::reply::Reply;
+use crate::output::reply::Reply;
 
 pub(crate) fn run(args: &CompletionsArgs) -> Reply {
     let mut script = Vec::new();

@@ -9,11 +9,11 @@ use maestro_skills::{MAX_TEXT_BYTES, read_bounded};
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{ConfigArgs, ConfigCommand};
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::{self, clean, clean_path, pad};
-use crate::world::World;
-use crate::{config, files};
+use crate::host::world::World;
+use crate::host::{config, files};
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{self, clean, clean_path, pad};
 
 pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandError> {
     let (key, origin) = match &args.command {

@@ -18,11 +18,11 @@ use self::shown::{Change, State};
 use self::target::Target;
 use self::tool::{Named, Tool};
 use crate::args::{ConnectArgs, DisconnectArgs};
-use crate::connections::{Connections, Ledger};
-use crate::error::CommandError;
-use crate::question::{Silence, agreed};
-use crate::reply::Reply;
-use crate::world::World;
+use crate::host::connections::{Connections, Ledger};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::question::{Silence, agreed};
+use crate::output::reply::Reply;
 
 pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, CommandError> {
     let scope = args.scope.into();

@@ -11,11 +11,14 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::args::{DbArgs, DbCommand};
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::{clean, clean_path, count};
-use crate::world::World;
-use crate::{client, database, files, time};
+use crate::client;
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_path, count};
+use crate::output::time;
+use crate::server_process::database;
 
 pub(crate) fn run(args: &DbArgs, world: &World) -> Result<Reply, CommandError> {
     if world.variable("MAESTRO_SESSION_TOKEN").is_some() {

@@ -10,10 +10,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::DemoArgs;
 use crate::commands::loops::{Meaning, Telling};
-use crate::error::{CommandError, Exit};
-use crate::reply::{self, Reply};
-use crate::screen::clean_path;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::{self, Reply};
+use crate::output::screen::clean_path;
 
 const PLAN: &str = "\
 # A small shop

@@ -10,11 +10,11 @@ use serde_json::json;
 
 use self::connections::Connection;
 use crate::args::DirArgs;
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::{self, clean, clean_path, count, pad};
-use crate::world::World;
-use crate::{agents, catalogue, config, packs};
+use crate::host::world::World;
+use crate::host::{agents, catalogue, config, packs};
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{self, clean, clean_path, count, pad};
 
 pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> {
     let loaded = config::load(world);

@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 
 use crate::args::EventsArgs;
 use crate::client::{Client, with_query};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
 
 pub(crate) fn run(args: &EventsArgs, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;

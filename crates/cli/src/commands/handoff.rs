@@ -10,13 +10,13 @@ use maestro_core::handoff::{Handoff, HandoffState};
 use serde_json::{Value as Json, json};
 
 use crate::args::{HandoffArgs, HandoffCommand, NewHandoffArgs};
+use crate::client::context;
+use crate::client::wire::{self, Project};
 use crate::client::{Client, escaped, with_query};
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_lines, clean_path, pad};
-use crate::wire::{self, Project};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_lines, clean_path, pad};
 
 /// How much of a file is passed on.
 const LARGEST: u64 = 512 * 1024;

@@ -3,9 +3,9 @@
 use maestro_core::suggest;
 
 use crate::args::{Cli, HelpArgs};
-use crate::error::CommandError;
-use crate::help;
-use crate::reply::Reply;
+use crate::output::error::CommandError;
+use crate::output::help;
+use crate::output::reply::Reply;
 
 pub(crate) fn run(args: &HelpArgs) -> Result<Reply, CommandError> {
     if let [topic] = args.topic.as_slice()

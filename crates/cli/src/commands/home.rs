@@ -14,15 +14,15 @@ use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::agents::{self, Installed};
-use crate::config;
-use crate::error::CommandError;
-use crate::index;
-use crate::plans::{self, PlanFile};
-use crate::reply::Reply;
-use crate::screen::{clean, count, fit, pad};
-use crate::waiting::{Glance as ServerGlance, Waiting};
-use crate::world::World;
+use crate::client::waiting::{Glance as ServerGlance, Waiting};
+use crate::host::agents::{self, Installed};
+use crate::host::config;
+use crate::host::index;
+use crate::host::plans::{self, PlanFile};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count, fit, pad};
 
 /// How long the overview waits for the skills to be counted.
 const PATIENCE: Duration = Duration::from_millis(140);

@@ -23,10 +23,10 @@ use serde_json::Value as Json;
 use self::given::Given;
 pub(crate) use self::misread::{is_meant, note};
 use crate::args::HookArgs;
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::{self, Reply};
-use crate::world::World;
+use crate::client::context;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::{self, Reply};
 
 /// How many milliseconds an agent may have to wait, unless `MAESTRO_HOOK_MS` says otherwise.
 const PATIENCE: u64 = 100;

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
+use crate::client::wire::{self, Session, Task};
+use crate::client::worker::{self, Speaker};
 use crate::client::{Client, escaped, with_query};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::tree::{self, Tree};
-use crate::wire::{self, Session, Task};
-use crate::worker::{self, Speaker};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
+use crate::output::tree::{self, Tree};
 
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let speaker = Speaker::of(world)?;

@@ -9,14 +9,14 @@ use serde_json::json;
 
 use crate::args::InitArgs;
 use crate::client::Client;
-use crate::error::CommandError;
-use crate::packs::SyncState;
-use crate::question::{self, Silence};
-use crate::reply::Reply;
-use crate::screen::{self, clean, clean_path};
-use crate::wire::{self, Project};
-use crate::world::World;
-use crate::{checks, config, files, packs};
+use crate::client::wire::{self, Project};
+use crate::host::packs::SyncState;
+use crate::host::world::World;
+use crate::host::{checks, config, files, packs};
+use crate::output::error::CommandError;
+use crate::output::question::{self, Silence};
+use crate::output::reply::Reply;
+use crate::output::screen::{self, clean, clean_path};
 
 /// The skill of those who work on tasks.
 const WORKER: &str = "maestro-worker";

@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::args::{GenerateArgs, ManifestArgs, ManifestCommand};
+use crate::client::wire::Project;
 use crate::client::{Client, escaped};
-use crate::error::CommandError;
-use crate::files;
-use crate::reply::Reply;
-use crate::screen::{clean_path, count};
-use crate::wire::Project;
-use crate::world::World;
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean_path, count};
 
 /// A task, as far as a manifest needs it.
 #[derive(Debug, Deserialize)]

@@ -8,10 +8,13 @@ use std::time::Duration;
 use maestro_server::Changes;
 use maestro_server::mcp::{Options, speak};
 
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::world::World;
-use crate::{client, context, shelves, token, workshop};
+use crate::client;
+use crate::client::context;
+use crate::host::world::World;
+use crate::host::{shelves, workshop};
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::server_process::token;
 
 /// How long what is under way has to end when the client has gone.
 const FAREWELL: Duration = Duration::from_secs(1);

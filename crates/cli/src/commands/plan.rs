@@ -8,11 +8,11 @@ use maestro_core::plan::{PlanTask, SetAside, Status, select_task};
 use serde_json::json;
 
 use crate::args::{PlanArgs, PlanCommand};
-use crate::error::CommandError;
-use crate::plans::PlanFile;
-use crate::reply::Reply;
-use crate::screen::{self, Paint, clean, clean_path, count};
-use crate::world::World;
+use crate::host::plans::PlanFile;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{self, Paint, clean, clean_path, count};
 
 const NO_TASK: &str = "There is no task in this plan. A task is a line like `- [ ] Do this`.\n";
 

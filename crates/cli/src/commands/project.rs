@@ -6,12 +6,12 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use crate::args::{ProjectArgs, ProjectCommand};
+use crate::client::wire::{self, Project};
 use crate::client::{Client, escaped};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_lines, clean_path, count, pad};
-use crate::wire::{self, Project};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_lines, clean_path, count, pad};
 
 pub(crate) fn run(args: &ProjectArgs, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;

@@ -12,12 +12,12 @@ use maestro_skills::{PromptLimits, Selector, TaskNeeds, TaskPrompt, task_prompt}
 use serde_json::json;
 
 use crate::args::TaskPromptArgs;
-use crate::error::CommandError;
-use crate::plans::PlanFile;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_lines, count};
-use crate::world::World;
-use crate::{catalogue, config};
+use crate::host::plans::PlanFile;
+use crate::host::world::World;
+use crate::host::{catalogue, config};
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_lines, count};
 
 pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, CommandError> {
     let settings = config::settings(world)?;

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::args::{QueueArgs, QueueCommand};
+use crate::client::wire::Task;
+use crate::client::worker::{self, Speaker};
 use crate::client::{Client, escaped};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::tree::details;
-use crate::wire::Task;
-use crate::worker::{self, Speaker};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
+use crate::output::tree::details;
 
 pub(crate) fn run(args: &QueueArgs, world: &World) -> Result<Reply, CommandError> {
     if let QueueCommand::Push { task, session: Some(session) } = &args.command {

@@ -7,14 +7,14 @@ use serde_json::{Value as Json, json};
 
 use crate::args::{BlockedArgs, CompleteArgs, ReportArgs, SaidArgs};
 use crate::client::Client;
+use crate::client::wire::{self, Task};
+use crate::client::worker::{self, Speaker};
 use crate::commands::info::own_tasks;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::count;
-use crate::tree::lines;
-use crate::wire::{self, Task};
-use crate::worker::{self, Speaker};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::count;
+use crate::output::tree::lines;
 
 pub(crate) fn run(args: &ReportArgs, world: &World) -> Result<Reply, CommandError> {
     said(args.kind, &args.said, world)

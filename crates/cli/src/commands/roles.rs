@@ -7,11 +7,11 @@ use maestro_skills::{Catalogue, RoleSkills, named_roles, role_skills};
 use serde_json::{Value as Json, json};
 
 use crate::args::{RolesArgs, RolesCommand};
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::{self, clean, count, pad};
-use crate::world::World;
-use crate::{catalogue, config};
+use crate::host::world::World;
+use crate::host::{catalogue, config};
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{self, clean, count, pad};
 
 pub(crate) fn run(args: &RolesArgs, world: &World) -> Result<Reply, CommandError> {
     let settings = config::settings(world)?;

@@ -3,12 +3,12 @@
 use serde_json::{Value as Json, json};
 
 use crate::args::SayArgs;
+use crate::client::wire::{self, Message};
 use crate::client::{Client, escaped};
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::wire::{self, Message};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
 
 pub(crate) fn run(args: &SayArgs, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;

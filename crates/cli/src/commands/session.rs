@@ -11,15 +11,15 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 
 use crate::args::{SessionArgs, SessionCommand};
+use crate::client::context;
+use crate::client::wire::{self, Message, Session};
+use crate::client::worker::{self, Speaker};
 use crate::client::{Client, escaped, with_query};
 use crate::commands::info::head;
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, count, pad};
-use crate::wire::{self, Message, Session};
-use crate::worker::{self, Speaker};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count, pad};
 
 /// How many lines of a timeline, and how many messages, are shown.
 const LAST: usize = 10;

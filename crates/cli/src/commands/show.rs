@@ -7,15 +7,15 @@ use maestro_core::agent::AgentEvent;
 use serde_json::{Value as Json, json};
 
 use crate::args::ShowArgs;
+use crate::client::wire::{self, Session};
 use crate::client::{Client, escaped, with_query};
 use crate::commands::info::head;
 use crate::commands::session::permit;
-use crate::error::{CommandError, Exit};
-use crate::reply::{self, Reply};
-use crate::screen::{clean, pad};
-use crate::transcript::{self, Form, Shown, Tail};
-use crate::wire::{self, Session};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::{self, Reply};
+use crate::output::screen::{clean, pad};
+use crate::output::transcript::{self, Form, Shown, Tail};
 
 /// How often it is looked whether there is more.
 const LOOK: Duration = Duration::from_millis(150);

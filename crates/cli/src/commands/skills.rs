@@ -21,11 +21,11 @@ use maestro_skills::{Catalogue, Entry, Heading, Lookup, Shadowed, Skill};
 use serde::Serialize;
 
 use crate::args::{SkillsArgs, SkillsCommand};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, count};
-use crate::world::World;
-use crate::{catalogue, config};
+use crate::host::world::World;
+use crate::host::{catalogue, config};
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count};
 
 pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandError> {
     let mut settings = config::settings(world)?;

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use maestro_core::task::{Priority, TaskStatus};
 use serde_json::{Map, Value as Json, json};
 
+use crate::client::context;
+use crate::client::wire::{self, Session, Task};
 use crate::client::{Client, with_query};
 use crate::commands::session::rows;
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, count};
-use crate::wire::{self, Session, Task};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count};
 
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;

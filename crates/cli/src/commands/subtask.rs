@@ -4,16 +4,16 @@ use maestro_core::task::TaskStatus;
 use serde_json::{Value as Json, json};
 
 use crate::args::{SubtaskArgs, SubtaskCommand};
+use crate::client::context;
+use crate::client::wire::{self, Task};
+use crate::client::worker::{self, Speaker};
 use crate::client::{Client, escaped};
 use crate::commands::info::own_tasks;
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, count};
-use crate::tree::{self, Tree};
-use crate::wire::{self, Task};
-use crate::worker::{self, Speaker};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count};
+use crate::output::tree::{self, Tree};
 
 pub(crate) fn run(args: &SubtaskArgs, world: &World) -> Result<Reply, CommandError> {
     let speaker = Speaker::of(world)?;

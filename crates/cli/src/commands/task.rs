@@ -9,15 +9,15 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 
 use crate::args::{TaskCommand, TaskCreateArgs, TaskGroup};
+use crate::client::context;
+use crate::client::wire::{self, Task};
+use crate::client::worker;
 use crate::client::{Client, escaped};
-use crate::context;
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::tree::{Tree, details};
-use crate::wire::{self, Task};
-use crate::worker;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
+use crate::output::tree::{Tree, details};
 
 pub(crate) fn run(args: &TaskGroup, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;

@@ -5,12 +5,13 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::args::TrackFileArgs;
+use crate::client::worker::Speaker;
 use crate::client::{Client, escaped};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::worker::Speaker;
-use crate::world::World;
-use crate::{database, time};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::time;
+use crate::server_process::database;
 
 pub(crate) fn run(args: &TrackFileArgs, world: &World) -> Reply {
     // Whoever wants to know why nothing is noted asks `maestro doctor`.

@@ -14,12 +14,13 @@ use maestro_engine::workflows::Workflows;
 use serde_json::{Value as Json, json};
 
 use crate::args::TrustArgs;
-use crate::error::{CommandError, Exit};
-use crate::question::{Silence, agreed};
-use crate::reply::Reply;
-use crate::screen::{clean, clean_path};
-use crate::world::World;
-use crate::{agents, catalogue, config, time};
+use crate::host::world::World;
+use crate::host::{agents, catalogue, config};
+use crate::output::error::{CommandError, Exit};
+use crate::output::question::{Silence, agreed};
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_path};
+use crate::output::time;
 
 /// How much of a hash is shown.
 const SHORT: usize = 12;

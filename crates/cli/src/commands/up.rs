@@ -17,13 +17,14 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::UpArgs;
 use crate::client::{self, hostname};
-use crate::error::CommandError;
-use crate::found::ServerFile;
-use crate::reply::Reply;
-use crate::screen::clean_path;
-use crate::shelves;
-use crate::world::World;
-use crate::{config, database, journal, token, workers, workshop};
+use crate::host::shelves;
+use crate::host::world::World;
+use crate::host::{config, journal, workshop};
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean_path;
+use crate::server_process::found::ServerFile;
+use crate::server_process::{database, token, workers};
 
 /// Where the server listens when nobody says.
 const PORT: u16 = 3000;

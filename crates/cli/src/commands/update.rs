@@ -4,10 +4,10 @@ use serde_json::json;
 
 use crate::args::UpdateArgs;
 use crate::client::Client;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::worker::{self, Speaker};
-use crate::world::World;
+use crate::client::worker::{self, Speaker};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 pub(crate) fn run(args: &UpdateArgs, world: &World) -> Result<Reply, CommandError> {
     let speaker = Speaker::of(world)?;

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let version = env!("CARGO_PKG_VERSION");

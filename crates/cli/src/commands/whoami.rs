@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use maestro_core::Role;
 use serde_json::{Value as Json, json};
 
+use crate::client::context;
+use crate::client::permissions::{RULES, Right};
+use crate::client::wire::Session;
 use crate::client::{Client, Target, escaped, with_query};
-use crate::context;
-use crate::error::CommandError;
-use crate::permissions::{RULES, Right};
-use crate::reply::Reply;
-use crate::screen::{clean, clean_path, pad};
-use crate::wire::Session;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_path, pad};
 
 /// Who speaks.
 pub(crate) struct Me {

@@ -6,13 +6,15 @@ use maestro_server::Changes;
 use serde_json::{Value as Json, json};
 
 use crate::args::{OrchestratorArgs, OrchestratorCommand, WorkerArgs, WorkerCommand};
+use crate::client::context;
 use crate::client::{Client, Target, escaped};
 use crate::commands::show;
 use crate::commands::up::told_to_end;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::world::World;
-use crate::{config, context, database, shelves, workers, workshop};
+use crate::host::world::World;
+use crate::host::{config, shelves, workshop};
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::server_process::{database, workers};
 
 pub(crate) fn run(args: &WorkerArgs, world: &World) -> Result<Reply, CommandError> {
     match &args.command {

@@ -21,11 +21,11 @@ use serde_json::json;
 
 pub(super) use self::show::declared;
 use crate::args::{FormArgs, WorkflowArgs, WorkflowCommand};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, count, fit, pad};
-use crate::world::World;
-use crate::{catalogue, config};
+use crate::host::world::World;
+use crate::host::{catalogue, config};
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count, fit, pad};
 
 /// How wide a list is where there is no terminal.
 const WIDTH: usize = 100;

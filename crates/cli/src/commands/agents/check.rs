@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use maestro_engine::agents::probe::{self, Probe};
 
 use super::Known;
-use crate::error::CommandError;
-use crate::progress::while_working;
-use crate::screen::count;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::progress::while_working;
+use crate::output::screen::count;
 
 /// Asks those that are installed, and notes what they say.
 pub(super) fn ask(known: &mut [Known<'_>], world: &World) -> Result<(), CommandError> {

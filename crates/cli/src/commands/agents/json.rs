@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::Known;
 use super::shown::{command, variables, writes};
-use crate::agents::{Origin, Table};
+use crate::host::agents::{Origin, Table};
 
 /// All of it. Variables are named; their values may be secrets.
 pub(super) fn of(known: &Known<'_>, table: &Table) -> Json {

@@ -6,9 +6,9 @@ use maestro_core::agent::{Agent, Conversation, Driver, Fill, Launch, Permission,
 use maestro_core::workflow::orders::quoted;
 
 use super::{Known, State, Usual};
-use crate::agents::{Origin, Table, program};
-use crate::screen::{clean, clean_path, pad};
-use crate::world::World;
+use crate::host::agents::{Origin, Table, program};
+use crate::host::world::World;
+use crate::output::screen::{clean, clean_path, pad};
 
 /// How wide the names of the lines are.
 const NAMES: usize = 13;

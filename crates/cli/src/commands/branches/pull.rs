@@ -8,12 +8,12 @@ use maestro_engine::branches::BranchError;
 use serde_json::json;
 
 use super::{Left, refused};
-use crate::agents;
 use crate::args::BranchArgs;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_lines};
-use crate::world::World;
+use crate::host::agents;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_lines};
 
 pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
     let left = Left::of(&args.id, world)?;

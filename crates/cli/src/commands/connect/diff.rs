@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::screen::{Paint, clean_lines, clean_path};
+use crate::output::screen::{Paint, clean_lines, clean_path};
 
 /// How many lines are shown around a change.
 const AROUND: usize = 3;

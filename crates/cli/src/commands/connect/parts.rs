@@ -2,7 +2,7 @@
 
 use maestro_core::connect::{Client, Item, Location, Scope, hooks, server};
 
-use crate::error::CommandError;
+use crate::output::error::CommandError;
 
 /// What a tool is told.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use super::diff::diff;
 use super::parts::Part;
 use super::target::Target;
 use super::tool::Tool;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{Paint, clean_path};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{Paint, clean_path};
 
 /// A tool's file, and what becomes of it.
 pub(super) struct Change {

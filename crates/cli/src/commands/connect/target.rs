@@ -7,11 +7,11 @@ use maestro_core::connect::{Base, Client, Location, Scope, started};
 use maestro_skills::read_bounded;
 
 use super::folders;
-use crate::connections::Connections;
-use crate::error::CommandError;
-use crate::files;
-use crate::screen::clean_path;
-use crate::world::World;
+use crate::host::connections::Connections;
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::screen::clean_path;
 
 /// How large a settings file may be; Claude Code's grows with every project.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;

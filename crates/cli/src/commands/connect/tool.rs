@@ -4,9 +4,9 @@ use maestro_core::connect::{Client, Scope};
 use maestro_core::suggest::closest;
 
 use super::target;
-use crate::connections::Connections;
-use crate::error::CommandError;
-use crate::world::World;
+use crate::host::connections::Connections;
+use crate::host::world::World;
+use crate::output::error::CommandError;
 
 /// The word for every tool that is meant by it.
 const ALL: &str = "all";

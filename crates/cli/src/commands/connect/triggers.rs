@@ -11,10 +11,10 @@ use super::target::{self, Target};
 use super::tool::Tool;
 use super::undone;
 use crate::commands::workflow::declared;
-use crate::connections::Connections;
-use crate::error::CommandError;
-use crate::world::World;
-use crate::{catalogue, config};
+use crate::host::connections::Connections;
+use crate::host::world::World;
+use crate::host::{catalogue, config};
+use crate::output::error::CommandError;
 
 /// The workflows of these names; each must be there and sound.
 pub(super) fn wanted(names: &[String], world: &World) -> Result<Vec<Trigger>, CommandError> {

@@ -9,9 +9,9 @@ use super::shown::{Change, State};
 use super::target::Target;
 use super::tool::Tool;
 use super::{SERVER, refused};
-use crate::connections::{Connections, Ledger};
-use crate::error::CommandError;
-use crate::world::World;
+use crate::host::connections::{Connections, Ledger};
+use crate::host::world::World;
+use crate::output::error::CommandError;
 
 /// What is to be done so that a file of a tool does not tell of Maestro, whatever name the file has.
 pub(super) fn planned(

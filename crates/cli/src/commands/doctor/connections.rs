@@ -9,9 +9,9 @@ use maestro_engine::agents::mcp::{self, Configured, Served};
 use serde::Serialize;
 
 use crate::commands::connect::target::Target;
-use crate::progress::while_working;
-use crate::screen::count;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::progress::while_working;
+use crate::output::screen::count;
 
 /// A tool whose settings name Maestro.
 #[derive(Debug, Serialize)]

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use maestro_core::handoff::{Handoff, HandoffState};
 
-use crate::screen::clean;
-use crate::{files, time};
+use crate::host::files;
+use crate::output::screen::clean;
+use crate::output::time;
 
 /// How much of a file is read back.
 const LARGEST: u64 = 1024 * 1024;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest as _, Sha256};
 
-use crate::files;
-use crate::world::World;
+use crate::host::files;
+use crate::host::world::World;
 
 /// How many sessions are remembered; beyond that, those that were given something longest ago are forgotten.
 const MOST_SESSIONS: usize = 500;

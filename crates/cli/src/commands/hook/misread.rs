@@ -5,7 +5,7 @@ use maestro_core::hook::in_a_line;
 
 use super::missed;
 use crate::args::Cli;
-use crate::world::World;
+use crate::host::world::World;
 
 /// Who called, where that was not understood either.
 const SOMEBODY: &str = "unknown";

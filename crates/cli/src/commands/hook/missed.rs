@@ -9,10 +9,10 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value as Json, json};
 
 use crate::client::Client;
-use crate::database;
-use crate::error::CommandError;
-use crate::files;
-use crate::world::World;
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::server_process::database;
 
 /// How much is kept; what comes then is lost.
 const MAX_BYTES: u64 = 64 * 1024;

@@ -7,10 +7,11 @@ use maestro_core::id::{Id as _, SessionId};
 use serde_json::{Value as Json, json};
 
 use super::missed;
+use crate::client::context;
 use crate::client::{Client, escaped};
-use crate::error::CommandError;
-use crate::world::World;
-use crate::{context, database};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::server_process::database;
 
 /// Tells what happened. Where no project is, nobody wants to know.
 pub(super) fn tell(

@@ -8,9 +8,9 @@ use maestro_skills::render::{Part, References, body};
 use maestro_skills::{Selector, Skill, TaskNeeds, envelope, instructions_file};
 
 use super::given::Given;
-use crate::error::CommandError;
-use crate::world::World;
-use crate::{catalogue, config};
+use crate::host::world::World;
+use crate::host::{catalogue, config};
+use crate::output::error::CommandError;
 
 /// How many characters of skills a prompt gets: Claude Code takes ten thousand from a hook.
 const BUDGET: usize = 9_000;

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::error::CommandError;
-use crate::reply;
-use crate::screen::{clean, count, fit};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply;
+use crate::output::screen::{clean, count, fit};
 
 /// Back to the beginning of the line, and nothing is left of it.
 const ERASE: &str = "\r\u{1b}[K";

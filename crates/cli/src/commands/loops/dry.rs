@@ -11,12 +11,14 @@ use maestro_skills::render::tokens;
 use serde_json::{Value as Json, json};
 
 use crate::client::Client;
+use crate::client::runs;
 use crate::commands::init;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_lines};
-use crate::world::{Aim, World};
-use crate::{database, runs, shelves, workshop};
+use crate::host::world::{Aim, World};
+use crate::host::{shelves, workshop};
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_lines};
+use crate::server_process::database;
 
 /// Shows the task, its skills, and the prompt of the first agent of a run.
 pub(super) fn run(request: &Json, world: &World) -> Result<Reply, CommandError> {

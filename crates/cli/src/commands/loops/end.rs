@@ -8,11 +8,11 @@ use maestro_engine::worktrees;
 use serde_json::{Value as Json, json};
 
 use super::Audience;
-use crate::error::{CommandError, Exit};
-use crate::own_server::Served;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_path};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_path};
+use crate::server_process::own_server::Served;
 
 /// Tells how the runs of a plan ended: programs get the whole state, people the reason and the way on. Of several it is the
 /// first that did not get to the end, if there is one; what they did together is on the branch of the first.

@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::bar::{Bar, Progress};
+use crate::client::runs;
 use crate::client::{Client, escaped, with_query};
 use crate::commands::up::told_to_end;
-use crate::error::{CommandError, Exit};
-use crate::own_server::{self, Served};
-use crate::runs;
-use crate::screen::clean;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::screen::clean;
+use crate::server_process::own_server::{self, Served};
 
 /// How often it is looked whether something happened.
 const LOOK: Duration = Duration::from_millis(100);

@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use super::bar::Progress;
+use crate::client::runs;
 use crate::client::{Client, with_query};
-use crate::error::CommandError;
-use crate::runs;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
 
 /// A plan that is worked through, or a single task: by one run, or by several at once.
 pub(crate) struct Loop {

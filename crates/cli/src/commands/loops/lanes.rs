@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::client::Client;
-use crate::error::CommandError;
+use crate::output::error::CommandError;
 
 /// Begins further runs beside the first one of a plan, so that there are so many. Returns all of them.
 pub(super) fn joined(client: &Client, request: &Json, first: &str, many: u32) -> Result<Vec<String>, CommandError> {

@@ -7,12 +7,12 @@ use maestro_core::Settings;
 use maestro_engine::branches;
 use maestro_engine::trust::Trust;
 
-use crate::agents;
 use crate::args::WorkArgs;
-use crate::error::CommandError;
-use crate::own_server;
-use crate::screen::{clean, clean_path};
-use crate::world::World;
+use crate::host::agents;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::screen::{clean, clean_path};
+use crate::server_process::own_server;
 
 /// How many files are named that are in the way.
 const NAMED: usize = 5;

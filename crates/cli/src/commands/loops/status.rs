@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 use super::end;
 use super::known::Loop;
 use crate::client::Client;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_path, count, fit, pad};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_path, count, fit, pad};
 
 /// How many columns a task's words get.
 const WORDS: usize = 60;

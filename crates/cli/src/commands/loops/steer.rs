@@ -4,12 +4,12 @@ use serde_json::{Value as Json, json};
 
 use super::follow;
 use super::known::Loop;
+use crate::client::runs;
 use crate::client::{Client, escaped};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::runs;
-use crate::screen::clean;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
 
 /// What a loop is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use serde_json::{Value as Json, json};
 
 use super::path;
 use crate::client::Client;
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::wire::{self, Session};
-use crate::worker::{self, Speaker};
-use crate::world::World;
+use crate::client::context;
+use crate::client::wire::{self, Session};
+use crate::client::worker::{self, Speaker};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
 
 pub(super) fn register(world: &World) -> Result<Reply, CommandError> {
     gently(world, || {

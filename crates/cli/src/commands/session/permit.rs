@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 
 use crate::args::PermitArgs;
 use crate::client::{Client, escaped, with_query};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
 
 pub(crate) fn run(args: &PermitArgs, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;

@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::agents;
 use crate::args::SpawnArgs;
+use crate::client::wire::{self, Task};
 use crate::client::{Client, Target, escaped};
 use crate::commands::show;
-use crate::error::CommandError;
-use crate::reply::{self, Reply};
-use crate::screen::clean;
-use crate::wire::{self, Task};
-use crate::world::World;
+use crate::host::agents;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::{self, Reply};
+use crate::output::screen::clean;
 
 /// The skill that makes a session an orchestrator.
 const ORCHESTRATOR: &str = "maestro-orchestrator";

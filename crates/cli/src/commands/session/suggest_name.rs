@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::names::{NAMES, Name};
 use crate::args::SuggestNameArgs;
 use crate::client::Client;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::pad;
-use crate::wire;
-use crate::world::World;
+use crate::client::wire;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::pad;
 
 /// A session, as far as names are concerned.
 #[derive(Deserialize)]

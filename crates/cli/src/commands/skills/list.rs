@@ -10,9 +10,9 @@ use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthStr;
 
 use super::Row;
-use crate::reply::{Reply, write_json};
-use crate::screen::{self, Paint, clean, count, fit, pad};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::reply::{Reply, write_json};
+use crate::output::screen::{self, Paint, clean, count, fit, pad};
 
 /// How wide names may become before they are cut.
 const WIDEST_NAME: usize = 40;

@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::{find, losses, split_names};
 use crate::args::{PromptArgs, PromptFormat};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{self, clean, clean_lines};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{self, clean, clean_lines};
 
 /// What programs get.
 #[derive(Debug, Default, Serialize)]

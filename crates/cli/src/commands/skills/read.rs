@@ -6,10 +6,10 @@ use maestro_skills::{Catalogue, Contents, Skill, envelope, instructions};
 use serde_json::json;
 
 use super::{find, split_names};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_lines, clean_path};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_lines, clean_path};
 
 pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
     // All or nothing: an agent that asked for two skills should not take one for both.

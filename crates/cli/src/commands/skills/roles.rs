@@ -7,10 +7,10 @@ use maestro_skills::{Catalogue, Resolved, Skill, for_role};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{self, clean, pad};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{self, clean, pad};
 
 /// A role's skill for programs. The id is the name shown to people, as it always was; the real one is beside it.
 #[derive(Debug, Serialize)]

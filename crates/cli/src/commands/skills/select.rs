@@ -8,10 +8,10 @@ use maestro_core::{RunId, Settings};
 use maestro_skills::{Catalogue, Selection, Selector, TaskNeeds};
 
 use crate::args::TaskArgs;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
 
 pub(super) fn run(
     catalogue: &Arc<Catalogue>,

@@ -7,10 +7,10 @@ use maestro_skills::{Catalogue, Shadowed, Skill, in_order};
 use serde_json::json;
 
 use super::find;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{self, clean, pad};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{self, clean, pad};
 
 pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<Reply, CommandError> {
     let skill = find(catalogue, name)?;

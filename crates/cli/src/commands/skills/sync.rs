@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::losses;
 use crate::args::SyncArgs;
-use crate::error::{CommandError, Exit};
-use crate::files;
-use crate::reply::Reply;
-use crate::screen::{clean_path, count};
-use crate::world::World;
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{clean_path, count};
 
 /// How large the file may be.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;

@@ -9,12 +9,12 @@ use maestro_skills::{CLIENTS, Catalogue, Selection, Selector};
 use serde_json::json;
 
 use super::select::choose;
-use crate::agents::{self, Installed};
 use crate::args::TaskArgs;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, count, pad};
-use crate::world::World;
+use crate::host::agents::{self, Installed};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count, pad};
 
 /// How many that were not chosen are shown.
 const NEARLY: usize = 5;

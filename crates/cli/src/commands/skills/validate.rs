@@ -9,10 +9,10 @@ use maestro_skills::{Catalogue, Lookup, check_text};
 use serde_json::json;
 
 use super::find;
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::{self, count};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{self, count};
 
 pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
     let wanted = directories(catalogue, names)?;

@@ -9,10 +9,10 @@ use maestro_skills::{Catalogue, Selector};
 use serde_json::json;
 
 use super::find;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, pad};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, pad};
 
 pub(super) fn run(catalogue: &Arc<Catalogue>, name: &str, task: &str, world: &World) -> Result<Reply, CommandError> {
     let skill = find(catalogue, name)?;

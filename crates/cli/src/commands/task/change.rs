@@ -6,13 +6,13 @@ use serde_json::{Map, Value as Json, json};
 
 use super::path;
 use crate::args::TaskUpdateArgs;
+use crate::client::wire::{self, Task};
+use crate::client::worker::{self, Speaker};
 use crate::client::{Client, with_query};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::clean;
-use crate::wire::{self, Task};
-use crate::worker::{self, Speaker};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::clean;
 
 /// What is to become of a task.
 struct Change<'a> {

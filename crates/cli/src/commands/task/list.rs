@@ -6,15 +6,15 @@ use serde_json::Value as Json;
 
 use super::path;
 use crate::args::TaskListArgs;
+use crate::client::context;
+use crate::client::wire::{self, Task};
+use crate::client::worker;
 use crate::client::{Client, with_query};
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::count;
-use crate::tree::{Tree, lines};
-use crate::wire::{self, Task};
-use crate::worker;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::count;
+use crate::output::tree::{Tree, lines};
 
 pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
     let all = if let Some(id) = &args.id {

@@ -6,14 +6,14 @@ use serde_json::Value as Json;
 
 use super::path;
 use crate::args::TaskTreeArgs;
+use crate::client::context;
+use crate::client::wire::{self, Task};
+use crate::client::worker;
 use crate::client::{Client, with_query};
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::tree::{Tree, lines};
-use crate::wire::{self, Task};
-use crate::worker;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::tree::{Tree, lines};
 
 pub(super) fn run(args: &TaskTreeArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
     let all = all(args, &client, world)?;

@@ -7,8 +7,8 @@ use maestro_core::workflow::orders::orders;
 use maestro_core::workflow::pinned::Pinned;
 use maestro_engine::trust::Folder;
 
-use crate::screen::{clean, clean_lines, clean_path, count};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::screen::{clean, clean_lines, clean_path, count};
 
 /// How many files of a folder are named.
 const MOST_FILES: usize = 200;

@@ -9,10 +9,10 @@ use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::{Value as Json, json};
 use unicode_width::UnicodeWidthStr;
 
-use crate::error::{CommandError, Exit};
-use crate::reply::Reply;
-use crate::screen::{Paint, clean, clean_path, count};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::reply::Reply;
+use crate::output::screen::{Paint, clean, clean_path, count};
 
 /// How much of a long line is shown.
 const WIDEST: usize = 160;

@@ -4,10 +4,10 @@ use maestro_engine::instructed;
 use maestro_skills::{Catalogue, Lookup, Source};
 use serde_json::json;
 
-use crate::error::CommandError;
-use crate::files;
-use crate::reply::Reply;
-use crate::world::World;
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 /// Whether it is written to the skill's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

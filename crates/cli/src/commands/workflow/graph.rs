@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::args::GraphFormat;
 use crate::client::Client;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::runs;
-use crate::world::World;
+use crate::client::runs;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 pub(super) fn of_workflow(
     workflows: &Workflows<'_>,

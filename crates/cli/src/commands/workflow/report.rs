@@ -8,10 +8,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::turn;
 use crate::args::{AnswerArgs, FormArgs, RunReportArgs};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::runs;
-use crate::world::World;
+use crate::client::runs;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 /// How large a result may be; the engine takes less, and says so.
 const MAX_RESULT: u64 = 900 * 1024;

@@ -16,12 +16,12 @@ use serde_json::{Value as Json, json};
 use super::start::{self, Begun};
 use crate::args::RunArgs;
 use crate::client::Client;
-use crate::error::{CommandError, Exit};
-use crate::progress;
-use crate::reply::{self, Reply};
-use crate::runs::{self, RunReply};
-use crate::screen::{clean, clean_lines};
-use crate::world::World;
+use crate::client::runs::{self, RunReply};
+use crate::host::world::World;
+use crate::output::error::{CommandError, Exit};
+use crate::output::progress;
+use crate::output::reply::{self, Reply};
+use crate::output::screen::{clean, clean_lines};
 
 /// How often it is looked whether an agent has reported.
 const LOOK: Duration = Duration::from_millis(300);

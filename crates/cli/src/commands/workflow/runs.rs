@@ -6,13 +6,13 @@ use serde_json::{Value as Json, json};
 
 use super::turn;
 use crate::args::FormArgs;
+use crate::client::runs;
 use crate::client::with_query;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::runs;
-use crate::screen::{clean, count, fit};
-use crate::time::iso;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count, fit};
+use crate::output::time::iso;
 
 /// How much of what happened is shown on a line.
 const WIDTH: usize = 160;

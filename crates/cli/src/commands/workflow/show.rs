@@ -7,10 +7,10 @@ use maestro_core::workflow::definition::{Step, Target, Variable};
 use maestro_engine::workflows::Workflows;
 use serde_json::{Map, Value as Json, json};
 
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::screen::{clean, clean_path};
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, clean_path};
 
 pub(super) fn run(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Reply, CommandError> {
     let definition = workflows.definition(name)?;

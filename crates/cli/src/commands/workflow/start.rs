@@ -13,13 +13,13 @@ use serde_json::{Map, Value as Json, json};
 use super::turn;
 use crate::args::StartArgs;
 use crate::client::Client;
-use crate::context;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::runs::{self, RunReply};
-use crate::screen::{clean, count};
-use crate::workshop;
-use crate::world::World;
+use crate::client::context;
+use crate::client::runs::{self, RunReply};
+use crate::host::workshop;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
+use crate::output::screen::{clean, count};
 
 pub(super) fn run(
     workflows: &Workflows<'_>,

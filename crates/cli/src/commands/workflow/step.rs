@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::turn;
 use crate::args::{FormArgs, QrStatus, StepArgs};
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::world::World;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 pub(super) fn run(workflows: &Workflows<'_>, args: &StepArgs, world: &World) -> Result<Reply, CommandError> {
     let tool = turn::tool(&FormArgs { format: None, tool: args.tool.clone() }, world)?;

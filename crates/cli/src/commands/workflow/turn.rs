@@ -10,10 +10,10 @@ use maestro_skills::read_bounded;
 
 use crate::args::FormArgs;
 use crate::client::Client;
-use crate::error::CommandError;
-use crate::reply::Reply;
-use crate::runs::{self, RunReply};
-use crate::world::World;
+use crate::client::runs::{self, RunReply};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::reply::Reply;
 
 /// How much may be said about tools.
 const MAX_TOOLS: u64 = 64 * 1024;

@@ -1,0 +1,125 @@
+//! Which project, session and task does a command mean? What was typed, else what the environment says, else where
+//! the command runs.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use crate::client::wire::{self, Project, Session, Task};
+use crate::client::{Client, escaped};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+
+/// The session that the environment names.
+pub(crate) fn session(world: &World) -> Option<&str> {
+    world.variable("MAESTRO_SESSION_ID").map(str::trim)
+}
+
+/// The tasks that the environment names, the main one first.
+pub(crate) fn tasks(world: &World) -> Vec<String> {
+    let one = world.variable("MAESTRO_TASK_ID");
+    let many = world.variable("MAESTRO_TASK_IDS").into_iter().flat_map(|ids| ids.split(','));
+    let mut tasks: Vec<String> = Vec::new();
+    for id in one.into_iter().chain(many).map(str::trim).filter(|id| !id.is_empty()) {
+        if !tasks.iter().any(|known| known == id) {
+            tasks.push(id.to_owned());
+        }
+    }
+    tasks
+}
+
+/// The task meant: the one named, the environment's first, or the session's only one.
+pub(crate) fn task(named: Option<&str>, client: &Client, world: &World) -> Result<String, CommandError> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    if let Some(first) = tasks(world).into_iter().next() {
+        return Ok(first);
+    }
+    let Some(id) = session(world) else {
+        return Err(CommandError::no_context("nothing says which task is meant")
+            .hint("name one, or set MAESTRO_TASK_ID; `maestro task list` shows those there are"));
+    };
+    let own: Session = client.get(&format!("/api/sessions/{}", escaped(id)))?;
+    match own.task_ids.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(CommandError::no_context(format!("session `{id}` has no task"))
+            .hint("name one; `maestro task list` shows those there are")),
+        many => Err(CommandError::no_context(format!("session `{id}` has {} tasks", many.len()))
+            .hint(format!("name one of {}", many.join(", ")))),
+    }
+}
+
+/// The project meant, made sure of.
+pub(crate) fn project(client: &Client, world: &World) -> Result<Project, CommandError> {
+    let id = match named(world) {
+        Some(id) => Some(id),
+        None => of_work(client, world)?,
+    };
+    at(id, client, world)
+}
+
+/// The project that was typed, or that the environment names.
+fn named(world: &World) -> Option<String> {
+    world.aim.project.as_deref().or_else(|| world.variable("MAESTRO_PROJECT_ID")).map(str::to_owned)
+}
+
+/// The same for a session that the environment names and nobody knows yet.
+pub(crate) fn project_of_unknown(client: &Client, world: &World) -> Result<Project, CommandError> {
+    let id = match named(world) {
+        Some(id) => Some(id),
+        None => of_task(client, world)?,
+    };
+    at(id, client, world)
+}
+
+fn at(id: Option<String>, client: &Client, world: &World) -> Result<Project, CommandError> {
+    match id {
+        Some(id) => client.get(&format!("/api/projects/{}", escaped(&id))),
+        None => of_directory(client, world),
+    }
+}
+
+/// The project of the session or task that the environment names.
+fn of_work(client: &Client, world: &World) -> Result<Option<String>, CommandError> {
+    if let Some(id) = session(world) {
+        let own: Session = client.get(&format!("/api/sessions/{}", escaped(id)))?;
+        return Ok(Some(own.project_id));
+    }
+    of_task(client, world)
+}
+
+/// The project of the task that the environment names.
+fn of_task(client: &Client, world: &World) -> Result<Option<String>, CommandError> {
+    match tasks(world).first() {
+        Some(id) => {
+            let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
+            Ok(Some(task.project_id))
+        }
+        None => Ok(None),
+    }
+}
+
+/// The project with the longest directory that holds the current one.
+fn of_directory(client: &Client, world: &World) -> Result<Project, CommandError> {
+    let projects: Vec<Json> = client.list("/api/projects")?;
+    let here = &world.places.working_dir;
+    let nearest = wire::read_all::<Project>(&projects)?
+        .into_iter()
+        .filter_map(|project| Some((holds(&project, here)?, project)))
+        .max_by_key(|(depth, _)| *depth);
+    nearest.map(|(_, project)| project).ok_or_else(|| {
+        CommandError::no_context(format!("{} belongs to no project", here.display()))
+            .hint("`maestro project create NAME` makes one of this directory; `maestro project list` shows those there are, and --project names one")
+    })
+}
+
+/// How deep the project's directory is, if it holds this one.
+fn holds(project: &Project, here: &Path) -> Option<usize> {
+    let dir = Path::new(&project.working_dir);
+    if !dir.is_absolute() {
+        return None;
+    }
+    let real: PathBuf = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    here.starts_with(&real).then(|| real.components().count())
+}

@@ -1,0 +1,16 @@
+//! This machine as the engine sees it: settings, skills, agents, checks, files of the user.
+
+pub(crate) mod agents;
+pub(crate) mod catalogue;
+pub(crate) mod checks;
+pub(crate) mod config;
+pub(crate) mod connections;
+pub(crate) mod files;
+pub(crate) mod index;
+pub(crate) mod journal;
+pub(crate) mod packs;
+pub(crate) mod plans;
+pub(crate) mod shelves;
+pub(crate) mod workflows;
+pub(crate) mod workshop;
+pub(crate) mod world;

@@ -1,0 +1,151 @@
+//! What was changed in the settings of other tools? Kept so that it can be undone, byte for byte.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use maestro_core::connect::{Around, Undo};
+use maestro_skills::read_bounded;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+
+/// How large the file may be.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What is remembered of every file that was changed.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Connections {
+    #[serde(skip)]
+    path: PathBuf,
+    files: Vec<Remembered>,
+    /// The folders that were made for files.
+    #[serde(default)]
+    folders: Vec<PathBuf>,
+}
+
+/// What is remembered of one file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Remembered {
+    path: PathBuf,
+    /// What undoes the changes, the first one first.
+    undos: Vec<Undo>,
+    /// What was made in it, the outermost first.
+    #[serde(default)]
+    around: Vec<Around>,
+}
+
+/// The same, while nobody else changes it: two that do so at once would lose what the other one remembers.
+pub(crate) struct Ledger {
+    connections: Connections,
+    /// Held for as long as this lives.
+    _lock: File,
+}
+
+impl Connections {
+    pub(crate) fn load(world: &World) -> Result<Self, CommandError> {
+        let path = place(world);
+        let damaged = |why: String| {
+            CommandError::invalid(format!("{} cannot be read: {why}", world.short(&path)))
+                .hint("remove the file; connections can still be undone, but what they made around them stays")
+        };
+        let contents = match read_bounded(&path, MAX_BYTES) {
+            Ok(contents) if contents.cut => return Err(damaged("it is larger than 16 MiB".to_owned())),
+            Ok(contents) => contents.bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self { path, ..Self::default() }),
+            Err(error) => return Err(damaged(error.to_string())),
+        };
+        let known: Self = serde_json::from_slice(&contents).map_err(|error| damaged(error.to_string()))?;
+        Ok(Self { path, ..known })
+    }
+
+    /// What undoes the changes of a file, the first one first.
+    pub(crate) fn undos(&self, file: &Path) -> &[Undo] {
+        self.files.iter().find(|known| known.path == file).map_or(&[], |known| &known.undos)
+    }
+
+    /// What was made in a file, the outermost first.
+    pub(crate) fn around(&self, file: &Path) -> &[Around] {
+        self.files.iter().find(|known| known.path == file).map_or(&[], |known| &known.around)
+    }
+
+    /// Whether a file or a folder is there for Maestro.
+    pub(crate) fn knows(&self, path: &Path) -> bool {
+        self.files.iter().any(|known| known.path == path) || self.folders.iter().any(|made| made == path)
+    }
+
+    /// The files below a directory that were changed.
+    pub(crate) fn below(&self, directory: &Path) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|known| known.path.as_path()).filter(move |path| path.starts_with(directory))
+    }
+
+    fn keep(&self) -> Result<(), CommandError> {
+        let bytes = serde_json::to_vec(self).map_err(|error| unwritable(&self.path, &error))?;
+        files::keep_private(&self.path, &bytes).map_err(|error| unwritable(&self.path, &error))
+    }
+}
+
+impl Ledger {
+    /// What is remembered by now, as soon as nobody else changes it.
+    pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
+        let path = place(world);
+        let lock = || {
+            files::own_directory(&world.maestro_home)?;
+            let lock = File::create(path.with_extension("lock"))?;
+            flock(&lock, FlockOperation::LockExclusive)?;
+            Ok(lock)
+        };
+        let lock = lock().map_err(|error: io::Error| unwritable(&path, &error))?;
+        Ok(Self { connections: Connections::load(world)?, _lock: lock })
+    }
+
+    /// What undoes the changes of a file, the first one first.
+    pub(crate) fn undos(&self, file: &Path) -> &[Undo] {
+        self.connections.undos(file)
+    }
+
+    /// Remembers one change more, and what was made in the file for it.
+    pub(crate) fn add(&mut self, file: &Path, undo: Undo, around: &[Around]) -> Result<(), CommandError> {
+        let files = &mut self.connections.files;
+        match files.iter_mut().find(|known| known.path == file) {
+            Some(known) => {
+                known.undos.push(undo);
+                let fresh: Vec<Around> = around.iter().filter(|made| !known.around.contains(made)).cloned().collect();
+                known.around.extend(fresh);
+            }
+            None => files.push(Remembered { path: file.to_owned(), undos: vec![undo], around: around.to_vec() }),
+        }
+        self.connections.keep()
+    }
+
+    /// Remembers folders that were made for a file.
+    pub(crate) fn add_folders(&mut self, made: Vec<PathBuf>) -> Result<(), CommandError> {
+        if made.is_empty() {
+            return Ok(());
+        }
+        self.connections.folders.extend(made);
+        self.connections.keep()
+    }
+
+    /// Forgets a file, which is as it was, and the folders that were made for it and no other: these are returned.
+    pub(crate) fn forget(&mut self, file: &Path) -> Result<Vec<PathBuf>, CommandError> {
+        let Connections { files, folders, .. } = &mut self.connections;
+        files.retain(|known| known.path != file);
+        let is_free = |folder: &mut PathBuf| !files.iter().any(|known| known.path.starts_with(&*folder));
+        let free = folders.extract_if(.., is_free).collect();
+        self.connections.keep()?;
+        Ok(free)
+    }
+}
+
+fn place(world: &World) -> PathBuf {
+    world.maestro_home.join("connections.json")
+}
+
+fn unwritable(path: &Path, error: &dyn std::error::Error) -> CommandError {
+    CommandError::io(format!("{} cannot be written", path.display()), error)
+        .hint("check that you may write there; nothing was connected")
+}

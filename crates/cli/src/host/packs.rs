@@ -1,0 +1,102 @@
+//! Are the skill packs where agents can read them? Brings them there, and says so when it cannot.
+
+use std::path::{Path, PathBuf};
+
+use maestro_core::{Code, Problem, Settings, Severity};
+use maestro_skills::{Pack, PackError, SyncPlan};
+
+use crate::host::files;
+
+const BUILTIN: &str = "the built-in skill pack";
+const WORKSPACE: &str = "the workspace's skill pack";
+
+/// Copies the pack that comes with Maestro, unless the copy is up to date.
+///
+/// Returns where it can be read, if it can.
+pub(crate) fn sync_builtin(settings: &Settings, spare: &Path, problems: &mut Vec<Problem>) -> Option<PathBuf> {
+    let pack = Pack::builtin();
+    let directory = pack.directory(&settings.skills_sync_dir.value);
+    // An older copy is better than none; what somebody else put there is no copy.
+    let is_copy = bring(pack, BUILTIN, settings, problems).is_some() || directory.is_symlink();
+    if is_copy && directory.is_dir() {
+        return Some(directory);
+    }
+    // Where nothing can be written for good, as in many containers, agents still need files to read.
+    let pack = Pack::builtin();
+    let directory = pack.directory(spare);
+    let sync = |plan: Option<SyncPlan>| plan.map_or(Ok(()), |plan| files::sync(&plan));
+    let made = files::private_directory(spare).is_ok() && pack.plan(spare).is_ok_and(|plan| sync(plan).is_ok());
+    (made && directory.is_dir()).then_some(directory)
+}
+
+/// Copies the workspace's own pack. When that fails, the pack is still read where it is.
+pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut Vec<Problem>) -> Option<Synced> {
+    match Pack::workspace(&settings.skills_builtin_dir.value, project) {
+        Ok(Some(pack)) => {
+            let directory = pack.directory(&settings.skills_sync_dir.value);
+            problems.extend(pack.left_out().iter().map(|path| left_out(path)));
+            let state = bring(pack, WORKSPACE, settings, problems)?;
+            Some(Synced { directory, state })
+        }
+        Ok(None) => None,
+        Err(error) => {
+            problems.push(not_synced(WORKSPACE, settings, &error));
+            None
+        }
+    }
+}
+
+/// A pack where agents can read it.
+pub(crate) struct Synced {
+    /// Where.
+    pub(crate) directory: PathBuf,
+    /// What had to be done for it.
+    pub(crate) state: SyncState,
+}
+
+/// What had to be done for a pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SyncState {
+    /// It was copied.
+    Copied,
+    /// The copy was up to date.
+    Current,
+}
+
+fn bring(pack: Pack, which: &str, settings: &Settings, problems: &mut Vec<Problem>) -> Option<SyncState> {
+    let sync_dir = &settings.skills_sync_dir.value;
+    let done = pack.plan(sync_dir).and_then(|plan| match plan {
+        Some(plan) => files::sync(&plan)
+            .map(|()| SyncState::Copied)
+            .map_err(|source| PackError::Write { path: sync_dir.clone(), source }),
+        None => Ok(SyncState::Current),
+    });
+    done.map_err(|error| problems.push(not_synced(which, settings, &error))).ok()
+}
+
+fn left_out(path: &Path) -> Problem {
+    Problem::new(
+        Code::PackNotSynced,
+        Severity::Warning,
+        path,
+        "it is a link or no file, and was left out of the pack's copy",
+        "put the file itself into the pack",
+    )
+}
+
+fn not_synced(which: &str, settings: &Settings, error: &PackError) -> Problem {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Problem::new(
+        Code::PackNotSynced,
+        Severity::Warning,
+        &settings.skills_sync_dir.value,
+        format!("{which} was not copied: {error}{cause}"),
+        match error {
+            PackError::Read { .. } => "check that you may read it",
+            PackError::Write { .. } => "make the directory writable, or set skills_sync_dir to another one",
+            PackError::Outside { .. } => "put the pack into the project, or name its directory in your own config.toml",
+            PackError::TooLarge { .. } => "make the pack smaller, or set skills_builtin_dir to another directory",
+            PackError::Occupied { .. } => "move it away, or set skills_sync_dir to another directory",
+        },
+    )
+}

@@ -1,0 +1,107 @@
+//! Where are plans, and what do they say?
+
+use std::path::{Path, PathBuf};
+
+use maestro_core::plan::{self, Plan, PlanTask, Status};
+use maestro_core::{Code, Problem, Severity};
+use maestro_skills::read_bounded;
+
+use crate::output::error::CommandError;
+
+/// The files and folders in which plans are kept.
+const FILES: &[&str] = &["PLAN.md", "plan.md", "TODO.md", "docs/PLAN.md", "docs/plan.md"];
+const FOLDERS: &[&str] = &["plans", "docs/plans", "specs/planning", ".maestro/plans"];
+/// How large a plan may be.
+const MAX_PLAN_BYTES: u64 = 16 * 1024 * 1024;
+/// How large a plan in an overview may be.
+const MAX_GLANCE_BYTES: u64 = 128 * 1024;
+/// How many are looked at for an overview.
+const MOST: usize = 20;
+
+/// A plan file as it was read.
+#[derive(Debug)]
+pub(crate) struct PlanFile {
+    pub(crate) path: PathBuf,
+    pub(crate) plan: Plan,
+}
+
+impl PlanFile {
+    /// Reads a plan that was named.
+    pub(crate) fn read(path: &Path) -> Result<Self, CommandError> {
+        let shown = path.display();
+        let contents = read_bounded(path, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => CommandError::not_found(format!("there is no plan `{shown}`"))
+                .hint("name a Markdown file with `- [ ]` lines"),
+            std::io::ErrorKind::IsADirectory => CommandError::invalid(format!("`{shown}` is a directory, not a plan"))
+                .hint("name a Markdown file with `- [ ]` lines"),
+            _ => CommandError::io(format!("the plan `{shown}` cannot be read"), &error)
+                .hint("a plan is a Markdown file with `- [ ]` lines"),
+        })?;
+        if contents.cut {
+            return Err(CommandError::invalid(format!("the plan `{shown}` is larger than 16 MiB"))
+                .hint("split it into several plans"));
+        }
+        let text = String::from_utf8(contents.bytes).map_err(|error| {
+            let line = error.as_bytes().iter().take(error.utf8_error().valid_up_to()).filter(|&&b| b == b'\n').count();
+            CommandError::invalid(format!("the plan `{shown}` is not UTF-8 text (line {})", line + 1))
+                .hint("save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW")
+        })?;
+        Ok(Self { path: path.to_owned(), plan: plan::parse(&text) })
+    }
+
+    /// Reads a plan for an overview, which does not wait for a huge one.
+    pub(crate) fn glance(path: &Path) -> Result<Self, CommandError> {
+        if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_GLANCE_BYTES) {
+            return Err(CommandError::invalid("too large for an overview; `maestro plan list` reads it"));
+        }
+        Self::read(path)
+    }
+
+    /// How many tasks count as done.
+    pub(crate) fn done(&self) -> usize {
+        self.counted().filter(|task| matches!(task.status, Status::Done | Status::Reviewed)).count()
+    }
+
+    /// How many tasks there are to do or done, leaving out what is optional, put off or set aside.
+    pub(crate) fn total(&self) -> usize {
+        self.counted().count()
+    }
+
+    fn counted(&self) -> impl Iterator<Item = &PlanTask> {
+        let counts = |task: &&PlanTask| {
+            task.set_aside.is_none() && matches!(task.status, Status::Open | Status::Done | Status::Reviewed)
+        };
+        self.plan.tasks.iter().filter(counts)
+    }
+
+    /// What looks like a mistake.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        let findings = self.plan.findings.iter();
+        findings
+            .map(|finding| {
+                let (message, help) = (finding.message, finding.help);
+                Problem::new(Code::CheckboxMalformed, Severity::Warning, &self.path, message, help)
+                    .at(finding.line_number, finding.column)
+            })
+            .collect()
+    }
+}
+
+/// The files of a project that may be plans: those that are where plans usually are.
+pub(crate) fn around(project: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = FILES.iter().map(|file| project.join(file)).filter(|path| path.is_file()).collect();
+    for folder in FOLDERS {
+        let Ok(entries) = project.join(folder).read_dir() else { continue };
+        let mut inside: Vec<PathBuf> = entries
+            .take(1_000)
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md") && path.is_file())
+            .collect();
+        inside.sort();
+        paths.extend(inside);
+    }
+    // Where names are not told apart by case, two of them can be one file.
+    paths.dedup_by(|a, b| a.canonicalize().ok() == b.canonicalize().ok());
+    paths.truncate(MOST);
+    paths
+}

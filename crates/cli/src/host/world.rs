@@ -1,0 +1,189 @@
+//! What does the program need to know of the process it is? Taken once, at the start, and handed on.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use maestro_core::settings::Places;
+use maestro_skills::project_of;
+
+use crate::args::Globals;
+use crate::output::error::CommandError;
+use crate::output::screen::Paint;
+
+/// The environment a command runs in.
+#[derive(Debug, Clone)]
+pub(crate) struct World {
+    pub(crate) places: Places,
+    pub(crate) user_config: PathBuf,
+    /// Where Maestro keeps its state.
+    pub(crate) maestro_home: PathBuf,
+    /// Where Maestro keeps what can be found out again.
+    pub(crate) cache: PathBuf,
+    /// Which build of Maestro this is.
+    pub(crate) program: String,
+    /// Where skill packs go when the usual place cannot be written to.
+    pub(crate) spare_dir: PathBuf,
+    /// Variables whose names are of interest: Maestro's own, and those that say where others keep their things.
+    pub(crate) variables: BTreeMap<String, String>,
+    /// The directories programs are looked for in.
+    pub(crate) program_dirs: Vec<PathBuf>,
+    pub(crate) flags: Vec<String>,
+    /// What was typed about where things are stored, and of which project.
+    pub(crate) aim: Aim,
+    pub(crate) json: bool,
+    /// The colours of standard output.
+    pub(crate) paint: Paint,
+    /// The colours of notes, which go to standard error.
+    pub(crate) note_paint: Paint,
+    /// How wide the terminal is; nothing when there is none.
+    pub(crate) width: Option<usize>,
+    pub(crate) terminals: Terminals,
+}
+
+/// Which server, project and database a command is meant for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Aim {
+    pub(crate) server: Option<String>,
+    pub(crate) project: Option<String>,
+    pub(crate) database: Option<String>,
+}
+
+/// Which of the standard streams a person sits at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminals {
+    pub(crate) stdin: bool,
+    pub(crate) stdout: bool,
+    pub(crate) stderr: bool,
+}
+
+impl World {
+    pub(crate) fn of_this_process(globals: &Globals) -> Result<Self, CommandError> {
+        let working_dir = std::env::current_dir().map_err(|error| {
+            CommandError::io("the current directory cannot be found", &error).hint("change to one that exists")
+        })?;
+        let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
+            CommandError::invalid("your home directory is not known").hint("set HOME to an absolute path")
+        })?;
+        let data = xdg("XDG_DATA_HOME", &home, ".local/share").join("maestro");
+        let cache = xdg("XDG_CACHE_HOME", &home, ".cache").join("maestro");
+        let maestro_home = absolute("MAESTRO_HOME").unwrap_or_else(|| home.join(".maestro"));
+        let user_config = xdg("XDG_CONFIG_HOME", &home, ".config").join("maestro/config.toml");
+        let of_others = ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"];
+        let of_interest = |name: &str| name.starts_with("MAESTRO_") || of_others.contains(&name);
+        // Settings are text; a value that is none cannot be one.
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| of_interest(name))
+            .collect();
+        let program_dirs =
+            std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+        let terminals = Terminals {
+            stdin: io::stdin().is_terminal(),
+            stdout: io::stdout().is_terminal(),
+            stderr: io::stderr().is_terminal(),
+        };
+        Ok(Self {
+            places: Places { project: project_of(&working_dir), home, data, working_dir },
+            user_config,
+            maestro_home,
+            spare_dir: spare_dir(),
+            cache,
+            program: program(),
+            variables,
+            program_dirs,
+            flags: globals.set.clone(),
+            aim: Aim {
+                server: globals.server.clone(),
+                project: globals.project.clone(),
+                database: globals.database.clone(),
+            },
+            json: globals.json,
+            paint: Paint::for_stdout(globals.color),
+            note_paint: Paint::for_stderr(globals.color),
+            width: terminals.stdout.then(terminal_width),
+            terminals,
+        })
+    }
+
+    /// The same world seen from another directory.
+    pub(crate) fn at(&self, directory: &Path) -> Self {
+        let mut world = self.clone();
+        world.places.project = project_of(directory);
+        directory.clone_into(&mut world.places.working_dir);
+        world
+    }
+
+    /// The same for whoever starts a session's agent: they are not that session, whose name alone is not enough once
+    /// it has a token.
+    pub(crate) fn beside_the_session(&self) -> Self {
+        let mut world = self.clone();
+        if self.variable("MAESTRO_SESSION_TOKEN").is_none() {
+            world.variables.remove("MAESTRO_SESSION_ID");
+        }
+        world
+    }
+
+    /// A variable that is set to something.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// How wide the terminal is by now; nothing when there is none.
+    pub(crate) fn width_now(&self) -> Option<usize> {
+        self.width.map(|_| terminal_width())
+    }
+
+    /// A path as a person would write it: relative to the working directory, or with `~`.
+    pub(crate) fn short(&self, path: &Path) -> String {
+        let up_to_project = self.places.working_dir.ancestors().take_while(|dir| dir.starts_with(&self.places.project));
+        for (levels, dir) in up_to_project.enumerate() {
+            match path.strip_prefix(dir) {
+                Ok(rest) if !rest.as_os_str().is_empty() => {
+                    return format!("{}{}", "../".repeat(levels), rest.display());
+                }
+                _ => {}
+            }
+        }
+        match path.strip_prefix(&self.places.home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+/// A text that no other build has: the version, and which file is being run.
+fn program() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let file = std::env::current_exe().and_then(|path| path.metadata());
+    file.map_or_else(
+        |_| version.to_owned(),
+        |file| {
+            let changed = (file.ctime(), file.ctime_nsec());
+            format!("{version} {} {} {} {changed:?}", file.dev(), file.ino(), file.len())
+        },
+    )
+}
+
+fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// An absolute path in a variable; the XDG rules say to ignore a relative one.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// A directory of the user's own that is gone after the session, or one in the temporary directory by their name.
+fn spare_dir() -> PathBuf {
+    let user = std::env::var("USER").unwrap_or_default();
+    let name: String = user.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
+    let runtime = absolute("XDG_RUNTIME_DIR").filter(|directory| directory.is_dir());
+    runtime.map_or_else(|| std::env::temp_dir().join(format!("maestro-{name}")), |dir| dir.join("maestro"))
+}
+
+fn xdg(variable: &str, home: &Path, default: &str) -> PathBuf {
+    absolute(variable).unwrap_or_else(|| home.join(default))
+}

@@ -1,0 +1,281 @@
+//! Why did a command fail, and what can be done? One shape for every error, and the exit codes.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use maestro_core::Problem;
+use serde_json::{Value as Json, json};
+
+use crate::output::screen::{Paint, clean, clean_lines, place};
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went well.
+    Ok,
+    /// It failed, or was wrongly called.
+    Failed,
+    /// What was asked for is not there.
+    NotFound,
+    /// The server could not be reached.
+    Network,
+    /// The caller may not do it.
+    Forbidden,
+    /// An agent was not started.
+    NotSpawned,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Ok => 0,
+            Exit::Failed => 1,
+            Exit::NotFound => 2,
+            Exit::Network => 3,
+            Exit::Forbidden => 4,
+            Exit::NotSpawned => 5,
+        })
+    }
+}
+
+/// What kind of failure it is; programs tell them apart by this word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The user asked for something that cannot be done.
+    Invalid,
+    /// Things are not as the caller thinks.
+    Refused,
+    /// What was named does not exist.
+    NotFound,
+    /// A configuration file is wrong.
+    Config,
+    /// The file system refused.
+    Io,
+    /// There is no server.
+    Unreachable,
+    /// The connection broke.
+    Network,
+    /// The caller may not do it.
+    Forbidden,
+    /// Nothing says which session or task is meant.
+    NoContext,
+    /// The server, or the store behind it, failed.
+    Server,
+    /// An agent was not started.
+    NotSpawned,
+    /// A fault of the program.
+    Internal,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Invalid | Self::Refused => "invalid_request",
+            Self::NotFound => "resource_not_found",
+            Self::Config => "invalid_config",
+            Self::Io => "io_error",
+            Self::Unreachable | Self::Network => "network_error",
+            Self::Forbidden => "permission_denied",
+            Self::NoContext => "no_context",
+            Self::Server => "server_error",
+            Self::NotSpawned => "spawn_failed",
+            Self::Internal => "internal_error",
+        }
+    }
+}
+
+/// A command that failed.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    kind: Kind,
+    message: String,
+    causes: Vec<String>,
+    hints: Vec<String>,
+    /// What the server added for programs.
+    told: Option<Box<Json>>,
+}
+
+impl CommandError {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new(), told: None }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Kind::Invalid, message)
+    }
+
+    /// Things are not as the caller thinks.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, message)
+    }
+
+    pub(crate) fn io(message: impl Into<String>, cause: &dyn Error) -> Self {
+        Self::new(Kind::Io, message).because(cause)
+    }
+
+    pub(crate) fn network(message: impl Into<String>) -> Self {
+        Self::new(Kind::Network, message)
+    }
+
+    /// Nobody was there to hear the request.
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unreachable, message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(Kind::Forbidden, message)
+    }
+
+    pub(crate) fn no_context(message: impl Into<String>) -> Self {
+        Self::new(Kind::NoContext, message)
+    }
+
+    /// The same error, of somebody who wanted an agent to be started; that something is not there, or not allowed, stays.
+    pub(crate) fn of_spawn(mut self) -> Self {
+        if matches!(self.kind, Kind::Invalid | Kind::Refused | Kind::Server | Kind::Internal) {
+            self.kind = Kind::NotSpawned;
+        }
+        self
+    }
+
+    pub(crate) fn server(message: impl Into<String>) -> Self {
+        Self::new(Kind::Server, message)
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(Kind::Internal, message)
+    }
+
+    /// Everything wrong with the configuration, at once.
+    pub(crate) fn config(problems: &[&Problem]) -> Self {
+        Self::new(Kind::Config, "the configuration has errors")
+            .because_of(problems.iter().copied())
+            .hint("`maestro doctor` shows the whole state; `maestro config show --origin` lists every setting")
+    }
+
+    /// What is wrong with the command line, as told to people, taken apart for programs.
+    pub(crate) fn usage(text: &str) -> Self {
+        let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+        let first = parts.next().unwrap_or_default();
+        let Some(message) = first.strip_prefix("error: ") else {
+            return Self::invalid("a command is missing").hint("`maestro --help` lists the commands");
+        };
+        let hints: Vec<String> = parts
+            .filter_map(|part| match part.strip_prefix("tip: ") {
+                Some(tip) => Some(tip.to_owned()),
+                None => part.starts_with("Usage:").then_some(part),
+            })
+            .collect();
+        let error = Self::invalid(message);
+        if hints.is_empty() { error.hint("`maestro --help` lists the commands") } else { Self { hints, ..error } }
+    }
+
+    /// Adds problems, each with its place and help.
+    pub(crate) fn because_of<'a>(mut self, problems: impl IntoIterator<Item = &'a Problem>) -> Self {
+        let told = |problem: &Problem| format!("{}: {} ({})", place(problem), problem.message, problem.help);
+        self.causes.extend(problems.into_iter().map(told));
+        self
+    }
+
+    /// Adds reasons, one line each.
+    pub(crate) fn because_also(mut self, reasons: &[String]) -> Self {
+        self.causes.extend_from_slice(reasons);
+        self
+    }
+
+    /// Adds what lies beneath, with everything beneath that.
+    pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
+        let mut next = Some(cause);
+        while let Some(cause) = next {
+            self.causes.push(cause.to_string());
+            next = cause.source();
+        }
+        self
+    }
+
+    /// Adds what to do now.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds what the server says for programs.
+    pub(crate) fn with_details(mut self, details: &Json) -> Self {
+        self.told = Some(details).filter(|details| !details.is_null()).cloned().map(Box::new);
+        self
+    }
+
+    /// What the server added for programs, by its name.
+    pub(crate) fn detail(&self, name: &str) -> Option<&Json> {
+        self.told.as_ref()?.get(name)
+    }
+
+    /// Whether things are not as the caller thought.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.kind == Kind::Refused
+    }
+
+    /// What went wrong, in a line.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whether it may go well the next time, with nothing changed.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self.kind, Kind::Unreachable | Kind::Network | Kind::Server)
+    }
+
+    /// Whether certainly nothing was carried out.
+    pub(crate) fn was_not_sent(&self) -> bool {
+        self.kind == Kind::Unreachable
+    }
+
+    /// Whether what was named does not exist.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.kind == Kind::NotFound
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self.kind {
+            Kind::NotFound => Exit::NotFound,
+            Kind::Unreachable | Kind::Network => Exit::Network,
+            Kind::Forbidden => Exit::Forbidden,
+            Kind::NotSpawned => Exit::NotSpawned,
+            Kind::Invalid
+            | Kind::Refused
+            | Kind::Config
+            | Kind::Io
+            | Kind::NoContext
+            | Kind::Server
+            | Kind::Internal => Exit::Failed,
+        }
+    }
+
+    pub(crate) fn to_text(&self, paint: Paint) -> String {
+        // Further lines are set in, so that none of them looks like ours.
+        let message = clean_lines(&self.message).replace('\n', "\n  ");
+        let mut text = format!("{} {message}\n", paint.error("error:"));
+        for cause in &self.causes {
+            let _ = writeln!(text, "  {} {}", paint.dim("because"), clean(cause));
+        }
+        for hint in &self.hints {
+            let _ = writeln!(text, "{} {}", paint.help("hint:"), clean(hint));
+        }
+        text
+    }
+
+    pub(crate) fn to_json(&self) -> Json {
+        json!({
+            "success": false,
+            "error": self.kind.word(),
+            "message": self.message,
+            "details": { "causes": self.causes },
+            "suggestion": self.hints.join("; "),
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! Does whoever sits at the terminal agree? Asked on standard error, so that it does not get into what is answered.
+
+use std::io::{self, BufRead as _, Write as _};
+
+use crate::output::error::CommandError;
+
+/// What an empty answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Silence {
+    Agrees,
+    Refuses,
+}
+
+/// Asks, and says whether the answer was yes.
+pub(crate) fn agreed(question: &str, silence: Silence) -> Result<bool, CommandError> {
+    let choice = match silence {
+        Silence::Agrees => "[Y/n]",
+        Silence::Refuses => "[y/N]",
+    };
+    let ask = || -> io::Result<String> {
+        let mut terminal = io::stderr().lock();
+        write!(terminal, "{question} {choice} ")?;
+        terminal.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
+    Ok(match answer.trim().to_lowercase().as_str() {
+        "" => silence == Silence::Agrees,
+        "y" | "yes" => true,
+        _ => false,
+    })
+}

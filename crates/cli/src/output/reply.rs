@@ -1,0 +1,129 @@
+//! What does a command answer, and how does it leave the program?
+//!
+//! Commands return a [`Reply`]; only this module writes to the terminal.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::output::error::{CommandError, Exit};
+use crate::output::screen::{ColorChoice, Paint};
+
+/// How much is printed at once.
+const PIECE: usize = 64 * 1024;
+
+/// What a command has to say.
+pub(crate) struct Reply {
+    stdout: Answer,
+    stderr: String,
+    exit: Exit,
+}
+
+/// What goes to standard output.
+enum Answer {
+    /// What is there already.
+    Bytes(Vec<u8>),
+    /// What is made while it is printed, because it may be long.
+    Stream(Stream),
+}
+
+type Stream = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()>>;
+
+impl Reply {
+    /// Text for people or other programs.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::bytes(text.into().into_bytes())
+    }
+
+    /// Bytes that are not necessarily text.
+    pub(crate) fn bytes(stdout: Vec<u8>) -> Self {
+        Self { stdout: Answer::Bytes(stdout), stderr: String::new(), exit: Exit::Ok }
+    }
+
+    /// Something long, which is never in memory as a whole.
+    pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()> + 'static) -> Self {
+        Self { stdout: Answer::Stream(Box::new(write)), stderr: String::new(), exit: Exit::Ok }
+    }
+
+    /// A value for other programs.
+    pub(crate) fn json(value: &impl Serialize) -> Result<Self, CommandError> {
+        let mut bytes = Vec::new();
+        write_json(&mut bytes, value).map_err(|error| CommandError::internal(format!("cannot write JSON: {error}")))?;
+        Ok(Self::bytes(bytes))
+    }
+
+    /// The same reply with notes on standard error.
+    pub(crate) fn with_notes(mut self, notes: impl Into<String>) -> Self {
+        self.stderr = notes.into();
+        self
+    }
+
+    /// The same reply, ending with another exit code.
+    pub(crate) fn ending(mut self, exit: Exit) -> Self {
+        self.exit = exit;
+        self
+    }
+}
+
+/// Prints something at once, for commands that go on.
+pub(crate) fn show(text: &str) -> Result<(), CommandError> {
+    answer(|out| out.write_all(text.as_bytes()))
+        .map_err(|error| CommandError::io("the output cannot be written", &error).hint("check where it goes to"))
+}
+
+/// Prints a reply. A reader that has gone away is no failure; output that is lost in any other way is.
+pub(crate) fn print(reply: Reply) -> ExitCode {
+    let printed = match reply.stdout {
+        Answer::Bytes(bytes) => answer(|out| out.write_all(&bytes)),
+        Answer::Stream(write) => answer(write),
+    };
+    tell(&reply.stderr);
+    match printed {
+        Ok(()) => reply.exit.into(),
+        Err(error) => {
+            let error = CommandError::io("the output cannot be written", &error).hint("check where it goes to");
+            print_error(&error, false, Paint::for_stderr(ColorChoice::Auto))
+        }
+    }
+}
+
+/// Prints why something failed: for people on standard error, for programs as JSON on standard output.
+pub(crate) fn print_error(error: &CommandError, json: bool, paint: Paint) -> ExitCode {
+    if json {
+        // The exit code tells of the failure even where the text cannot be written.
+        let _ = answer(|out| writeln!(out, "{}", error.to_json()));
+    } else {
+        tell(&error.to_text(paint));
+    }
+    error.exit().into()
+}
+
+/// Prints what is wrong with the command line itself.
+pub(crate) fn print_usage(text: &str) -> ExitCode {
+    tell(text);
+    Exit::Failed.into()
+}
+
+/// Writes a value for other programs, on one line unless a person is looking.
+pub(crate) fn write_json(mut out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    if io::stdout().is_terminal() {
+        serde_json::to_writer_pretty(&mut out, value)?;
+    } else {
+        serde_json::to_writer(&mut out, value)?;
+    }
+    out.write_all(b"\n")
+}
+
+fn answer(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut stdout = BufWriter::with_capacity(PIECE, io::stdout().lock());
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+fn tell(text: &str) {
+    // Nobody is left to be told when this fails.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

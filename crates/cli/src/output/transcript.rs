@@ -1,0 +1,197 @@
+//! How is what an agent does shown in a terminal? A line for each thing, as it happens.
+
+use std::fmt::Write as _;
+
+use maestro_core::agent::{AgentEvent, PlannedStatus, Stop, Stream, ToolStatus};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::client::{Client, escaped};
+use crate::host::world::World;
+use crate::output::error::CommandError;
+use crate::output::screen::{Paint, clean};
+
+/// How many characters of a line are shown.
+const WIDE: usize = 200;
+
+/// Something an agent did, as the server tells it.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    ord: i64,
+    event: AgentEvent,
+}
+
+/// Shows what agents do. What is said in pieces is one text.
+pub(crate) struct Shown {
+    paint: Paint,
+    /// Whether the last line was begun and not ended.
+    open: Open,
+}
+
+/// What the last line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    Words,
+    Thoughts,
+}
+
+impl Shown {
+    pub(crate) fn new(paint: Paint) -> Self {
+        Self { paint, open: Open::Nothing }
+    }
+
+    /// The text of an event, to be printed after what was printed before.
+    pub(crate) fn event(&mut self, event: &AgentEvent) -> String {
+        match event {
+            AgentEvent::Said { text } => return self.words(Open::Words, text),
+            AgentEvent::Thought { text } => return self.words(Open::Thoughts, text),
+            _ => {}
+        }
+        let line = self.line(event);
+        let mut text = self.close();
+        if let Some(line) = line {
+            let _ = writeln!(text, "{line}");
+        }
+        text
+    }
+
+    /// What ends a line that was begun.
+    pub(crate) fn close(&mut self) -> String {
+        match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing => String::new(),
+            Open::Words | Open::Thoughts => "\n".to_owned(),
+        }
+    }
+
+    fn words(&mut self, kind: Open, text: &str) -> String {
+        let mut shown = if self.open == kind { String::new() } else { self.close() };
+        self.open = kind;
+        let lines: Vec<String> = text.split('\n').map(|line| clean(line).into_owned()).collect();
+        let text = lines.join("\n");
+        shown.push_str(&if kind == Open::Thoughts { self.paint.dim(&text) } else { text });
+        shown
+    }
+
+    fn line(&self, event: &AgentEvent) -> Option<String> {
+        let dim = |text: String| self.paint.dim(&text);
+        Some(match event {
+            AgentEvent::Began { model, version, .. } => {
+                let more: Vec<String> =
+                    [model, version].into_iter().flatten().map(|word| clean(word).into_owned()).collect();
+                dim(format!("▸ began {}", more.join(" ")).trim_end().to_owned())
+            }
+            AgentEvent::ToolBegan { title, kind, .. } => format!("→ {kind}: {}", short(title)),
+            AgentEvent::ToolEnded { status: ToolStatus::Ok, output, .. } => {
+                let first = output.lines().find(|line| !line.trim().is_empty())?;
+                dim(format!("  {}", short(first)))
+            }
+            AgentEvent::ToolEnded { status, output, .. } => {
+                let first = output.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                self.paint.error(&format!("  {status}: {}", short(first)))
+            }
+            AgentEvent::Changed { path, added, removed, .. } => {
+                let count =
+                    |sign: char, many: &Option<u64>| many.map(|many| format!(" {sign}{many}")).unwrap_or_default();
+                format!("± {}{}{}", short(path), count('+', added), count('-', removed))
+            }
+            AgentEvent::Planned { entries } => {
+                let done = entries.iter().filter(|entry| entry.status == PlannedStatus::Completed).count();
+                dim(format!("≡ plan: {done} of {} done", entries.len()))
+            }
+            AgentEvent::Asked { title, .. } => self.paint.warning(&format!("? may it: {}", short(title))),
+            AgentEvent::Answered { kind, .. } => dim(format!("  answered: {kind}")),
+            AgentEvent::Trouble { kind, message, .. } => self.paint.error(&format!("! {kind}: {}", short(message))),
+            AgentEvent::Retrying { attempt, delay_ms, .. } => {
+                self.paint.warning(&format!("! it tries again ({attempt}) in {} s", delay_ms / 1000))
+            }
+            AgentEvent::Printed { stream, text } => {
+                let mark = if *stream == Stream::Err { "stderr" } else { "stdout" };
+                let lines: Vec<String> = text.lines().map(|line| dim(format!("  {mark}: {}", short(line)))).collect();
+                lines.join("\n")
+            }
+            AgentEvent::Cut { bytes } => dim(format!("  … {bytes} bytes were left out")),
+            AgentEvent::Ended { stop, .. } => dim(format!("▪ {}", ended(*stop))),
+            AgentEvent::Usage { .. }
+            | AgentEvent::Context { .. }
+            | AgentEvent::Said { .. }
+            | AgentEvent::Thought { .. } => return None,
+        })
+    }
+}
+
+fn ended(stop: Stop) -> String {
+    match stop {
+        Stop::EndTurn => "it has nothing more to say".to_owned(),
+        Stop::Cancelled => "it was cancelled".to_owned(),
+        Stop::MaxTurns => "it took as many turns as it may".to_owned(),
+        Stop::Refused => "the model refused".to_owned(),
+        Stop::Error => "it says that something went wrong".to_owned(),
+        Stop::Exited { code } => format!("its process ended with {code}"),
+        Stop::Killed { signal } => format!("its process was ended by signal {signal}"),
+    }
+}
+
+/// The first line of a text, cut where it is too long.
+fn short(text: &str) -> String {
+    let line = clean(text.lines().next().unwrap_or_default()).into_owned();
+    match line.char_indices().nth(WIDE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Everything a session's agent did, as it is kept.
+pub(crate) fn whole(client: &Client, session: &str) -> Result<Vec<Json>, CommandError> {
+    client.list(&format!("/api/sessions/{}/transcript", escaped(session)))
+}
+
+/// For whom a transcript is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// People.
+    Text,
+    /// Programs: each thing on a line of its own.
+    Json,
+}
+
+impl Form {
+    pub(crate) fn of(world: &World) -> Self {
+        if world.json { Self::Json } else { Self::Text }
+    }
+}
+
+/// How far a transcript was shown.
+pub(crate) struct Tail<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) session: &'a str,
+    pub(crate) shown: Shown,
+    pub(crate) after: i64,
+    pub(crate) form: Form,
+}
+
+impl Tail<'_> {
+    /// What came since it was last asked, a part at a time.
+    pub(crate) fn more(&mut self, show: fn(&str) -> Result<(), CommandError>) -> Result<(), CommandError> {
+        loop {
+            let path = format!("/api/sessions/{}/transcript?limit=500&cursor={}", escaped(self.session), self.after);
+            let entries: Vec<Json> = self.client.get(&path)?;
+            let full = entries.len() == 500;
+            let mut text = String::new();
+            for whole in entries {
+                let entry: Entry = crate::client::wire::read(&whole)?;
+                self.after = entry.ord;
+                match self.form {
+                    Form::Text => text.push_str(&self.shown.event(&entry.event)),
+                    Form::Json => {
+                        let _ = writeln!(text, "{whole}");
+                    }
+                }
+            }
+            show(&text)?;
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How do tasks look to people? In lists and trees, each on a line with its mark.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use crate::client::wire::Task;
+use crate::host::world::World;
+use crate::output::screen::{clean, clean_lines, count, fit};
+
+/// Tasks and how they lie below one another.
+pub(crate) struct Tree {
+    tasks: Vec<Task>,
+    /// Where the children of each are; those without a parent here are below nothing.
+    children: HashMap<Option<String>, Vec<usize>>,
+}
+
+impl Tree {
+    pub(crate) fn of(tasks: Vec<Task>) -> Self {
+        let known: HashSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+        let mut children: HashMap<Option<String>, Vec<usize>> = HashMap::new();
+        for (index, task) in tasks.iter().enumerate() {
+            let parent = task.parent_id.clone().filter(|parent| known.contains(parent.as_str()));
+            children.entry(parent).or_default().push(index);
+        }
+        Self { tasks, children }
+    }
+
+    /// Those below a task, or all of them: parents first, each with how deep it lies.
+    pub(crate) fn below(&self, root: Option<&str>) -> Vec<(usize, &Task)> {
+        let mut found = Vec::new();
+        let mut waiting = self.waiting(root, 0);
+        while let Some((depth, index)) = waiting.pop() {
+            let Some(task) = self.tasks.get(index) else { continue };
+            found.push((depth, task));
+            waiting.append(&mut self.waiting(Some(&task.id), depth + 1));
+        }
+        found
+    }
+
+    /// The children of a task, the first one last.
+    fn waiting(&self, parent: Option<&str>, depth: usize) -> Vec<(usize, usize)> {
+        let children = self.children.get(&parent.map(str::to_owned));
+        children.into_iter().flatten().rev().map(|index| (depth, *index)).collect()
+    }
+}
+
+/// Lines for tasks at their depths, below an indent.
+pub(crate) fn lines(tasks: &[(usize, &Task)], indent: usize, world: &World) -> String {
+    let mut text = String::new();
+    for (depth, task) in tasks {
+        let blanks = " ".repeat(indent + 2 * depth);
+        let _ = writeln!(text, "{blanks}{}", line(task, blanks.len(), world));
+    }
+    text
+}
+
+/// A task on one line; cut only where a terminal ends.
+fn line(task: &Task, indent: usize, world: &World) -> String {
+    let title = clean(&task.title);
+    let priority = match task.priority.as_str() {
+        "medium" => String::new(),
+        other => format!("  {}", world.paint.dim(&format!("({})", clean(other)))),
+    };
+    let room = world.width.map(|width| width.saturating_sub(indent + task.id.len() + priority.len() + 6).max(20));
+    let title = room.map_or(title.clone(), |room| fit(&title, room).into_owned().into());
+    format!("{} {}  {title}{priority}", marked(task, world), world.paint.dim(&clean(&task.id)))
+}
+
+fn marked(task: &Task, world: &World) -> String {
+    match task.status.as_str() {
+        "completed" => world.paint.good(task.mark()),
+        "blocked" => world.paint.error(task.mark()),
+        "in_progress" | "in_review" => world.paint.warning(task.mark()),
+        _ => task.mark().to_owned(),
+    }
+}
+
+/// A task in full: what, how far, the words about it, and what lies below it.
+pub(crate) fn details(task: &Task, below: &[(usize, &Task)], world: &World) -> String {
+    let mut text = format!("{} {}\n", world.paint.dim(&clean(&task.id)), world.paint.strong(&clean(&task.title)));
+    let _ = writeln!(text, "  {}, {} priority", clean(&task.status), clean(&task.priority));
+    for line in clean_lines(task.description.trim_end()).lines() {
+        let _ = writeln!(text, "{}", format!("  {} {line}", world.paint.dim("|")).trim_end());
+    }
+    if !below.is_empty() {
+        let done = below.iter().filter(|(_, task)| task.is_closed()).count();
+        let _ = writeln!(text, "  {}, {done} closed:", count(below.len(), "subtask", "subtasks"));
+        text.push_str(&lines(below, 4, world));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(id: &str, parent: Option<&str>) -> Task {
+        Task {
+            id: id.to_owned(),
+            project_id: "p".to_owned(),
+            parent_id: parent.map(str::to_owned),
+            title: String::new(),
+            description: String::new(),
+            status: "todo".to_owned(),
+            priority: "medium".to_owned(),
+            session_ids: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn parents_come_first_and_strangers_parents_count_as_none() {
+        let tree = Tree::of(vec![task("b", Some("a")), task("a", None), task("c", Some("b")), task("d", Some("gone"))]);
+        let shape = |root| tree.below(root).iter().map(|(depth, task)| (*depth, task.id.clone())).collect::<Vec<_>>();
+        let at = |depth: usize, id: &str| (depth, id.to_owned());
+        assert_eq!(shape(None), [at(0, "a"), at(1, "b"), at(2, "c"), at(0, "d")]);
+        assert_eq!(shape(Some("a")), [at(0, "b"), at(1, "c")]);
+        assert!(shape(Some("c")).is_empty());
+    }
+}

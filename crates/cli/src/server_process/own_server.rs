@@ -1,0 +1,88 @@
+//! Who serves a command that needs a server where none runs? One that it starts itself, and that ends with it.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::client::{Client, Target};
+use crate::host::files;
+use crate::host::world::World;
+use crate::output::error::CommandError;
+
+/// How often a command that lost its server looks for another, and starts one where there is none.
+pub(crate) const MOST: u32 = 10;
+
+/// A server that ends with this command, however that ends: its standard input ends then.
+pub(crate) struct OwnServer(Child);
+
+impl OwnServer {
+    fn start(world: &World) -> Result<Self, CommandError> {
+        let unable = |error: std::io::Error| CommandError::io("a server cannot be started", &error);
+        let mut command = Command::new(std::env::current_exe().map_err(unable)?);
+        command.args(["up", "--json", "--with-caller"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        if let Some(database) = &world.aim.database {
+            command.args(["--database", database]);
+        }
+        let mut server = Self(command.spawn().map_err(unable)?);
+        let mut line = String::new();
+        if let Some(out) = server.0.stdout.take() {
+            BufReader::new(out).read_line(&mut line).map_err(unable)?;
+        }
+        if line.trim().is_empty() {
+            return Err(
+                CommandError::network("the server that was started ended at once").hint("`maestro up` says why")
+            );
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        // It ends its agents, and is waited for, so that nothing is left.
+        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        // Waiting closes its standard input, which would end it as well.
+        let _ = self.0.wait();
+    }
+}
+
+/// A client, and the server that was started for it, if there was none.
+pub(crate) struct Served {
+    pub(crate) client: Client,
+    pub(crate) own: Option<OwnServer>,
+}
+
+impl Served {
+    /// A client of the server that runs, or of one that is started now.
+    pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
+        if let Some(client) = running(world) {
+            return Ok(Self { client, own: None });
+        }
+        let unable = |error: std::io::Error| CommandError::io("a server cannot be started", &error);
+        // One command at a time: whoever waited finds the server of whoever was faster, and a new database is made once.
+        files::own_directory(&world.maestro_home).map_err(unable)?;
+        let turn = File::create(world.maestro_home.join("server.turn")).map_err(unable)?;
+        turn.lock().map_err(unable)?;
+        let client = Client::open(world)?;
+        if is_server(&client) {
+            return Ok(Self { client, own: None });
+        }
+        drop(client);
+        let own = OwnServer::start(world)?;
+        Ok(Self { client: Client::open(world)?, own: Some(own) })
+    }
+}
+
+/// A client of the server that runs, if one does; no database is opened to find out.
+pub(crate) fn running(world: &World) -> Option<Client> {
+    Client::of_running(world).filter(is_server)
+}
+
+fn is_server(client: &Client) -> bool {
+    matches!(client.target(), Target::Server(_))
+}
