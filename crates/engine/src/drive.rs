@@ -1,4 +1,4 @@
-//! Who executes what a run orders? Whoever drives it: says that it begins, carries it out, and says how it ended.
+//! Driver of a run: executes what the run orders and reports the result.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ const LOOK: Duration = Duration::from_millis(50);
 const GLANCE: Duration = Duration::from_secs(1);
 
 /// Where runs are kept, to whoever drives them.
-pub trait Desk {
+pub trait RunApi {
     /// Why it cannot be reached.
     type Error;
 
     /// How a run stands.
-    fn standing(&self, id: RunId) -> impl Future<Output = Result<Standing, Self::Error>> + Send;
+    fn snapshot(&self, id: RunId) -> impl Future<Output = Result<RunSnapshot, Self::Error>> + Send;
 
     /// What a run was started with.
     fn definitions(&self, id: RunId) -> impl Future<Output = Result<BTreeMap<String, PinnedText>, Self::Error>> + Send;
@@ -65,7 +65,7 @@ pub enum Claim {
 
 /// How a run stands, to whoever drives it.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct RunSnapshot {
     /// The workflow, by the name it was started by.
     pub workflow: String,
     /// The hash of what it was started with.
@@ -123,7 +123,7 @@ pub enum DriveError<E> {
     ),
     /// Where runs are kept cannot be reached.
     #[error("where runs are kept cannot be reached")]
-    Desk(
+    Api(
         /// Why.
         E,
     ),
@@ -132,38 +132,38 @@ pub enum DriveError<E> {
 /// Executes what a run orders until somebody else must do something. What happened on the way stands in its log.
 ///
 /// The order is worked out here, from the texts that were consented to; where runs are kept is not believed.
-pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<(), DriveError<D::Error>> {
-    let mut known: Option<Known> = None;
+pub async fn drive<D: RunApi>(api: &D, id: RunId, workshop: &Workshop) -> Result<(), DriveError<D::Error>> {
+    let mut known: Option<RunContext> = None;
     loop {
-        let standing = desk.standing(id).await.map_err(DriveError::Desk)?;
+        let snapshot = api.snapshot(id).await.map_err(DriveError::Api)?;
         let known = match &known {
             Some(known) => known,
-            None => known.insert(Known::of(desk, id, &standing, workshop).await?),
+            None => known.insert(RunContext::of(api, id, &snapshot, workshop).await?),
         };
-        match pending(&known.definition, &standing.run).into_iter().next() {
+        match pending(&known.definition, &snapshot.run).into_iter().next() {
             Some(Effect::Execute { ticket, order, timeout, delay, .. }) => {
                 tokio::time::sleep(Duration::from_secs(delay.into())).await;
-                known.allow(&standing, &order, workshop).await?;
+                known.allow(&snapshot, &order, workshop).await?;
                 let limits = Limits::within(timeout.or_else(|| usual_time(&order)));
                 let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
-                let claim = desk.started(id, &ticket, workshop.identity.as_str(), seconds).await;
-                if claim.map_err(DriveError::Desk)? == Claim::Denied {
+                let claim = api.started(id, &ticket, workshop.identity.as_str(), seconds).await;
+                if claim.map_err(DriveError::Api)? == Claim::Denied {
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }
                 let executed = tokio::select! {
                     executed = known.executor.execute(&order, &ticket, limits) => executed,
                     // What is executed for a run that somebody cancelled ends with it.
-                    () = cancelled(desk, id) => return Ok(()),
+                    () = cancelled(api, id) => return Ok(()),
                 };
                 let finish = without_nul(executed.finish);
-                desk.finished(id, &ticket, finish).await.map_err(DriveError::Desk)?;
+                api.finished(id, &ticket, finish).await.map_err(DriveError::Api)?;
             }
             Some(Effect::Await { ticket }) => {
-                let executor = standing.executor.unwrap_or(Executing { by: String::new(), until: 0 });
+                let executor = snapshot.executor.unwrap_or(Executing { by: String::new(), until: 0 });
                 let ours = executor.by == workshop.identity.as_str();
-                if ours || executor.until <= standing.now || workshop.identity.knows_gone(&executor.by) {
-                    desk.lost(id, &ticket, &executor.by).await.map_err(DriveError::Desk)?;
+                if ours || executor.until <= snapshot.now || workshop.identity.knows_gone(&executor.by) {
+                    api.lost(id, &ticket, &executor.by).await.map_err(DriveError::Api)?;
                 } else {
                     tokio::time::sleep(LOOK).await;
                 }
@@ -174,10 +174,10 @@ pub async fn drive<D: Desk>(desk: &D, id: RunId, workshop: &Workshop) -> Result<
 }
 
 /// Waits until somebody has cancelled the run; one that cannot be asked about goes on.
-async fn cancelled<D: Desk>(desk: &D, id: RunId) {
+async fn cancelled<D: RunApi>(api: &D, id: RunId) {
     loop {
         tokio::time::sleep(GLANCE).await;
-        if desk.standing(id).await.is_ok_and(|standing| standing.run.is_over()) {
+        if api.snapshot(id).await.is_ok_and(|snapshot| snapshot.run.is_over()) {
             return;
         }
     }
@@ -191,24 +191,24 @@ fn usual_time(order: &Order) -> Option<u32> {
 }
 
 /// What does not change while a run is driven.
-struct Known {
+struct RunContext {
     definition: Definition,
     definitions: Arc<BTreeMap<String, PinnedText>>,
     executor: Executor,
 }
 
-impl Known {
-    async fn of<D: Desk>(
-        desk: &D,
+impl RunContext {
+    async fn of<D: RunApi>(
+        api: &D,
         id: RunId,
-        standing: &Standing,
+        snapshot: &RunSnapshot,
         workshop: &Workshop,
     ) -> Result<Self, DriveError<D::Error>> {
-        let definitions = desk.definitions(id).await.map_err(DriveError::Desk)?;
-        if hash(&definitions) != standing.hash {
+        let definitions = api.definitions(id).await.map_err(DriveError::Api)?;
+        if hash(&definitions) != snapshot.hash {
             return Err(DriveError::Forged(id));
         }
-        let workspace = standing.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
+        let workspace = snapshot.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
         let site = Site {
             workspace: PathBuf::from(workspace),
             folders: definitions.values().map(|kept| PathBuf::from(&kept.folder)).collect(),
@@ -216,18 +216,18 @@ impl Known {
             ..workshop.site.clone()
         };
         let executor = Executor::new(site).map_err(DriveError::Unable)?;
-        let pinned = Pinned { main: standing.workflow.clone(), definitions };
+        let pinned = Pinned { main: snapshot.workflow.clone(), definitions };
         let definition = pinned.definition()?;
         Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor })
     }
 
     /// Refuses what nobody consented to. What only reads, and is our own, needs no consent. Everything else is asked about
     /// each time: what was executed before may have changed the files that are executed now.
-    async fn allow<E>(&self, standing: &Standing, order: &Order, workshop: &Workshop) -> Result<(), DriveError<E>> {
+    async fn allow<E>(&self, snapshot: &RunSnapshot, order: &Order, workshop: &Workshop) -> Result<(), DriveError<E>> {
         if matches!(order, Order::Builtin { builtin, .. } if builtin.only_reads()) {
             return Ok(());
         }
-        let (allowed, hash) = (Arc::clone(&workshop.allowed), standing.hash.clone());
+        let (allowed, hash) = (Arc::clone(&workshop.allowed), snapshot.hash.clone());
         let definitions = Arc::clone(&self.definitions);
         let asked = tokio::task::spawn_blocking(move || allowed(&hash, &definitions));
         if asked.await.unwrap_or_default() {
@@ -238,7 +238,7 @@ impl Known {
             Order::Shell { .. } => "a shell script".to_owned(),
             Order::Builtin { builtin, .. } => builtin.word().to_owned(),
         };
-        Err(DriveError::NotAllowed { workflow: standing.workflow.clone(), hash: standing.hash.clone(), order })
+        Err(DriveError::NotAllowed { workflow: snapshot.workflow.clone(), hash: snapshot.hash.clone(), order })
     }
 }
 

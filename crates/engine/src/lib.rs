@@ -16,7 +16,7 @@ pub mod instructed;
 mod process;
 pub mod runs;
 pub mod sandbox;
-pub mod seats;
+pub mod step_sessions;
 pub mod trust;
 pub mod worker;
 pub mod workflows;

@@ -1,14 +1,14 @@
-//! Who starts the agents that somebody asked for, and says what came of them?
+//! Worker that starts queued agents and settles their sessions.
 //!
-//! A worker claims what waits in the store, briefs the agent, follows it to its end and settles the claim. It keeps
-//! nothing of its own: when it dies, the next one finds in the store all it needs to go on.
+//! It claims what waits in the store, launches the agent, monitors it to its end and settles the claim. It keeps nothing of
+//! its own: when it dies, the next one finds in the store all it needs to continue.
 
-mod begin;
-mod course;
-mod follow;
-mod kept;
-mod left;
+mod history;
+mod launch;
+mod monitor;
+mod recover;
 mod settle;
+mod transcript_buffer;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::execute::programs::put_on_path;
 use crate::identity::Identity;
-use settle::Settled;
+use settle::SettledSession;
 
 /// How long a claim holds without a word, in milliseconds.
 const LEASE: i64 = 15_000;
@@ -73,7 +73,7 @@ pub struct Worker {
 }
 
 /// How each session that this worker has stands, told to whoever follows it; nothing once it is another's.
-type Board = Arc<Mutex<HashMap<SessionId, watch::Sender<Option<Standing>>>>>;
+type SessionRegistry = Arc<Mutex<HashMap<SessionId, watch::Sender<Option<Standing>>>>>;
 
 impl Worker {
     /// Makes this program the one that agents find under its name.
@@ -83,7 +83,7 @@ impl Worker {
 
     /// Works until the future is dropped; every agent it started ends with it.
     pub async fn run(self) {
-        let board = Board::default();
+        let registry = SessionRegistry::default();
         let room = Arc::new(Semaphore::new(self.most));
         let mut working = JoinSet::new();
         let mut bell = self.store.changes();
@@ -95,12 +95,12 @@ impl Worker {
                 _ = looks.tick() => self.release_lost().await,
             }
             while working.try_join_next().is_some() {}
-            self.tell_standings(&board).await;
+            self.tell_standings(&registry).await;
             while let Ok(permit) = Arc::clone(&room).try_acquire_owned() {
                 let Some(spawn) = self.claim(None).await else { break };
-                let (worker, board) = (self.clone(), Arc::clone(&board));
+                let (worker, registry) = (self.clone(), Arc::clone(&registry));
                 working.spawn(async move {
-                    worker.see_to(spawn, &board).await;
+                    worker.see_to(spawn, &registry).await;
                     drop(permit);
                 });
             }
@@ -112,16 +112,16 @@ impl Worker {
     /// Sees to one session's agent, and to no other. Says what came of it; nothing if it is not to be had.
     pub async fn run_one(self, session: SessionId) -> Option<String> {
         let spawn = self.claim(Some(session)).await?;
-        let board = Board::default();
+        let registry = SessionRegistry::default();
         let mut bell = self.store.changes();
-        let seeing = self.see_to(spawn, &board);
+        let seeing = self.see_to(spawn, &registry);
         tokio::pin!(seeing);
         loop {
             tokio::select! {
                 line = &mut seeing => return Some(line),
                 _ = bell.next() => {
                     sleep(GATHER).await;
-                    self.tell_standings(&board).await;
+                    self.tell_standings(&registry).await;
                 }
             }
         }
@@ -148,17 +148,17 @@ impl Worker {
     }
 
     /// Tells whoever follows an agent what was decided about its session.
-    async fn tell_standings(&self, board: &Board) {
-        let followed = board.lock().unwrap_or_else(PoisonError::into_inner).len();
+    async fn tell_standings(&self, registry: &SessionRegistry) {
+        let followed = registry.lock().unwrap_or_else(PoisonError::into_inner).len();
         if followed == 0 {
             return;
         }
         let worker = self.identity.as_str().to_owned();
         let Ok(standings) = self.store.read(Standings { worker }).await else { return };
         let standings: HashMap<SessionId, Standing> = standings.into_iter().collect();
-        for (session, follower) in board.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for (session, monitor) in registry.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let standing = standings.get(session);
-            follower.send_if_modified(|known| {
+            monitor.send_if_modified(|known| {
                 let news = known.as_ref() != standing;
                 *known = standing.cloned();
                 news
@@ -167,20 +167,20 @@ impl Worker {
     }
 
     /// Starts an agent, follows it, and settles what came of it. Says it in a line.
-    async fn see_to(&self, spawn: Spawn, board: &Board) -> String {
+    async fn see_to(&self, spawn: Spawn, registry: &SessionRegistry) -> String {
         let session = spawn.session.clone();
         let (sender, standing) = watch::channel(None);
-        board.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), sender);
-        let settled = match self.left(&spawn).await {
+        registry.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), sender);
+        let settled = match self.recover(&spawn).await {
             Ok(Some(settled)) => settled,
-            Ok(None) => match self.begin(&spawn).await {
-                Ok(begun) => follow::follow(self, begun, &spawn, standing).await,
-                Err(error) => Settled::not_started(&error.to_string()),
+            Ok(None) => match self.launch(&spawn).await {
+                Ok(launched) => monitor::monitor(self, launched, &spawn, standing).await,
+                Err(error) => SettledSession::not_started(&error.to_string()),
             },
-            Err(error) => Settled::not_started(&error.to_string()),
+            Err(error) => SettledSession::not_started(&error.to_string()),
         };
-        board.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
-        let Settled { outcome, line, after } = settled;
+        registry.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+        let SettledSession { outcome, line, after } = settled;
         let lost = matches!(after, After::Again { .. });
         let worker = self.identity.as_str().to_owned();
         // Whoever lost the claim has nothing to say about it any more.

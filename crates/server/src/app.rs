@@ -10,7 +10,7 @@ use maestro_engine::runs::Runs;
 use maestro_store::{Clock, Store};
 use tokio::sync::watch;
 
-use crate::drive::Shop;
+use crate::drive::RunDriverPool;
 use crate::live::{Feed, Hub};
 use crate::mcp::Site;
 use crate::metrics::Metrics;
@@ -71,7 +71,7 @@ pub struct App {
     pub(crate) shelves: Shelves,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) runs: Runs,
-    pub(crate) shop: Shop,
+    pub(crate) drivers: RunDriverPool,
     journal: Journal,
 }
 
@@ -106,7 +106,7 @@ impl App {
         let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
         Self {
             runs: Runs::of(options.store.clone()),
-            shop: Shop::new(options.workshop, &options.store),
+            drivers: RunDriverPool::new(options.workshop, &options.store),
             feed,
             hub: Arc::new(hub),
             store: options.store,

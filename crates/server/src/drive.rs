@@ -1,5 +1,6 @@
-//! How does a server execute what runs order? As whoever drives one does; what is ordered while it works is found by the
-//! next beat, and so is what another server left behind.
+//! Execution of what runs order, by a server.
+//!
+//! What is ordered while a run is driven is found by the next beat, and so is what another server left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +10,9 @@ use maestro_core::RunId;
 use maestro_core::workflow::pinned::PinnedText;
 use maestro_core::workflow::run::{Finish, Input, Ticket};
 use maestro_core::workflow::told::Now;
-use maestro_engine::drive::{Claim, Desk, DriveError, Standing, Workshop, drive};
+use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, Workshop, drive};
 use maestro_engine::runs::{Hand, RunError, Runs, View};
-use maestro_engine::seats::Seats;
+use maestro_engine::step_sessions::StepSessions;
 use maestro_store::{Clock, Driver, Executing, RunById, Store, StoreError};
 
 use crate::app::App;
@@ -25,14 +26,14 @@ pub(crate) const GRACE: i64 = 30_000;
 
 /// What a server executes, and with what.
 #[derive(Clone)]
-pub(crate) struct Shop {
+pub(crate) struct RunDriverPool {
     workshop: Option<Arc<Workshop>>,
     at_work: Arc<Mutex<BTreeSet<RunId>>>,
     /// What runs would execute that nobody has allowed.
     refused: Arc<Mutex<BTreeMap<RunId, String>>>,
 }
 
-impl Shop {
+impl RunDriverPool {
     pub(crate) fn new(workshop: Option<Workshop>, store: &Store) -> Self {
         let workshop = workshop.map(|mut workshop| {
             let store = store.clone();
@@ -84,9 +85,9 @@ async fn is_at_work(store: Store, run: String) -> bool {
 
 impl App {
     /// What starts sessions for the steps of runs, where this server executes anything at all.
-    pub(crate) fn seats(&self) -> Option<Seats> {
-        let workshop = self.shop.workshop.as_ref()?;
-        Some(Seats {
+    pub(crate) fn step_sessions(&self) -> Option<StepSessions> {
+        let workshop = self.drivers.workshop.as_ref()?;
+        Some(StepSessions {
             store: self.store.clone(),
             runs: self.runs.clone(),
             clock: Arc::clone(&self.clock),
@@ -115,41 +116,42 @@ impl App {
 
     /// Executes what a run orders, beside everything else.
     pub(crate) fn work_at(&self, id: RunId) -> Option<tokio::task::JoinHandle<()>> {
-        let workshop = Arc::clone(self.shop.workshop.as_ref()?);
-        if !self.shop.take(id) {
+        let workshop = Arc::clone(self.drivers.workshop.as_ref()?);
+        if !self.drivers.take(id) {
             return None;
         }
-        let seats = self.seats();
-        let (shop, desk) = (self.shop.clone(), Own { runs: self.runs.clone(), clock: Arc::clone(&self.clock) });
+        let step_sessions = self.step_sessions();
+        let (drivers, api) =
+            (self.drivers.clone(), LocalRunApi { runs: self.runs.clone(), clock: Arc::clone(&self.clock) });
         Some(tokio::spawn(async move {
-            let driven = drive(&desk, id, &workshop).await;
+            let driven = drive(&api, id, &workshop).await;
             // What was pinned never changes, so nobody could let it go on later. Consent may still come.
             if let Err(DriveError::Forged(_) | DriveError::Unsound(_)) = &driven {
-                let _ = desk.runs.submit(id, Input::Cancel, Hand::Nobody).await;
+                let _ = api.runs.submit(id, Input::Cancel, Hand::Nobody).await;
             }
-            shop.note(id, &driven);
-            shop.leave(id);
-            if let Some(seats) = seats {
-                seats.sum_up(id).await;
+            drivers.note(id, &driven);
+            drivers.leave(id);
+            if let Some(step_sessions) = step_sessions {
+                step_sessions.write_summary(id).await;
             }
         }))
     }
 }
 
 /// The runs of this server's own store.
-struct Own {
+struct LocalRunApi {
     runs: Runs,
     clock: Clock,
 }
 
-impl Desk for Own {
+impl RunApi for LocalRunApi {
     type Error = RunError;
 
-    async fn standing(&self, id: RunId) -> Result<Standing, RunError> {
+    async fn snapshot(&self, id: RunId) -> Result<RunSnapshot, RunError> {
         let now = (self.clock)();
         let record = self.runs.get(id, now).await?.record;
         let (workflow, hash) = (record.about.workflow, record.hash);
-        Ok(Standing { workflow, hash, run: record.run, executor: record.executor, now })
+        Ok(RunSnapshot { workflow, hash, run: record.run, executor: record.executor, now })
     }
 
     async fn definitions(&self, id: RunId) -> Result<BTreeMap<String, PinnedText>, RunError> {

@@ -1,4 +1,4 @@
-//! How is the app reached? One router; over connections, or called in the same process.
+//! Ways to reach the API: over connections, or called in the same process.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -74,8 +74,8 @@ pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<
     for listener in listeners {
         tasks.spawn(accept(listener, router.clone(), Arc::clone(&graceful), Arc::clone(&room)));
     }
-    tasks.spawn(keep_house(app.clone()));
-    tasks.spawn(mind_seats(app.clone()));
+    tasks.spawn(run_maintenance(app.clone()));
+    tasks.spawn(run_step_sessions(app.clone()));
     shutdown.await;
     tasks.shutdown().await;
     app.closing.send_replace(true);
@@ -123,13 +123,13 @@ fn connection(stream: TcpStream, router: Router, graceful: &GracefulShutdown) ->
 }
 
 /// Starts sessions for steps of runs, and goes on with the runs whose sessions have ended.
-async fn mind_seats(app: App) {
+async fn run_step_sessions(app: App) {
     const LOOK: Duration = Duration::from_secs(1);
     const GATHER: Duration = Duration::from_millis(10);
-    let Some(seats) = app.seats() else { return };
+    let Some(sessions) = app.step_sessions() else { return };
     let mut bell = app.store.changes();
     loop {
-        for run in seats.look().await {
+        for run in sessions.reconcile().await {
             app.work_at(run);
         }
         // Changes come in crowds, and one look finds them all; the first of them is not kept waiting.
@@ -141,7 +141,7 @@ async fn mind_seats(app: App) {
 }
 
 /// Ends sessions that fell silent, goes on with runs, and forgets what is old; for as long as it is waited for.
-pub async fn keep_house(app: App) {
+pub async fn run_maintenance(app: App) {
     const BEAT: Duration = Duration::from_secs(1);
     const BEATS_AN_HOUR: u64 = 3600;
     let mut beats = tokio::time::interval(BEAT);

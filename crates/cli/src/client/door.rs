@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use maestro_server::mcp::{Door, Opened};
-use maestro_server::{App, Options, Shelves, keep_house, router};
+use maestro_server::{App, Options, Shelves, router, run_maintenance};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tower::ServiceExt as _;
@@ -62,7 +62,7 @@ fn to_database(world: &World, shelves: &Shelves, signature: HeaderMap) -> Result
         workshop: Some(workshop::of(world, shelves)?),
         ..local(store, database::retention(&settings), world)
     });
-    let house = House(Handle::current().spawn(keep_house(app.clone())).abort_handle());
+    let house = House(Handle::current().spawn(run_maintenance(app.clone())).abort_handle());
     let router = router(app);
     Ok(Arc::new(move |mut request| {
         // Whoever throws the door away has found another, behind which somebody else keeps house.

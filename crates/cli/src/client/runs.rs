@@ -9,7 +9,7 @@ use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::{Finish, Run, Seen, Ticket};
 use maestro_core::workflow::told::{News, Now, Told};
 use maestro_engine::changes;
-use maestro_engine::drive::{Claim, Desk, DriveError, Standing, drive};
+use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, drive};
 use maestro_store::Executing;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -135,14 +135,14 @@ pub(crate) fn driven(client: &Client, reply: RunReply, world: &World) -> Result<
     }
     let id: RunId = reply.id.parse().map_err(|_| CommandError::server("the server names a run that cannot be one"))?;
     let workshop = workshop::of(world, &shelves::once(world))?;
-    client.wait(drive(&Counter { client }, id, &workshop)).map_err(refused)?;
+    client.wait(drive(&HttpRunApi { client }, id, &workshop)).map_err(refused)?;
     // What happened since somebody last said something is told with it, all of it.
     get(client, &reply.id)
 }
 
 fn refused(error: DriveError<CommandError>) -> CommandError {
     match error {
-        DriveError::Desk(error) => error,
+        DriveError::Api(error) => error,
         DriveError::NotAllowed { ref workflow, .. } => {
             let hint = format!(
                 "`maestro trust {workflow}` shows what it would execute, and asks; then go on with `maestro workflow next`"
@@ -157,7 +157,7 @@ fn refused(error: DriveError<CommandError>) -> CommandError {
 }
 
 /// The API, to whoever drives a run.
-struct Counter<'c> {
+struct HttpRunApi<'c> {
     client: &'c Client,
 }
 
@@ -170,13 +170,13 @@ struct StateReply {
     definitions: Option<BTreeMap<String, PinnedText>>,
 }
 
-impl Desk for Counter<'_> {
+impl RunApi for HttpRunApi<'_> {
     type Error = CommandError;
 
-    async fn standing(&self, id: RunId) -> Result<Standing, CommandError> {
+    async fn snapshot(&self, id: RunId) -> Result<RunSnapshot, CommandError> {
         let state: StateReply = self.client.ask_for(&format!("/api/runs/{id}/state")).await?;
         let StateReply { workflow, hash, executor, run, .. } = state;
-        Ok(Standing { workflow, hash, run, executor, now: database::clock()() })
+        Ok(RunSnapshot { workflow, hash, run, executor, now: database::clock()() })
     }
 
     async fn definitions(&self, id: RunId) -> Result<BTreeMap<String, PinnedText>, CommandError> {

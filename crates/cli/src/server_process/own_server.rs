@@ -1,4 +1,4 @@
-//! Who serves a command that needs a server where none runs? One that it starts itself, and that ends with it.
+//! Server that a command starts for itself where none runs, and that ends with it.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};

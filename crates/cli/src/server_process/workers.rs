@@ -1,4 +1,4 @@
-//! What does a worker need on this machine, and for this user?
+//! Worker of this machine and user.
 
 use std::sync::Arc;
 

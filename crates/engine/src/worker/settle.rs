@@ -1,4 +1,4 @@
-//! What follows from how an agent ended? Decided from what is known, without asking anybody.
+//! Decision about what follows when an agent has ended.
 
 use maestro_core::agent::spawn::Budget;
 use maestro_core::agent::{Ending, Evidence, Outcome, Spent, Verdict, Worked, outcome};
@@ -11,7 +11,7 @@ const SHORTLY: i64 = 2_000;
 
 /// What came of an agent, and what follows.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Settled {
+pub(super) struct SettledSession {
     /// For programs.
     pub(super) outcome: Json,
     /// For people.
@@ -21,7 +21,7 @@ pub(super) struct Settled {
 }
 
 /// How things stand when an agent has ended.
-pub(super) struct Standing<'a> {
+pub(super) struct SettleInput<'a> {
     pub(super) evidence: &'a Evidence,
     pub(super) spent: Spent,
     pub(super) worked: Worked,
@@ -35,7 +35,7 @@ pub(super) struct Standing<'a> {
     pub(super) status: SessionStatus,
     pub(super) needs_input: Option<&'a str>,
     /// How its process ended.
-    pub(super) end: End,
+    pub(super) end: ProcessEnd,
     /// What is wanted of the worker.
     pub(super) wish: Wish,
     /// Whether somebody said something that it has not heard.
@@ -45,7 +45,7 @@ pub(super) struct Standing<'a> {
 
 /// How an agent's process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ProcessEnd {
     /// By itself, or because we ended it.
     Orderly,
     /// It died, and we did not kill it.
@@ -54,7 +54,7 @@ pub(super) enum End {
     Forgot,
 }
 
-impl Settled {
+impl SettledSession {
     /// An agent that did not even begin.
     pub(super) fn not_started(reason: &str) -> Self {
         Self {
@@ -70,7 +70,7 @@ fn over(status: SessionStatus) -> After {
 }
 
 /// What follows.
-pub(super) fn settled(standing: &Standing<'_>) -> Settled {
+pub(super) fn settled(standing: &SettleInput<'_>) -> SettledSession {
     let found = outcome(standing.evidence);
     let (after, what) = after(standing, &found);
     let mut told = serde_json::to_value(&found).unwrap_or_default();
@@ -90,10 +90,10 @@ pub(super) fn settled(standing: &Standing<'_>) -> Settled {
         }
         _ => {}
     }
-    Settled { outcome: told, line: line(&found, &what), after }
+    SettledSession { outcome: told, line: line(&found, &what), after }
 }
 
-fn after(standing: &Standing<'_>, found: &Outcome) -> (After, String) {
+fn after(standing: &SettleInput<'_>, found: &Outcome) -> (After, String) {
     let nothing = String::new();
     if standing.wish == Wish::LetGo {
         return (After::LetGo, "a person speaks with it now".to_owned());
@@ -126,10 +126,10 @@ fn after(standing: &Standing<'_>, found: &Outcome) -> (After, String) {
         Some(Verdict::Park) => {}
         _ if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => match standing.end {
             // Whoever died of something that passes goes on at once; who dies again is given a moment.
-            End::Died if standing.attempt == 1 => return again(standing.now),
-            End::Died => return again(standing.now + SHORTLY),
-            End::Forgot => return anew("it does not know its session any more"),
-            End::Orderly => {}
+            ProcessEnd::Died if standing.attempt == 1 => return again(standing.now),
+            ProcessEnd::Died => return again(standing.now + SHORTLY),
+            ProcessEnd::Forgot => return anew("it does not know its session any more"),
+            ProcessEnd::Orderly => {}
         },
         _ => {}
     }
@@ -170,8 +170,8 @@ mod tests {
         Evidence::new(Reporting::Able, Expected::Anything)
     }
 
-    fn standing<'a>(evidence: &'a Evidence, budget: &'a Budget) -> Standing<'a> {
-        Standing {
+    fn standing<'a>(evidence: &'a Evidence, budget: &'a Budget) -> SettleInput<'a> {
+        SettleInput {
             evidence,
             spent: Spent::default(),
             worked: Worked::default(),
@@ -181,7 +181,7 @@ mod tests {
             attempt: 1,
             status: SessionStatus::Working,
             needs_input: None,
-            end: End::Orderly,
+            end: ProcessEnd::Orderly,
             wish: Wish::GoOn,
             unheard: 0,
             now: 1_000,
@@ -204,7 +204,7 @@ mod tests {
         let mut limited = evidence();
         limited.note(&trouble(TroubleKind::RateLimit, 429, Some(30_000)));
         assert_eq!(settled(&standing(&limited, &budget)).after, After::Again { not_before: 31_000 });
-        let last = Standing { attempt: 3, ..standing(&limited, &budget) };
+        let last = SettleInput { attempt: 3, ..standing(&limited, &budget) };
         assert_eq!(settled(&last).after, over(SessionStatus::Failed));
         limited.ending = Ending::Limit { what: "5 tokens".to_owned() };
         assert_eq!(settled(&standing(&limited, &budget)).after, over(SessionStatus::Failed));
@@ -215,15 +215,15 @@ mod tests {
         let budget = Budget::default();
         let mut killed = evidence();
         killed.note(&AgentEvent::Ended { stop: Stop::Killed { signal: 9 }, text: None });
-        let after = |end, attempt| settled(&Standing { attempt, end, ..standing(&killed, &budget) }).after;
-        assert_eq!(after(End::Died, 1), After::Again { not_before: 1_000 });
-        assert_eq!(after(End::Died, 2), After::Again { not_before: 1_000 + SHORTLY });
-        assert_eq!(after(End::Died, 3), over(SessionStatus::Failed));
-        assert_eq!(after(End::Forgot, 1), After::Anew);
-        assert_eq!(after(End::Orderly, 1), over(SessionStatus::Failed), "what we ended stays ended");
+        let after = |end, attempt| settled(&SettleInput { attempt, end, ..standing(&killed, &budget) }).after;
+        assert_eq!(after(ProcessEnd::Died, 1), After::Again { not_before: 1_000 });
+        assert_eq!(after(ProcessEnd::Died, 2), After::Again { not_before: 1_000 + SHORTLY });
+        assert_eq!(after(ProcessEnd::Died, 3), over(SessionStatus::Failed));
+        assert_eq!(after(ProcessEnd::Forgot, 1), After::Anew);
+        assert_eq!(after(ProcessEnd::Orderly, 1), over(SessionStatus::Failed), "what we ended stays ended");
         let mut refused = killed.clone();
         refused.note(&trouble(TroubleKind::Auth, 401, None));
-        let refused = Standing { end: End::Forgot, ..standing(&refused, &budget) };
+        let refused = SettleInput { end: ProcessEnd::Forgot, ..standing(&refused, &budget) };
         assert_eq!(settled(&refused).after, over(SessionStatus::Failed));
         let mut full = evidence();
         full.note(&trouble(TroubleKind::ContextOverflow, 400, None));
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(settled(&standing(&quiet, &budget)).after, over(SessionStatus::Failed));
         let mut done = evidence();
         done.note_report(ReportKind::Complete, "all done");
-        let completed = Standing { status: SessionStatus::Completed, ..standing(&done, &budget) };
+        let completed = SettleInput { status: SessionStatus::Completed, ..standing(&done, &budget) };
         assert_eq!(settled(&completed).after, over(SessionStatus::Completed));
     }
 
@@ -247,9 +247,9 @@ mod tests {
         let budget = Budget::default();
         let mut asks = evidence();
         asks.note_report(ReportKind::NeedsInput, "Which port?");
-        let waits = Standing { needs_input: Some("Which port?"), ..standing(&asks, &budget) };
+        let waits = SettleInput { needs_input: Some("Which port?"), ..standing(&asks, &budget) };
         assert_eq!(settled(&waits).after, After::WhenSpokenTo { needs: "Which port?".to_owned() });
-        assert_eq!(settled(&Standing { unheard: 1, ..waits }).after, After::Again { not_before: 1_000 });
+        assert_eq!(settled(&SettleInput { unheard: 1, ..waits }).after, After::Again { not_before: 1_000 });
     }
 
     #[test]
@@ -257,9 +257,9 @@ mod tests {
         let budget = Budget::default();
         let mut cancelled = evidence();
         cancelled.ending = Ending::Cancelled;
-        let stopped = Standing { status: SessionStatus::Stopped, ..standing(&cancelled, &budget) };
+        let stopped = SettleInput { status: SessionStatus::Stopped, ..standing(&cancelled, &budget) };
         assert_eq!(settled(&stopped).after, over(SessionStatus::Stopped));
-        let taken = Standing { wish: Wish::LetGo, ..standing(&cancelled, &budget) };
+        let taken = SettleInput { wish: Wish::LetGo, ..standing(&cancelled, &budget) };
         assert_eq!(settled(&taken).after, After::LetGo);
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use maestro_core::event::Event;
 use maestro_core::workflow::told::Now;
 use maestro_engine::runs::Runs;
-use maestro_engine::seats::{Composed, composed};
+use maestro_engine::step_sessions::{StepPrompt, composed};
 use maestro_skills::render::tokens;
 use serde_json::{Value as Json, json};
 
@@ -62,7 +62,7 @@ fn aside(world: &World, place: &std::path::Path) -> World {
     aside
 }
 
-fn shown(composed: &Composed, world: &World) -> Result<Reply, CommandError> {
+fn shown(composed: &StepPrompt, world: &World) -> Result<Reply, CommandError> {
     let selection = composed.events.iter().find_map(|event| match event {
         Event::SkillsSelected(selection) => Some(selection),
         _ => None,

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use maestro_core::event::RunId;
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::{Finish, Input, Ticket};
-use maestro_engine::drive::{Claim, Desk, DriveError, Standing, Workshop, drive};
+use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, Workshop, drive};
 use maestro_engine::identity::Identity;
 use maestro_engine::runs::{Hand, RunError, Runs, Start, View};
 use maestro_store::{Clock, Driver, Executing, Page, Runs as AllRuns, Store};
@@ -155,19 +155,19 @@ impl Process {
     pub(super) async fn drive(&self, id: RunId) -> Result<(), Ended> {
         match drive(self, id, &self.workshop).await {
             Ok(()) => Ok(()),
-            Err(DriveError::Desk(ended)) => Err(ended),
+            Err(DriveError::Api(ended)) => Err(ended),
             Err(other) => Err(Ended::Refused(other.to_string())),
         }
     }
 }
 
-impl Desk for Process {
+impl RunApi for Process {
     type Error = Ended;
 
-    async fn standing(&self, id: RunId) -> Result<Standing, Ended> {
+    async fn snapshot(&self, id: RunId) -> Result<RunSnapshot, Ended> {
         let record = self.get(id).await?.record;
         let (workflow, hash) = (record.about.workflow, record.hash);
-        Ok(Standing { workflow, hash, run: record.run, executor: record.executor, now: now() })
+        Ok(RunSnapshot { workflow, hash, run: record.run, executor: record.executor, now: now() })
     }
 
     async fn definitions(&self, id: RunId) -> Result<BTreeMap<String, PinnedText>, Ended> {

@@ -58,8 +58,8 @@ async fn give_within(
 ) -> Result<Response, ApiError> {
     let view = app.runs.submit_at(id, expected, input, hand).await.map_err(refused)?;
     let view = app.driven(view, patience).await.map_err(refused)?;
-    if let Some(seats) = app.seats().filter(|_| view.record.run.is_over()) {
-        seats.sum_up(id).await;
+    if let Some(step_sessions) = app.step_sessions().filter(|_| view.record.run.is_over()) {
+        step_sessions.write_summary(id).await;
     }
     Ok(tagged(view.record.revision, RunJson::of(view, app)))
 }

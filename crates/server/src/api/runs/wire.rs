@@ -121,7 +121,7 @@ impl RunJson {
     /// A run as this server tells of it, which knows what nobody has allowed it to execute.
     pub(super) fn of(view: View, app: &App) -> Self {
         let busy = matches!(view.told.now, Now::Busy { .. });
-        let not_allowed = app.shop.not_allowed(view.record.id).filter(|_| busy);
+        let not_allowed = app.drivers.not_allowed(view.record.id).filter(|_| busy);
         Self { not_allowed, ..Self::from(view) }
     }
 }

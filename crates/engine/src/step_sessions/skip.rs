@@ -1,4 +1,4 @@
-//! What is a run told at a step at which no session works, or none goes on?
+//! Reports for steps that no session works at, or none continues.
 
 use maestro_core::event::RunId;
 use maestro_core::workflow::Outcome;
@@ -6,7 +6,7 @@ use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::{Input, Seen, Ticket};
 use serde_json::{Map, Value as Json, json};
 
-use super::Seats;
+use super::StepSessions;
 use crate::runs::{Hand, RunError};
 
 /// What a step ends with when it must be mended.
@@ -18,24 +18,24 @@ const STUCK: &str = "stuck";
 
 /// What came of the wish to start a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Started {
+pub(super) enum StartResult {
     /// There is one now.
     Session,
     /// The run goes on without one.
-    TurnedAway,
+    Skipped,
     /// None was wanted, or the run is over.
     Nothing,
 }
 
 /// Why nobody works at a step any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stop {
+pub(super) struct SkipReason {
     outcome: &'static str,
     /// Why, for people.
     pub(super) reason: String,
 }
 
-impl Stop {
+impl SkipReason {
     /// Nothing is left of a budget.
     pub(super) fn spent(reason: String) -> Self {
         Self { outcome: SPENT, reason }
@@ -82,15 +82,15 @@ pub(super) fn saying(directive: &Directive, words: &str) -> Map<String, Json> {
     fields.filter_map(|(name, field)| Some((name.clone(), value(field["type"].as_str())?))).collect()
 }
 
-impl Seats {
+impl StepSessions {
     /// Lets a run go on without a session for its step.
-    pub(super) async fn turn_away(
+    pub(super) async fn skip_step(
         &self,
         run: RunId,
         ticket: Ticket,
         directive: &Directive,
-        stop: Stop,
-    ) -> Result<Started, RunError> {
+        stop: SkipReason,
+    ) -> Result<StartResult, RunError> {
         let report = Input::Report {
             ticket,
             outcome: Some(stop.outcome(directive)),
@@ -102,7 +102,7 @@ impl Seats {
         if let Err(RunError::Refused { .. }) = self.runs.submit(run, report, Hand::Nobody).await {
             self.runs.submit(run, Input::Cancel, Hand::Nobody).await?;
         }
-        self.sum_up(run).await;
-        Ok(Started::TurnedAway)
+        self.write_summary(run).await;
+        Ok(StartResult::Skipped)
     }
 }

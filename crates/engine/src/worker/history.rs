@@ -1,4 +1,4 @@
-//! What is known of an agent's work, in this process and in those before it?
+//! History of an agent's work, in this process and in those before it.
 
 use maestro_core::agent::spawn::{GivenSkill, SpawnSpec};
 use maestro_core::agent::{AgentEvent, Evidence, Expected, Ledger, Progress, Reporting, ToolKind, ToolStatus, Worked};
@@ -24,7 +24,7 @@ pub(super) const GO_ON: &str = "You were interrupted. Look at the files first: t
                                 with your task from there, and report as you were told.";
 
 /// What is known of an agent's work.
-pub(super) struct Course {
+pub(super) struct SessionHistory {
     pub(super) evidence: Evidence,
     pub(super) ledger: Ledger,
     pub(super) progress: Progress,
@@ -32,19 +32,19 @@ pub(super) struct Course {
     skills: Vec<GivenSkill>,
     workspace: String,
     /// The last calls of tools: what they do, and the skill that they open.
-    calls: Vec<Call>,
+    calls: Vec<ToolCallRecord>,
     reports: Vec<String>,
 }
 
 /// A call of a tool.
-pub(super) struct Call {
+pub(super) struct ToolCallRecord {
     id: String,
     pub(super) kind: ToolKind,
     pub(super) input: Json,
     skills: Vec<usize>,
 }
 
-impl Course {
+impl SessionHistory {
     /// What is known of a session's agent so far.
     pub(super) async fn recall(
         worker: &Worker,
@@ -52,7 +52,7 @@ impl Course {
         reporting: Reporting,
         spec: &SpawnSpec,
     ) -> Result<Self, StoreError> {
-        let mut course = Self {
+        let mut history = Self {
             evidence: Evidence::new(reporting, Expected::Anything),
             ledger: Ledger::default(),
             progress: Progress::default(),
@@ -66,9 +66,9 @@ impl Course {
         loop {
             let part = worker.store.read(Transcript { session: session.id.clone(), page }).await?;
             for entry in &part.items {
-                course.ledger.note(&entry.event);
-                course.progress.note(&entry.event);
-                course.worked.recall(entry.at, &entry.event);
+                history.ledger.note(&entry.event);
+                history.progress.note(&entry.event);
+                history.worked.recall(entry.at, &entry.event);
             }
             match part.next {
                 Some(after) => page.after = after,
@@ -77,10 +77,10 @@ impl Course {
         }
         let told = lines(&worker.store, &session.id).await?;
         let reports = told.iter().filter(|line| kind_of(line).is_some()).map(|line| line.message.clone());
-        course.reports = reports.collect();
-        let extra = course.reports.len().saturating_sub(REPORTS);
-        course.reports.drain(..extra);
-        Ok(course)
+        history.reports = reports.collect();
+        let extra = history.reports.len().saturating_sub(REPORTS);
+        history.reports.drain(..extra);
+        Ok(history)
     }
 
     /// What was done so far, for an agent that knows nothing of it.
@@ -105,7 +105,7 @@ impl Course {
     }
 
     /// A call of a tool, as far as it is remembered.
-    pub(super) fn call(&self, id: &str) -> Option<&Call> {
+    pub(super) fn call(&self, id: &str) -> Option<&ToolCallRecord> {
         self.calls.iter().find(|call| call.id == id)
     }
 
@@ -126,7 +126,7 @@ impl Course {
             self.calls.remove(0);
         }
         let receipts = self.receipts(&skills, Stage::Opened);
-        self.calls.push(Call { id: id.to_owned(), kind, input: input.clone(), skills });
+        self.calls.push(ToolCallRecord { id: id.to_owned(), kind, input: input.clone(), skills });
         receipts
     }
 

@@ -1,4 +1,4 @@
-//! What does an agent do from its first word to its last, and who is told of it?
+//! Monitor of one agent from its first event to its last.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use maestro_store::{
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::begin::Begun;
-use super::kept::Kept;
-use super::settle::{self, End, Settled};
+use super::launch::LaunchedAgent;
+use super::settle::{self, ProcessEnd, SettledSession};
+use super::transcript_buffer::TranscriptBuffer;
 use super::{LEASE, Worker};
 use crate::agents::process::{Because, Ended, How};
 use crate::agents::{Handle, Session};
@@ -29,17 +29,17 @@ const FLUSH: Duration = Duration::from_millis(100);
 const BATCH: usize = 256;
 
 /// Follows an agent to its end, and says what came of it and what follows.
-pub(super) async fn follow(
+pub(super) async fn monitor(
     worker: &Worker,
-    begun: Begun,
+    launched: LaunchedAgent,
     spawn: &Spawn,
     standing: watch::Receiver<Option<Standing>>,
-) -> Settled {
-    let Begun { agent, spec, workspace, checks, mut course, resumed, tree, kind, temporary, token } = begun;
+) -> SettledSession {
+    let LaunchedAgent { agent, spec, workspace, checks, mut history, resumed, tree, kind, temporary, token } = launched;
     let since = (worker.clock)();
-    course.worked.begin(since);
+    history.worked.begin(since);
     let Session { mut events, handle, .. } = agent;
-    let mut follower = Follower {
+    let mut monitor = SessionMonitor {
         worker,
         session: &spawn.session,
         kind,
@@ -48,18 +48,18 @@ pub(super) async fn follow(
         spec,
         workspace,
         checks,
-        course,
+        history,
         silent: resumed,
-        kept: Kept::default(),
+        buffer: TranscriptBuffer::default(),
         receipts: Vec::new(),
         asked: Vec::new(),
         allowed: Vec::new(),
         token,
         wish: Wish::GoOn,
-        paused: Pace::Goes,
+        paused: PauseState::Running,
         tree: spawn.tree.clone().or(tree),
     };
-    follower.renew().await;
+    monitor.renew().await;
     let beat = |every| {
         let mut beats = interval_at(Instant::now() + every, every);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -69,32 +69,32 @@ pub(super) async fn follow(
     loop {
         tokio::select! {
             event = events.recv() => match event {
-                Some(event) => follower.note(event).await,
+                Some(event) => monitor.note(event).await,
                 None => break,
             },
-            changed = follower.standing.changed() => if changed.is_ok() { follower.heed().await },
-            _ = flushes.tick() => follower.keep().await,
+            changed = monitor.standing.changed() => if changed.is_ok() { monitor.apply_control().await },
+            _ = flushes.tick() => monitor.keep().await,
             _ = beats.tick() => {
-                follower.renew().await;
-                follower.expire().await;
+                monitor.renew().await;
+                monitor.expire().await;
             }
         }
     }
-    follower.keep().await;
+    monitor.keep().await;
     // Nothing of it is left that could still write there.
     drop(temporary);
-    follower.settled(spawn, since).await
+    monitor.settled(spawn, since).await
 }
 
 /// Whether an agent goes on or stands still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    Goes,
-    Stands,
+enum PauseState {
+    Running,
+    Paused,
 }
 
 /// Whoever follows one agent.
-struct Follower<'a> {
+struct SessionMonitor<'a> {
     worker: &'a Worker,
     session: &'a SessionId,
     kind: Agent,
@@ -103,11 +103,11 @@ struct Follower<'a> {
     spec: maestro_core::agent::spawn::SpawnSpec,
     workspace: std::path::PathBuf,
     checks: Vec<String>,
-    course: super::course::Course,
+    history: super::history::SessionHistory,
     /// Whether it goes on with a session of its own and did nothing yet.
     silent: bool,
     /// What is not kept yet.
-    kept: Kept,
+    buffer: TranscriptBuffer,
     receipts: Vec<(String, String, Stage)>,
     /// The questions that are open, and until when.
     asked: Vec<(String, i64)>,
@@ -116,14 +116,14 @@ struct Follower<'a> {
     /// The session's secret.
     token: String,
     wish: Wish,
-    paused: Pace,
+    paused: PauseState,
     tree: Option<String>,
 }
 
-impl Follower<'_> {
+impl SessionMonitor<'_> {
     async fn note(&mut self, event: AgentEvent) {
         let event = masked(bounded(event), &self.token);
-        self.receipts.extend(self.course.note(&event));
+        self.receipts.extend(self.history.note(&event));
         let (asked, began) = (matches!(event, AgentEvent::Asked { .. }), matches!(event, AgentEvent::Began { .. }));
         let turn_ended = matches!(event, AgentEvent::Ended { .. });
         if asked {
@@ -136,13 +136,13 @@ impl Follower<'_> {
             self.silent = false;
         }
         let now = (self.worker.clock)();
-        self.course.worked.goes_on(now);
-        self.kept.add(now, event);
+        self.history.worked.goes_on(now);
+        self.buffer.add(now, event);
         if began {
             // What it calls its session must outlive us from the first moment on.
             self.renew().await;
         }
-        if self.kept.len() >= BATCH || asked || began {
+        if self.buffer.len() >= BATCH || asked || began {
             self.keep().await;
         }
         if turn_ended {
@@ -202,7 +202,7 @@ impl Follower<'_> {
 
     /// The yes that needs no person.
     fn unasked(&self, call: Option<&str>, options: &[Choice]) -> Option<ChoiceKind> {
-        let call = self.course.call(call?)?;
+        let call = self.history.call(call?)?;
         let (permission, workspace) = (self.spec.permission, self.workspace.as_path());
         let policy = Policy { permission, workspace, checks: &self.checks };
         let offered = options.iter().any(|option| option.kind == ChoiceKind::AllowOnce);
@@ -210,7 +210,7 @@ impl Follower<'_> {
     }
 
     /// Does what was decided meanwhile.
-    async fn heed(&mut self) {
+    async fn apply_control(&mut self) {
         let standing = self.standing.borrow_and_update().clone();
         let Some(standing) = standing else {
             // Somebody else has it now.
@@ -218,21 +218,21 @@ impl Follower<'_> {
         };
         if standing.wish == Wish::LetGo && self.wish == Wish::GoOn {
             self.wish = Wish::LetGo;
-            self.course.evidence.ending = Ending::Cancelled;
+            self.history.evidence.ending = Ending::Cancelled;
             self.handle.cancel();
         }
         match (standing.status, self.paused) {
             (SessionStatus::Stopped | SessionStatus::Failed, _) => {
-                self.course.evidence.ending = Ending::Cancelled;
+                self.history.evidence.ending = Ending::Cancelled;
                 self.handle.cancel();
             }
-            (SessionStatus::Paused, Pace::Goes) => {
-                self.paused = Pace::Stands;
+            (SessionStatus::Paused, PauseState::Running) => {
+                self.paused = PauseState::Paused;
                 let _ = self.handle.pause().await;
             }
-            (SessionStatus::Paused, Pace::Stands) | (_, Pace::Goes) => {}
-            (_, Pace::Stands) => {
-                self.paused = Pace::Goes;
+            (SessionStatus::Paused, PauseState::Paused) | (_, PauseState::Running) => {}
+            (_, PauseState::Paused) => {
+                self.paused = PauseState::Running;
                 let _ = self.handle.go_on().await;
             }
         }
@@ -276,17 +276,17 @@ impl Follower<'_> {
 
     /// Ends an agent that used up what it may.
     fn keep_budget(&mut self) {
-        let exceeded = self.spec.budget.exceeded(&self.course.ledger.spent(), self.course.progress.turns());
+        let exceeded = self.spec.budget.exceeded(&self.history.ledger.spent(), self.history.progress.turns());
         if let Some(what) = exceeded
-            && self.course.evidence.ending == Ending::Own
+            && self.history.evidence.ending == Ending::Own
         {
-            self.course.evidence.ending = Ending::Limit { what };
+            self.history.evidence.ending = Ending::Limit { what };
             self.handle.cancel();
         }
     }
 
     async fn keep(&mut self) {
-        let events = self.kept.take();
+        let events = self.buffer.take();
         if !events.is_empty() {
             let append = AppendTranscript { session: self.session.clone(), worker: self.name(), events };
             // A claim that is lost is told by its standing.
@@ -316,32 +316,32 @@ impl Follower<'_> {
     }
 
     /// How its process ended; that it fell silent counts for more than how it died of that.
-    async fn end(&mut self) -> End {
+    async fn end(&mut self) -> ProcessEnd {
         let ended = self.handle.wait().await;
-        if ended.because == Some(Because::Idle) && self.course.evidence.ending == Ending::Own {
-            self.course.evidence.ending = Ending::Silent;
+        if ended.because == Some(Because::Idle) && self.history.evidence.ending == Ending::Own {
+            self.history.evidence.ending = Ending::Silent;
         }
         match ended {
-            Ended { how: How::Killed(_) | How::Lost, because: None } => End::Died,
-            Ended { because: None, .. } if self.silent => End::Forgot,
-            _ => End::Orderly,
+            Ended { how: How::Killed(_) | How::Lost, because: None } => ProcessEnd::Died,
+            Ended { because: None, .. } if self.silent => ProcessEnd::Forgot,
+            _ => ProcessEnd::Orderly,
         }
     }
 
-    async fn settled(mut self, spawn: &Spawn, since: i64) -> Settled {
+    async fn settled(mut self, spawn: &Spawn, since: i64) -> SettledSession {
         let end = self.end().await;
-        self.course.worked.goes_on((self.worker.clock)());
+        self.history.worked.goes_on((self.worker.clock)());
         let after = self.tree_now().await;
-        self.course.evidence.changed = self.changed(after.clone()).await;
-        self.course.note_reports(&self.worker.store, self.session, since).await;
+        self.history.evidence.changed = self.changed(after.clone()).await;
+        self.history.note_reports(&self.worker.store, self.session, since).await;
         let session = self.worker.store.read(SessionById(self.session.clone())).await.ok();
         let unheard = self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default().len();
-        settle::settled(&settle::Standing {
-            evidence: &self.course.evidence,
-            spent: self.course.ledger.spent(),
-            worked: self.course.worked,
+        settle::settled(&settle::SettleInput {
+            evidence: &self.history.evidence,
+            spent: self.history.ledger.spent(),
+            worked: self.history.worked,
             tree: after,
-            turns: self.course.progress.turns(),
+            turns: self.history.progress.turns(),
             budget: &self.spec.budget,
             attempt: spawn.attempt,
             status: session.as_ref().map_or(SessionStatus::Working, |session| session.status),

@@ -1,6 +1,6 @@
-//! What can a person read of a run afterwards? What each session was told, what it did and what it changed, as plain files.
+//! Files about a run for people: prompt, output and diff of each session, and a summary.
 //!
-//! They are a copy for people: what counts is in the store, so a file that cannot be written stops nothing.
+//! They are a copy: what counts is in the store, so a file that cannot be written stops nothing.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +13,7 @@ use maestro_core::id::SessionId;
 use maestro_store::{Page, Seat, SeatsOf, Spawn, SpawnOf, Store, Transcript};
 use serde_json::{Value as Json, json};
 
-use super::Seats;
+use super::StepSessions;
 use crate::changes;
 use crate::runs::View;
 
@@ -22,7 +22,7 @@ const PART: i64 = 500;
 /// How much of what an agent did is written.
 const MAX_CHARS: usize = 8 * 1024 * 1024;
 
-impl Seats {
+impl StepSessions {
     /// Writes down what a session was told, did and changed.
     pub(super) async fn keep(&self, seat: &Seat, spawn: Option<&Spawn>, tree: Option<&str>) {
         let seats = self.store.read(SeatsOf(seat.run)).await.unwrap_or_default();
@@ -50,7 +50,7 @@ impl Seats {
     ///
     /// Several may do so at once. Whoever wrote looks again whether the run went on meanwhile, so that the last one to write
     /// has written how it stands.
-    pub async fn sum_up(&self, run: RunId) {
+    pub async fn write_summary(&self, run: RunId) {
         let folder = self.folder(run);
         let mut written = None;
         while let Ok(view) = self.runs.get(run, (self.clock)()).await {

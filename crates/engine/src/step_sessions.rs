@@ -1,14 +1,14 @@
-//! Who works at a run's steps that ask for a session of their own? A session is started for each, and what came of it is
-//! told to the run.
+//! Sessions for the steps of runs that ask for one of their own.
 //!
-//! Nothing is kept here: which session has which seat stands in the store, so that whoever looks next goes on.
+//! A session is started for each such step, and its result is reported to the run. Nothing is kept here: the store says
+//! which session works at which step, so that the next reconciliation continues where this one stopped.
 
-mod heard;
-mod kept;
-mod purse;
-mod rounds;
-mod told;
-mod turned;
+mod artifacts;
+mod budget;
+mod prompt;
+mod result;
+mod skip;
+mod stall;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,11 +31,11 @@ use serde_json::{Map, Value as Json, json};
 use crate::builtins::Abilities;
 use crate::runs::{Hand, RunError, Runs, View};
 
-use purse::{Purse, WALK, walk};
-use rounds::{MENDS, STEP, known_by};
-pub use told::Composed;
-use told::Telling;
-use turned::{Started, Stop};
+use budget::{RemainingBudget, WALK, walk};
+use prompt::PromptBuilder;
+pub use prompt::StepPrompt;
+use skip::{SkipReason, StartResult};
+use stall::{MENDS, STEP, known_by};
 
 /// The role of whoever looks at other people's work.
 const REVIEWER: &str = "reviewer";
@@ -46,7 +46,7 @@ const OWN_WORDS_MAX: u64 = 256 * 1024;
 
 /// What is needed to start sessions for runs.
 #[derive(Clone)]
-pub struct Seats {
+pub struct StepSessions {
     /// Where everything is kept.
     pub store: Store,
     /// The runs.
@@ -63,17 +63,17 @@ pub struct Seats {
     pub hears: Arc<dyn Fn(&Event) + Send + Sync>,
 }
 
-impl Seats {
+impl StepSessions {
     /// Starts sessions where runs wait for one, ends those whose runs are over, and tells runs what came of those that
     /// ended. Returns the runs that go on.
-    pub async fn look(&self) -> Vec<RunId> {
+    pub async fn reconcile(&self) -> Vec<RunId> {
         let mut gone_on = Vec::new();
         for seat in self.store.read(StraySeats).await.unwrap_or_default() {
             let _ = self.store.write(Steer { id: seat.session, order: Order::Cancel, actor: Actor::Person }).await;
         }
         for id in self.store.read(AwaitingAgents).await.unwrap_or_default() {
             // What cannot be started now is tried again with the next look.
-            if let Ok(Started::TurnedAway) = self.start(id).await {
+            if let Ok(StartResult::Skipped) = self.start(id).await {
                 gone_on.push(id);
             }
         }
@@ -85,40 +85,42 @@ impl Seats {
         gone_on
     }
 
-    async fn start(&self, id: RunId) -> Result<Started, RunError> {
+    async fn start(&self, id: RunId) -> Result<StartResult, RunError> {
         let view = self.runs.get(id, (self.clock)()).await?;
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
         let (Some(Effect::Instruct { ticket, session: Some(seat), .. }), Now::Directive { directive }) =
             (effect, &view.told.now)
         else {
-            return Ok(Started::Nothing);
+            return Ok(StartResult::Nothing);
         };
         if let Some(starter) = &view.record.about.session
             && self.store.read(SessionById(starter.clone())).await?.role == Role::Worker
         {
             // Who may not start agents does not do so by a run either.
             self.runs.submit(id, Input::Cancel, Hand::Nobody).await?;
-            return Ok(Started::Nothing);
+            return Ok(StartResult::Nothing);
         }
         let walk = walk(&view);
         let ends = self.ends(&view, &seat).await?;
-        let purse = Purse::of(&seat, &walk, &ends);
-        let spent = || match &purse {
-            Ok(purse) => purse.gone(),
+        let budget = RemainingBudget::of(&seat, &walk, &ends);
+        let spent = || match &budget {
+            Ok(budget) => budget.gone(),
             Err(wrong) => Some(wrong.to_string()),
         };
         let stuck = || {
-            let rounds = rounds::rounds(&ends, &walk, directive.step.id.as_str());
-            let stuck = rounds::stuck_before(&rounds, &rounds::known_by(&seat)?)?;
-            Some(rounds::reason(stuck, seat.mends.as_deref().unwrap_or_default()))
+            let rounds = stall::rounds(&ends, &walk, directive.step.id.as_str());
+            let stuck = stall::stuck_before(&rounds, &stall::known_by(&seat)?)?;
+            Some(stall::reason(stuck, seat.mends.as_deref().unwrap_or_default()))
         };
-        if let Some(stop) = stuck().map(Stop::stuck).or_else(|| spent().map(Stop::spent)) {
-            return self.turn_away(id, ticket, directive, stop).await;
+        if let Some(stop) = stuck().map(SkipReason::stuck).or_else(|| spent().map(SkipReason::spent)) {
+            return self.skip_step(id, ticket, directive, stop).await;
         }
-        let purse = purse.unwrap_or_default();
-        let Some(request) = self.request(&view, &seat, directive, &purse).await? else { return Ok(Started::Nothing) };
+        let budget = budget.unwrap_or_default();
+        let Some(request) = self.request(&view, &seat, directive, &budget).await? else {
+            return Ok(StartResult::Nothing);
+        };
         self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
-        Ok(Started::Session)
+        Ok(StartResult::Session)
     }
 
     /// What came of the sessions before one at this seat, where that matters.
@@ -136,7 +138,7 @@ impl Seats {
         view: &View,
         seat: &run::Seat,
         directive: &Directive,
-        purse: &Purse,
+        budget: &RemainingBudget,
     ) -> Result<Option<RequestSpawn>, StoreError> {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
@@ -155,7 +157,7 @@ impl Seats {
             whole: Some(composed.text),
             prompt_max_chars: PROMPT_MAX_CHARS,
             permission: seat.permission.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Permission::Edits),
-            budget: purse.cut(Budget::default()),
+            budget: budget.cut(Budget::default()),
         };
         let loaded: Vec<&str> = composed.skills.iter().map(|skill| skill.id.as_str()).collect();
         let metadata = json!({
@@ -167,7 +169,7 @@ impl Seats {
             id: None,
             project,
             tasks: view.record.about.task.clone().into_iter().collect(),
-            name: Some(told::name(seat, directive)),
+            name: Some(prompt::name(seat, directive)),
             role: Role::Worker,
             agent: seat.agent.clone(),
             strategy: Approach::Simple,
@@ -185,7 +187,7 @@ impl Seats {
 }
 
 /// What the agent is told for whom a run waits; nothing where it waits for none that is started for it.
-pub fn composed(abilities: &Abilities, view: &View) -> Option<Composed> {
+pub fn composed(abilities: &Abilities, view: &View) -> Option<StepPrompt> {
     let effect = pending(&view.definition, &view.record.run).into_iter().next();
     match (effect, &view.told.now) {
         (Some(Effect::Instruct { session: Some(seat), .. }), Now::Directive { directive }) => {
@@ -195,7 +197,7 @@ pub fn composed(abilities: &Abilities, view: &View) -> Option<Composed> {
     }
 }
 
-fn telling(abilities: &Abilities, view: &View, seat: &run::Seat, directive: &Directive) -> Composed {
+fn telling(abilities: &Abilities, view: &View, seat: &run::Seat, directive: &Directive) -> StepPrompt {
     let step = match seat.role.as_deref() {
         Some(REVIEWER) => StepKind::Review,
         _ => StepKind::Implementation,
@@ -203,7 +205,7 @@ fn telling(abilities: &Abilities, view: &View, seat: &run::Seat, directive: &Dir
     // The project's skills and words, not those of a worktree: what nobody committed yet counts as well.
     let root = root(view);
     let own = (step == StepKind::Implementation).then(|| own_words(&root, view)).flatten();
-    Telling { run: view.record.id, seat, directive, step, skills: (abilities.skills)(&root), own }.composed()
+    PromptBuilder { run: view.record.id, seat, directive, step, skills: (abilities.skills)(&root), own }.composed()
 }
 
 /// Where the project of a run is.

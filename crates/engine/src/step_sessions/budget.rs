@@ -1,6 +1,6 @@
-//! What may the sessions of a task and of its plan still use up?
+//! Budget left for the sessions of a task and of its plan.
 //!
-//! It follows from what the store keeps of those before; so nothing is forgotten when a server ends.
+//! It follows from what the store keeps of earlier sessions, so nothing is forgotten when a server ends.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ pub(super) const WALK: &str = "walk";
 
 /// For what something is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum BudgetScope {
     Task,
     Plan,
 }
 
-impl fmt::Display for Whose {
+impl fmt::Display for BudgetScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Task => "task",
@@ -34,9 +34,9 @@ impl fmt::Display for Whose {
 
 /// What is allowed, and what was used up of it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Purse(Vec<(Whose, Allowance, UsedUp)>);
+pub(super) struct RemainingBudget(Vec<(BudgetScope, Allowance, UsedUp)>);
 
-impl Purse {
+impl RemainingBudget {
     /// What is allowed at a seat, in this walk through its workflow, after these sessions.
     pub(super) fn of(seat: &run::Seat, walk: &str, ends: &[SeatEnd]) -> Result<Self, NoAllowance> {
         let read = |text: &Option<String>| text.as_deref().unwrap_or_default().parse::<Allowance>();
@@ -46,7 +46,10 @@ impl Purse {
         };
         let task = used(&|end| end.metadata[WALK] == walk);
         let plan = used(&|_| true);
-        Ok(Self(vec![(Whose::Task, read(&seat.budget)?, task), (Whose::Plan, read(&seat.run_budget)?, plan)]))
+        Ok(Self(vec![
+            (BudgetScope::Task, read(&seat.budget)?, task),
+            (BudgetScope::Plan, read(&seat.run_budget)?, plan),
+        ]))
     }
 
     /// What is used up, and what to do about it; nothing as long as there is something left.
@@ -93,29 +96,33 @@ mod tests {
         SeatEnd { metadata: json!({ "walk": walk }), tree: None, outcome: Some(outcome) }
     }
 
-    fn purse(task: &str, plan: &str) -> Result<Purse, NoAllowance> {
+    fn budget(task: &str, plan: &str) -> Result<RemainingBudget, NoAllowance> {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let seat = run::Seat { budget: text(task), run_budget: text(plan), ..run::Seat::default() };
         let waits = SeatEnd { metadata: json!({ "walk": "r/work#2" }), tree: None, outcome: None };
-        Purse::of(&seat, "r/work#2", &[end("r/work#1", 1.0), end("r/work#2", 0.25), end("r/work#2", 0.25), waits])
+        RemainingBudget::of(
+            &seat,
+            "r/work#2",
+            &[end("r/work#1", 1.0), end("r/work#2", 0.25), end("r/work#2", 0.25), waits],
+        )
     }
 
     #[test]
     fn a_task_has_its_own_sessions_and_a_plan_all_of_them() {
-        let purse = purse("cost=1 minutes=5", "cost=4 tokens=100").unwrap();
-        assert_eq!(purse.gone(), None);
-        let budget = purse.cut(Budget::default());
+        let budget = budget("cost=1 minutes=5", "cost=4 tokens=100").unwrap();
+        assert_eq!(budget.gone(), None);
+        let budget = budget.cut(Budget::default());
         assert_eq!((budget.cost_usd, budget.minutes, budget.tokens), (Some(0.5), 3.0, Some(55)));
-        assert_eq!(Purse::default().cut(Budget::default()), Budget::default());
+        assert_eq!(RemainingBudget::default().cut(Budget::default()), Budget::default());
     }
 
     #[test]
     fn the_reason_names_whose_budget_it_is_what_was_used_and_what_to_do() {
-        let task = purse("cost=0.5", "").unwrap().gone().unwrap();
+        let task = budget("cost=0.5", "").unwrap().gone().unwrap();
         assert!(task.contains("of the task is used up: $0.50 was spent, and $0.5 is allowed"), "{task}");
         assert!(task.contains("`--task-cost`, or `task_cost`"), "{task}");
-        let plan = purse("cost=1", "minutes=3").unwrap().gone().unwrap();
+        let plan = budget("cost=1", "minutes=3").unwrap().gone().unwrap();
         assert!(plan.contains("of the plan is used up: agents worked 3.00 minutes"), "{plan}");
-        assert!(purse("cost=a lot", "").is_err());
+        assert!(budget("cost=a lot", "").is_err());
     }
 }

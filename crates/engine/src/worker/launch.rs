@@ -1,4 +1,4 @@
-//! How does an agent begin: with which program, which words, which rights and which environment?
+//! Launch of an agent: its program, prompt, permissions and environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::Worker;
-use super::course::{self, Course};
+use super::history::{self, SessionHistory};
 use crate::agents::process::Limits;
 use crate::agents::{self, Launch, places};
 use crate::briefing::{session_manifest, write_manifest};
@@ -36,7 +36,7 @@ const KEPT: &str = "MAESTRO_DEMO_";
 
 /// Why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotBegun {
+pub(super) enum SpawnError {
     #[error("what is to be started cannot be understood: {0}")]
     Spec(#[from] serde_json::Error),
     #[error(transparent)]
@@ -62,12 +62,12 @@ pub(super) enum NotBegun {
 }
 
 /// An agent that was started, and what is known of its work so far.
-pub(super) struct Begun {
+pub(super) struct LaunchedAgent {
     pub(super) agent: agents::Session,
     pub(super) spec: SpawnSpec,
     pub(super) workspace: PathBuf,
     pub(super) checks: Vec<String>,
-    pub(super) course: Course,
+    pub(super) history: SessionHistory,
     /// Whether it goes on with a session of its own.
     pub(super) resumed: bool,
     /// What all files together were before it began.
@@ -82,21 +82,21 @@ pub(super) struct Begun {
 
 impl Worker {
     /// Starts the agent of a session.
-    pub(super) async fn begin(&self, spawn: &Spawn) -> Result<Begun, NotBegun> {
+    pub(super) async fn launch(&self, spawn: &Spawn) -> Result<LaunchedAgent, SpawnError> {
         let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
         let session = self.store.read(SessionById(spawn.session.clone())).await?;
         let workspace = PathBuf::from(&spec.workspace);
         if !workspace.is_dir() {
-            return Err(NotBegun::NoWorkspace(workspace));
+            return Err(SpawnError::NoWorkspace(workspace));
         }
         let (agent, found) = self.agent(&spec)?;
-        let temporary = tempfile::Builder::new().prefix("maestro-session-").tempdir().map_err(NotBegun::Temporary)?;
+        let temporary = tempfile::Builder::new().prefix("maestro-session-").tempdir().map_err(SpawnError::Temporary)?;
         let (place, known) = (workspace.clone(), spawn.tree.is_some());
         let tree = tokio::task::spawn_blocking(move || if known { None } else { changes::tree(&place) });
         let tasks = self.write_about(&session).await?;
-        let way = agent.launch(found.driver).ok_or(NotBegun::NoneInstalled)?;
+        let way = agent.launch(found.driver).ok_or(SpawnError::NoneInstalled)?;
         let resume = spawn.agent_session.clone().filter(|_| way.can_resume());
-        let course = Course::recall(self, &session, agent.reporting, &spec).await?;
+        let history = SessionHistory::recall(self, &session, agent.reporting, &spec).await?;
         let unheard = self.store.read(Unheard(session.id.clone())).await?;
         let text = match (&resume, &spec.whole) {
             (Some(_), _) => going_on(&unheard),
@@ -104,9 +104,9 @@ impl Worker {
                 let texts =
                     spec.skills.iter().map(|skill| (skill.id.clone(), skill.hash.clone(), Stage::Handed)).collect();
                 self.store.write(KeepReceipts { session: session.id.clone(), texts }).await?;
-                whole_prompt(whole, &unheard, &course)
+                whole_prompt(whole, &unheard, &history)
             }
-            (None, None) => self.told(&session, &spec, &tasks, &agent, &unheard, &course).await?,
+            (None, None) => self.told(&session, &spec, &tasks, &agent, &unheard, &history).await?,
         };
         let env = self.environment(&session, &tasks, temporary.path()).await?;
         let token = env.get("MAESTRO_SESSION_TOKEN").cloned().unwrap_or_default();
@@ -123,7 +123,7 @@ impl Worker {
             session: Uuid::now_v7().to_string(),
             resume,
             permission: spec.permission,
-            limits: Limits { time: time_left(&spec.budget, course.worked), idle: spec.budget.idle() },
+            limits: Limits { time: time_left(&spec.budget, history.worked), idle: spec.budget.idle() },
             policy: self.policy(&agent, &workspace, temporary.path()),
             mcp: Vec::new(),
             agent,
@@ -133,7 +133,7 @@ impl Worker {
         let tree = tree.await.ok().flatten();
         let title = launch.agent.title.clone();
         let kind = launch.agent.clone();
-        let agent = agents::start(launch).await.map_err(|error| NotBegun::Launch { agent: title, error })?;
+        let agent = agents::start(launch).await.map_err(|error| SpawnError::Launch { agent: title, error })?;
         self.passed_on(&session, unheard).await?;
         if session.agent.as_deref() != Some(&kind.name) {
             let named = UpdateSession {
@@ -144,11 +144,11 @@ impl Worker {
         }
         // What nobody consented to is asked about like everything else.
         let checks = (self.checks)(&workspace).unwrap_or_default();
-        Ok(Begun { agent, spec, workspace, checks, course, resumed, tree, kind, token, temporary })
+        Ok(LaunchedAgent { agent, spec, workspace, checks, history, resumed, tree, kind, token, temporary })
     }
 
     /// The agent that is meant, and its program.
-    pub(super) fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Chosen), NotBegun> {
+    pub(super) fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Chosen), SpawnError> {
         let known = (self.agents)(Path::new(&spec.workspace));
         let find = |agent: &Agent| match spec.driver {
             Some(driver) => agent.chosen_way(driver, |name| (self.program)(name)),
@@ -158,28 +158,28 @@ impl Worker {
             let agent = known.find(name)?.clone();
             if let Some(driver) = spec.driver.filter(|driver| agent.launch(*driver).is_none()) {
                 let ways: Vec<&str> = agent.ways().map(|(driver, _)| driver.as_str()).collect();
-                return Err(NotBegun::NoSuchWay { agent: name.clone(), driver, ways: ways.join(" or ") });
+                return Err(SpawnError::NoSuchWay { agent: name.clone(), driver, ways: ways.join(" or ") });
             }
             if agent.programs().is_empty() {
-                return Err(NotBegun::NoProgram(name.clone()));
+                return Err(SpawnError::NoProgram(name.clone()));
             }
-            let found = find(&agent).ok_or_else(|| NotBegun::NotInstalled(name.clone()))?;
+            let found = find(&agent).ok_or_else(|| SpawnError::NotInstalled(name.clone()))?;
             return Ok((agent, found));
         }
         // The demonstration is nobody's agent unless it is named.
         let mut others = known.all().iter().filter(|agent| agent.name != "demo");
-        others.find_map(|agent| Some((agent.clone(), find(agent)?))).ok_or(NotBegun::NoneInstalled)
+        others.find_map(|agent| Some((agent.clone(), find(agent)?))).ok_or(SpawnError::NoneInstalled)
     }
 
     /// Writes the file about a session, and returns its tasks.
-    async fn write_about(&self, session: &Session) -> Result<Vec<Task>, NotBegun> {
+    async fn write_about(&self, session: &Session) -> Result<Vec<Task>, SpawnError> {
         let project = self.store.read(ProjectById(session.project.clone())).await?;
         let mut tasks = Vec::new();
         for task in &session.tasks {
             tasks.push(self.store.read(TaskById(task.clone())).await?);
         }
         let path = PathBuf::from(self.around.manifest_path(session));
-        write_manifest(&path, &session_manifest(session, &project, &tasks)).map_err(NotBegun::Manifest)?;
+        write_manifest(&path, &session_manifest(session, &project, &tasks)).map_err(SpawnError::Manifest)?;
         Ok(tasks)
     }
 
@@ -191,7 +191,7 @@ impl Worker {
         tasks: &[Task],
         agent: &Agent,
         unheard: &[Message],
-        course: &Course,
+        history: &SessionHistory,
     ) -> Result<String, StoreError> {
         let work = |task: &Task| -> Vec<String> {
             Some(task.initial_prompt.clone()).filter(|text| !text.trim().is_empty()).into_iter().collect()
@@ -200,7 +200,7 @@ impl Worker {
         words.extend(spec.prompt.clone());
         words.extend(unheard.iter().map(|message| format!("{}: {}", message.from, message.text)));
         let words = words.join("\n\n");
-        let so_far = course.so_far();
+        let so_far = history.so_far();
         let briefing = Briefing {
             session: &session.id,
             role: session.role,
@@ -294,9 +294,9 @@ fn time_left(budget: &Budget, worked: Worked) -> Duration {
 }
 
 /// What a fresh agent is told that somebody composed already, with what was said and done meanwhile.
-fn whole_prompt(whole: &str, unheard: &[Message], course: &Course) -> String {
+fn whole_prompt(whole: &str, unheard: &[Message], history: &SessionHistory) -> String {
     let mut text = whole.to_owned();
-    if let Some(so_far) = course.so_far() {
+    if let Some(so_far) = history.so_far() {
         text.push_str("\n\n## What was done so far\n\n");
         text.push_str(&so_far);
         text.push_str("\n\nLook at the files first, and go on from there.");
@@ -310,7 +310,7 @@ fn whole_prompt(whole: &str, unheard: &[Message], course: &Course) -> String {
 /// What an agent is told that goes on with its own session.
 fn going_on(unheard: &[Message]) -> String {
     if unheard.is_empty() {
-        return course::GO_ON.to_owned();
+        return history::GO_ON.to_owned();
     }
     let said: Vec<String> = unheard.iter().map(|message| format!("{} says: {}", message.from, message.text)).collect();
     format!("While you were away:\n\n{}\n\nGo on with this in mind.", said.join("\n\n"))

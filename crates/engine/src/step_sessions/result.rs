@@ -1,4 +1,4 @@
-//! What is a run told of a session that has ended?
+//! Result of a step's session, reported to its run.
 
 use std::path::PathBuf;
 
@@ -12,9 +12,9 @@ use maestro_core::workflow::told::Now;
 use maestro_store::{Part, Seat, SettleSeat, SpawnOf, Timeline, TranscriptTail};
 use serde_json::{Map, Value as Json, json};
 
-use super::purse::{Purse, walk};
-use super::turned::{Stop, saying};
-use super::{REVIEWER, Seats, rounds, told};
+use super::budget::{RemainingBudget, walk};
+use super::skip::{SkipReason, saying};
+use super::{REVIEWER, StepSessions, prompt, stall};
 use crate::changes;
 use crate::runs::{Hand, RunError, View};
 
@@ -33,7 +33,7 @@ mod field {
     pub(super) const CHANGED: &str = "changed";
 }
 
-impl Seats {
+impl StepSessions {
     /// Tells a run what came of a session at one of its steps.
     pub(super) async fn settle(&self, seat: &Seat) -> Result<(), RunError> {
         let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
@@ -56,7 +56,7 @@ impl Seats {
         };
         self.keep(seat, spawn.as_ref(), tree.as_deref()).await;
         let seen = Seen { tree, ..Seen::default() };
-        let known = Known {
+        let known = SessionEvidence {
             outcome,
             reported: self.reported(&seat.session).await,
             facts: self.facts(seat, directive, &seen, workspace).await,
@@ -64,7 +64,7 @@ impl Seats {
             seen,
             now: (self.clock)(),
         };
-        let known = Known { stop: self.stop(&view, &known).await?, ..known };
+        let known = SessionEvidence { stop: self.stop(&view, &known).await?, ..known };
         let trusted = known.is_done() && known.stop.is_none();
         let own = seat.report.as_ref().filter(|_| trusted).map(|report| known.said(seat, report));
         // A step that takes no word of anybody cannot be got over.
@@ -86,7 +86,7 @@ impl Seats {
 
     async fn settled(&self, seat: &Seat) -> Result<(), RunError> {
         self.store.write(SettleSeat(seat.session.clone())).await?;
-        self.sum_up(seat.run).await;
+        self.write_summary(seat.run).await;
         Ok(())
     }
 
@@ -95,26 +95,26 @@ impl Seats {
         let wanted = Timeline { session: session.clone(), part: Part::Last(LAST_LINES) };
         let lines = self.store.read(wanted).await.ok()?.items;
         let done = lines.into_iter().rev().find(|line| line.kind == ReportKind::Complete.entry_kind())?;
-        Some(told::line(&done.message)).filter(|line| !line.is_empty())
+        Some(prompt::line(&done.message)).filter(|line| !line.is_empty())
     }
 
     /// Why nobody is to go on after this session, if so.
-    async fn stop(&self, view: &View, known: &Known) -> Result<Option<Stop>, RunError> {
+    async fn stop(&self, view: &View, known: &SessionEvidence) -> Result<Option<SkipReason>, RunError> {
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
         let Some(Effect::Instruct { session: Some(seat), .. }) = effect else { return Ok(None) };
         let (walk, ends) = (walk(view), self.ends(view, &seat).await?);
         if !known.is_done() {
-            let gone = Purse::of(&seat, &walk, &ends).ok().and_then(|purse| purse.gone());
-            return Ok(gone.map(Stop::spent));
+            let gone = RemainingBudget::of(&seat, &walk, &ends).ok().and_then(|budget| budget.gone());
+            return Ok(gone.map(SkipReason::spent));
         }
         if seat.role.as_deref() == Some(REVIEWER)
             && let files @ [_, ..] = known.changed().as_slice()
         {
-            return Ok(Some(Stop::meddled(files)));
+            return Ok(Some(SkipReason::meddled(files)));
         }
         let Some(position) = view.record.run.position() else { return Ok(None) };
-        let stuck = rounds::stuck_after(&rounds::rounds(&ends, &walk, position.step.as_str()));
-        Ok(stuck.map(|stuck| Stop::stuck(rounds::reason(stuck, seat.mends.as_deref().unwrap_or_default()))))
+        let stuck = stall::stuck_after(&stall::rounds(&ends, &walk, position.step.as_str()));
+        Ok(stuck.map(|stuck| SkipReason::stuck(stall::reason(stuck, seat.mends.as_deref().unwrap_or_default()))))
     }
 
     /// What of the step's result we know ourselves.
@@ -146,7 +146,7 @@ impl Seats {
 }
 
 /// What is known of a session that has ended.
-struct Known {
+struct SessionEvidence {
     /// What its worker found.
     outcome: Json,
     /// What it said when it reported that it is done.
@@ -154,12 +154,12 @@ struct Known {
     /// What of the step's result nobody needs to report.
     facts: Map<String, Json>,
     /// Why nobody is to go on, if so.
-    stop: Option<Stop>,
+    stop: Option<SkipReason>,
     seen: Seen,
     now: i64,
 }
 
-impl Known {
+impl SessionEvidence {
     fn is_done(&self) -> bool {
         self.outcome["kind"] == "done"
     }
@@ -190,7 +190,7 @@ impl Known {
         // Whoever reads it next learns at least how it ended.
         let summary = match &self.reported {
             Some(reported) if done => reported.clone(),
-            _ => told::summary(&self.outcome, directive),
+            _ => prompt::summary(&self.outcome, directive),
         };
         let outcome = if done { Outcome::OK } else { Outcome::FAIL };
         self.report(&seat.ticket, Some(outcome), Map::new(), saying(directive, &summary))

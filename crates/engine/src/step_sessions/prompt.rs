@@ -1,4 +1,4 @@
-//! What is an agent told that works at a step of a run?
+//! Prompt for the agent that works at a step of a run.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use maestro_skills::{Selector, TaskNeeds, task_section, task_with_skills};
 use maestro_store::hash;
 use serde_json::Value as Json;
 
-use super::turned::is_verdict;
+use super::skip::is_verdict;
 use crate::builtins::Skills;
 
 /// How long a session's name is.
@@ -29,7 +29,7 @@ const TITLE: usize = 200;
 
 /// What an agent is told, and what is told of it.
 #[derive(Debug)]
-pub struct Composed {
+pub struct StepPrompt {
     /// Word for word.
     pub text: String,
     /// The skills whose texts are in it.
@@ -39,7 +39,7 @@ pub struct Composed {
 }
 
 /// What is to be told, and to whom.
-pub(super) struct Telling<'a> {
+pub(super) struct PromptBuilder<'a> {
     pub(super) run: RunId,
     pub(super) seat: &'a Seat,
     pub(super) directive: &'a Directive,
@@ -49,10 +49,10 @@ pub(super) struct Telling<'a> {
     pub(super) own: Option<String>,
 }
 
-impl Telling<'_> {
+impl PromptBuilder<'_> {
     /// The words of the step, the task with its skills, and how to report, in this order.
-    pub(super) fn composed(self) -> Composed {
-        let mut composed = Composed { text: self.opening(), skills: Vec::new(), events: Vec::new() };
+    pub(super) fn composed(self) -> StepPrompt {
+        let mut composed = StepPrompt { text: self.opening(), skills: Vec::new(), events: Vec::new() };
         if let Some(label) = &self.seat.task {
             composed.text.push_str("\n\n");
             let task = TaskSelection {
@@ -71,7 +71,7 @@ impl Telling<'_> {
         composed
     }
 
-    fn with_skills(&self, task: &TaskSelection, skills: &Skills, choice: Choice, composed: &mut Composed) {
+    fn with_skills(&self, task: &TaskSelection, skills: &Skills, choice: Choice, composed: &mut StepPrompt) {
         let most = if self.step == StepKind::Review { skills.most_review } else { skills.most };
         let select = |label: &str, hints: &[String], most: usize| {
             let needs = TaskNeeds { label, hints, step: self.step, most };

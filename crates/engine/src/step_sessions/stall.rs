@@ -1,6 +1,6 @@
-//! Does the work at a task get anywhere, or does it go in circles?
+//! Detection of work that makes no progress or goes in circles.
 //!
-//! It follows from what the store keeps of the rounds before: what was to be mended, and what all files were then.
+//! It follows from what the store keeps of earlier rounds: what was to be fixed, and what all files were then.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use maestro_core::workflow::run;
 use maestro_store::{SeatEnd, hash};
 use serde_json::Value as Json;
 
-use super::purse::WALK;
-use super::told;
+use super::budget::WALK;
+use super::prompt;
 
 /// What is noted of a session: the hash of what it was to mend.
 pub(super) const MENDS: &str = "mends";
@@ -20,7 +20,7 @@ const MOST_TIMES: usize = 2;
 
 /// A round of work that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Round {
+pub(super) struct WorkRound {
     /// What all files together were before it, as git names it.
     before: Option<String>,
     /// What they were after it.
@@ -31,7 +31,7 @@ pub(super) struct Round {
 
 /// Why the work gets nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stuck {
+pub(super) enum StallReason {
     /// Something was to be mended, and nothing was changed.
     Unchanged,
     /// All is again as it was after an earlier round.
@@ -43,7 +43,7 @@ pub(super) enum Stuck {
     SameAgain,
 }
 
-impl Round {
+impl WorkRound {
     fn of(end: &SeatEnd) -> Self {
         let text = |value: &Json| value.as_str().map(str::to_owned);
         let after = end.outcome.as_ref().and_then(|outcome| text(&outcome["tree"]));
@@ -52,9 +52,9 @@ impl Round {
 }
 
 /// The rounds of a step in one walk through its workflow, oldest first.
-pub(super) fn rounds(ends: &[SeatEnd], walk: &str, step: &str) -> Vec<Round> {
+pub(super) fn rounds(ends: &[SeatEnd], walk: &str, step: &str) -> Vec<WorkRound> {
     let own = |end: &&SeatEnd| end.metadata[WALK] == walk && end.metadata[STEP] == step;
-    ends.iter().filter(own).map(Round::of).collect()
+    ends.iter().filter(own).map(WorkRound::of).collect()
 }
 
 /// The hash of what is to be mended, by which it is known again.
@@ -63,24 +63,24 @@ pub(super) fn known_by(seat: &run::Seat) -> Option<String> {
 }
 
 /// Whether the work is stuck by what the last round did. One that had nothing to mend may leave all as it is.
-pub(super) fn stuck_after(rounds: &[Round]) -> Option<Stuck> {
+pub(super) fn stuck_after(rounds: &[WorkRound]) -> Option<StallReason> {
     let (last, earlier) = rounds.split_last()?;
     last.mends.as_ref()?;
     let after = last.after.as_ref()?;
     if last.before.as_ref() == Some(after) {
-        return Some(Stuck::Unchanged);
+        return Some(StallReason::Unchanged);
     }
     let as_before = earlier.iter().position(|round| round.after.as_ref() == Some(after))?;
-    Some(Stuck::AsBefore { round: as_before + 1 })
+    Some(StallReason::AsBefore { round: as_before + 1 })
 }
 
 /// Whether the work is stuck by what another round would have to mend.
-pub(super) fn stuck_before(rounds: &[Round], mends: &str) -> Option<Stuck> {
+pub(super) fn stuck_before(rounds: &[WorkRound], mends: &str) -> Option<StallReason> {
     let times = rounds.iter().filter(|round| round.mends.as_deref() == Some(mends)).count();
-    (times >= MOST_TIMES).then_some(Stuck::SameAgain)
+    (times >= MOST_TIMES).then_some(StallReason::SameAgain)
 }
 
-impl fmt::Display for Stuck {
+impl fmt::Display for StallReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unchanged => f.write_str("something was to be mended, and the agent changed nothing"),
@@ -91,10 +91,10 @@ impl fmt::Display for Stuck {
 }
 
 /// What people are told of it.
-pub(super) fn reason(stuck: Stuck, mends: &str) -> String {
+pub(super) fn reason(stuck: StallReason, mends: &str) -> String {
     format!(
         "The work is stuck: {stuck}. It is not committed; look at it, and at this, which was to be mended: {}",
-        told::shortened(mends)
+        prompt::shortened(mends)
     )
 }
 
@@ -104,9 +104,9 @@ mod tests {
 
     use super::*;
 
-    fn round(before: &str, after: &str, mends: &str) -> Round {
+    fn round(before: &str, after: &str, mends: &str) -> WorkRound {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        Round { before: text(before), after: text(after), mends: text(mends) }
+        WorkRound { before: text(before), after: text(after), mends: text(mends) }
     }
 
     #[test]
@@ -122,14 +122,14 @@ mod tests {
     #[test]
     fn who_changes_nothing_is_stuck_only_if_there_was_something_to_mend() {
         assert_eq!(stuck_after(&[round("0", "0", "")]), None, "a task may need no change");
-        assert_eq!(stuck_after(&[round("0", "1", ""), round("1", "1", "a")]), Some(Stuck::Unchanged));
+        assert_eq!(stuck_after(&[round("0", "1", ""), round("1", "1", "a")]), Some(StallReason::Unchanged));
         assert_eq!(stuck_after(&[round("", "", ""), round("", "", "a")]), None, "git knows nothing here");
     }
 
     #[test]
     fn who_comes_back_to_an_earlier_round_goes_in_circles() {
         let rounds = [round("0", "1", ""), round("1", "2", "a"), round("2", "1", "b")];
-        assert_eq!(stuck_after(&rounds), Some(Stuck::AsBefore { round: 1 }));
+        assert_eq!(stuck_after(&rounds), Some(StallReason::AsBefore { round: 1 }));
         let undone = [round("0", "1", ""), round("1", "0", "a")];
         assert_eq!(stuck_after(&undone), None, "that all of it was wrong may be what was found");
     }
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn what_comes_back_word_for_word_a_third_time_is_enough() {
         let rounds = [round("0", "1", ""), round("1", "2", "a"), round("2", "3", "b"), round("3", "4", "a")];
-        assert_eq!(stuck_before(&rounds, "a"), Some(Stuck::SameAgain));
-        let told = reason(Stuck::SameAgain, "line 3 is wrong\nand line 4");
+        assert_eq!(stuck_before(&rounds, "a"), Some(StallReason::SameAgain));
+        let told = reason(StallReason::SameAgain, "line 3 is wrong\nand line 4");
         assert!(told.contains("for the third time") && told.ends_with("line 3 is wrong and line 4"), "{told}");
     }
 

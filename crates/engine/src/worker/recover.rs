@@ -1,5 +1,6 @@
-//! What becomes of a session that ended while its worker was gone? Nothing is started; what came of it is read from what
-//! is kept.
+//! Recovery of a session that ended while its worker was gone.
+//!
+//! Nothing is started; the result is read from the store.
 
 use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::agent::{Ending, Reporting};
@@ -7,35 +8,35 @@ use maestro_core::session::SessionStatus;
 use maestro_store::{SessionById, Spawn, Wish};
 
 use super::Worker;
-use super::begin::NotBegun;
-use super::course::Course;
-use super::settle::{self, End, Settled};
+use super::history::SessionHistory;
+use super::launch::SpawnError;
+use super::settle::{self, ProcessEnd, SettledSession};
 
 impl Worker {
     /// What came of a session that is over already; nothing where its agent still has something to do.
-    pub(super) async fn left(&self, spawn: &Spawn) -> Result<Option<Settled>, NotBegun> {
+    pub(super) async fn recover(&self, spawn: &Spawn) -> Result<Option<SettledSession>, SpawnError> {
         let session = self.store.read(SessionById(spawn.session.clone())).await?;
         if !session.status.is_over() {
             return Ok(None);
         }
         let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
         let reporting = self.agent(&spec).map_or(Reporting::Able, |(agent, _)| agent.reporting);
-        let mut course = Course::recall(self, &session, reporting, &spec).await?;
-        course.note_reports(&self.store, &session.id, 0).await;
+        let mut history = SessionHistory::recall(self, &session, reporting, &spec).await?;
+        history.note_reports(&self.store, &session.id, 0).await;
         if session.status == SessionStatus::Stopped {
-            course.evidence.ending = Ending::Cancelled;
+            history.evidence.ending = Ending::Cancelled;
         }
-        Ok(Some(settle::settled(&settle::Standing {
-            evidence: &course.evidence,
+        Ok(Some(settle::settled(&settle::SettleInput {
+            evidence: &history.evidence,
             tree: None,
-            spent: course.ledger.spent(),
-            worked: course.worked,
-            turns: course.progress.turns(),
+            spent: history.ledger.spent(),
+            worked: history.worked,
+            turns: history.progress.turns(),
             budget: &spec.budget,
             attempt: spawn.attempt,
             status: session.status,
             needs_input: None,
-            end: End::Orderly,
+            end: ProcessEnd::Orderly,
             wish: Wish::GoOn,
             unheard: 0,
             now: (self.clock)(),

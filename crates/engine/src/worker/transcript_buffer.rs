@@ -1,5 +1,6 @@
-//! How much of what an agent tells is kept? Everything it does; what it says as one text however many pieces it came in;
-//! and of what it merely prints a bounded part, with how much is missing.
+//! Buffer of transcript events that are not stored yet.
+//!
+//! It holds everything an agent does, joins pieces of one text, and bounds what an agent merely prints.
 
 use maestro_core::agent::AgentEvent;
 
@@ -10,7 +11,7 @@ const MOST_PRINTED: usize = 512 * 1024;
 
 /// What is to be kept and is not yet.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct TranscriptBuffer {
     batch: Vec<(i64, AgentEvent)>,
     /// How many bytes were printed, as far as they are kept.
     printed: usize,
@@ -18,7 +19,7 @@ pub(super) struct Kept {
     missing: u64,
 }
 
-impl Kept {
+impl TranscriptBuffer {
     /// Adds what happened at a time.
     pub(super) fn add(&mut self, at: i64, event: AgentEvent) {
         if let AgentEvent::Printed { text, .. } = &event {
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn pieces_of_a_text_are_one_and_lines_stay_lines() {
-        let mut kept = Kept::default();
+        let mut kept = TranscriptBuffer::default();
         for event in [said("Good "), said("morning"), printed("a"), printed("b"), said("!")] {
             kept.add(1, event);
         }
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said_where_it_is_missing() {
-        let mut kept = Kept::default();
+        let mut kept = TranscriptBuffer::default();
         let line = "x".repeat(1023);
         for _ in 0..600 {
             kept.add(1, printed(&line));
