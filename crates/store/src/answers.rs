@@ -24,7 +24,8 @@ pub(crate) fn recall<T: DeserializeOwned>(tx: &mut Tx<'_>, once: &Once) -> Resul
         // Two that come at once with one key must not both find that nobody asked before.
         tx.rows("SELECT CAST(pg_advisory_xact_lock(7246292, hashtext($1)) AS TEXT)", &[(&request).into()])?;
     }
-    let row = tx.row("SELECT fingerprint, answer FROM answers WHERE request = $1", &[(&request).into()])?;
+    let sql = "SELECT fingerprint, response FROM idempotent_responses WHERE request = $1";
+    let row = tx.row(sql, &[(&request).into()])?;
     let Some(mut row) = row else { return Ok(None) };
     if row.text()? != once.fingerprint {
         return Err(StoreError::KeyReused);
@@ -36,7 +37,7 @@ pub(crate) fn recall<T: DeserializeOwned>(tx: &mut Tx<'_>, once: &Once) -> Resul
 pub(crate) fn remember(tx: &mut Tx<'_>, once: &Once, answer: &impl Serialize) -> Result<(), StoreError> {
     let answer = to_json(answer)?;
     tx.execute(
-        "INSERT INTO answers (request, fingerprint, answer, at) VALUES ($1, $2, $3, $4)",
+        "INSERT INTO idempotent_responses (request, fingerprint, response, at) VALUES ($1, $2, $3, $4)",
         &[(&hash(once.request.as_bytes())).into(), (&once.fingerprint).into(), (&answer).into(), tx.now.into()],
     )?;
     Ok(())

@@ -60,7 +60,7 @@ impl Change for Say {
             settled_at: over.then_some(tx.now),
         };
         tx.execute(
-            "INSERT INTO messages (id, session_id, sender, body, state, how, created_at, settled_at) \
+            "INSERT INTO messages (id, session_id, sender, body, state, delivery, created_at, settled_at) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             &[
                 (&message.id).into(),
@@ -94,7 +94,7 @@ fn fact(id: &MessageId, session: &Session, how: Option<String>) -> MessageFact {
 /// Notes that the agent has a message.
 pub(crate) fn delivered(tx: &mut Tx<'_>, session: &Session, id: &MessageId, how: &str) -> Result<(), StoreError> {
     let changed = tx.execute(
-        "UPDATE messages SET state = 'delivered', how = $1, settled_at = $2 WHERE id = $3 AND state = 'queued'",
+        "UPDATE messages SET state = 'delivered', delivery = $1, settled_at = $2 WHERE id = $3 AND state = 'queued'",
         &[how.into(), tx.now.into(), id.into()],
     )?;
     if changed > 0 {
@@ -107,7 +107,7 @@ pub(crate) fn delivered(tx: &mut Tx<'_>, session: &Session, id: &MessageId, how:
 /// Gives up what a session will never hear.
 pub(crate) fn refuse_all(tx: &mut Tx<'_>, session: &Session, why: &str) -> Result<(), StoreError> {
     let rows = tx.rows(
-        "UPDATE messages SET state = 'refused', how = $1, settled_at = $2 \
+        "UPDATE messages SET state = 'refused', delivery = $1, settled_at = $2 \
          WHERE session_id = $3 AND state = 'queued' RETURNING id",
         &[why.into(), tx.now.into(), (&session.id).into()],
     )?;
@@ -156,7 +156,7 @@ impl Read for Unheard {
     type Output = Vec<Message>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<Message>, StoreError> {
-        let sql = "SELECT id, session_id, sender, body, state, how, created_at, settled_at FROM messages \
+        let sql = "SELECT id, session_id, sender, body, state, delivery, created_at, settled_at FROM messages \
                    WHERE session_id = $1 AND state = 'queued' ORDER BY ord LIMIT 100";
         db.rows(sql, &[(&self.0).into()])?.iter_mut().map(message).collect()
     }
@@ -176,7 +176,7 @@ impl Read for Messages {
 
     fn load(&self, db: &mut Db<'_>) -> Result<Listed<Message>, StoreError> {
         sessions::by_id(db, &self.session)?;
-        let sql = "SELECT ord, id, session_id, sender, body, state, how, created_at, settled_at FROM messages \
+        let sql = "SELECT ord, id, session_id, sender, body, state, delivery, created_at, settled_at FROM messages \
                    WHERE session_id = $1 AND ord > $2 ORDER BY ord LIMIT $3";
         let page = self.page;
         let rows = db.rows(sql, &[(&self.session).into(), page.after.into(), page.asked().into()])?;

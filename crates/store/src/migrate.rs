@@ -9,6 +9,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0002_runs.sql"),
     include_str!("../migrations/0003_agents.sql"),
     include_str!("../migrations/0004_seats.sql"),
+    include_str!("../migrations/0005_plain_names.sql"),
 ];
 
 /// The newest schema this program knows.

@@ -153,7 +153,7 @@ impl Read for LastMessages {
     type Output = HashMap<SessionId, Message>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError> {
-        let sql = "SELECT m.id, m.session_id, m.sender, m.body, m.state, m.how, m.created_at, m.settled_at \
+        let sql = "SELECT m.id, m.session_id, m.sender, m.body, m.state, m.delivery, m.created_at, m.settled_at \
                    FROM sessions s JOIN messages m \
                    ON m.ord = (SELECT ord FROM messages WHERE session_id = s.id ORDER BY ord DESC LIMIT 1) \
                    WHERE s.id IN (…)";

@@ -151,7 +151,7 @@ fn is_deserted(tx: &mut Tx<'_>, task: &Task, said: &[PairStatus], subtasks: &[Ta
         "WITH RECURSIVE up (id, parent_id) AS ( \
            SELECT id, parent_id FROM tasks WHERE id = $1 \
            UNION ALL SELECT tasks.id, tasks.parent_id FROM tasks JOIN up ON tasks.id = up.parent_id ) \
-         SELECT (SELECT by_hand FROM tasks WHERE id = $2) + (SELECT count(*) FROM up \
+         SELECT (SELECT manual_status FROM tasks WHERE id = $2) + (SELECT count(*) FROM up \
          JOIN task_sessions ON task_sessions.task_id = up.id \
          JOIN sessions ON sessions.id = task_sessions.session_id \
          WHERE sessions.status NOT IN ('completed', 'failed', 'stopped'))",

@@ -64,7 +64,7 @@ impl Change for KeepReceipts {
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         for (skill, hash, stage) in &self.texts {
             tx.execute(
-                "INSERT INTO receipts (session_id, skill, hash, stage, at) VALUES ($1, $2, $3, $4, $5) \
+                "INSERT INTO skill_deliveries (session_id, skill, hash, stage, at) VALUES ($1, $2, $3, $4, $5) \
                  ON CONFLICT (session_id, skill, hash, stage) DO NOTHING",
                 &[(&self.session).into(), skill.into(), hash.into(), stage.as_str().into(), tx.now.into()],
             )?;
@@ -84,7 +84,7 @@ impl Read for Receipts {
     type Output = Vec<Receipt>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<Receipt>, StoreError> {
-        let sql = "SELECT skill, hash, stage, at FROM receipts WHERE session_id = $1 ORDER BY ord";
+        let sql = "SELECT skill, hash, stage, at FROM skill_deliveries WHERE session_id = $1 ORDER BY ord";
         db.rows(sql, &[(&self.0).into()])?.iter_mut().map(receipt).collect()
     }
 }

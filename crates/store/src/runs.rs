@@ -149,7 +149,8 @@ impl RunState {
 }
 
 const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id, parent_run, parent_ticket, driver, \
-                      hash, state, executor, executor_until, created_at, updated_at, ended_at, revision FROM runs";
+                      definitions_hash, state, executor, executor_until, created_at, updated_at, ended_at, revision \
+                      FROM runs";
 
 fn record(row: &mut Row) -> Result<RunRecord, StoreError> {
     Ok(RunRecord {
@@ -242,15 +243,15 @@ impl Change for StartRun {
             return Ok(first);
         }
         tx.execute(
-            "INSERT INTO pinned (hash, definitions) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING",
+            "INSERT INTO pinned_definitions (hash, definitions) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING",
             &[(&self.hash).into(), (&to_json(&self.definitions)?).into()],
         )?;
         let (id, state) = (self.id.to_string(), to_json(&self.run)?);
         let (status, waiting, step) = summary(&self.run);
         let ended = self.run.is_over().then_some(tx.now);
         tx.execute(
-            "INSERT INTO runs (id, project_id, task_id, session_id, parent_run, parent_ticket, workflow, hash, driver, \
-             state, state_version, status, waiting, step, deadline, created_at, updated_at, ended_at, revision) \
+            "INSERT INTO runs (id, project_id, task_id, session_id, parent_run, parent_ticket, workflow, \
+             definitions_hash, driver, state, state_version, status, waiting, step, deadline, created_at, updated_at, ended_at, revision) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1)",
             &[
                 (&id).into(),

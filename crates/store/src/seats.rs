@@ -27,7 +27,8 @@ pub struct Seat {
     pub report: Option<Json>,
 }
 
-const SELECT: &str = "SELECT seats.run_id, seats.ticket, seats.session_id, seats.report FROM seats";
+const SELECT: &str = "SELECT step_sessions.run_id, step_sessions.ticket, step_sessions.session_id, \
+                      step_sessions.report FROM step_sessions";
 
 fn seat(row: &mut Row) -> Result<Seat, StoreError> {
     Ok(Seat { run: row.parsed()?, ticket: row.text()?, session: row.parsed()?, report: row.maybe_json()? })
@@ -56,7 +57,7 @@ impl Change for TakeSeat {
         }
         let session = self.request.apply(tx)?;
         tx.execute(
-            "INSERT INTO seats (run_id, ticket, session_id) VALUES ($1, $2, $3)",
+            "INSERT INTO step_sessions (run_id, ticket, session_id) VALUES ($1, $2, $3)",
             &[(&run).into(), (&self.ticket).into(), (&session.id).into()],
         )?;
         Ok(session)
@@ -79,7 +80,7 @@ impl Change for KeepVerdict {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         let changed = tx.execute(
-            "UPDATE seats SET report = $1 WHERE session_id = $2 AND ticket = $3 AND settled_at IS NULL",
+            "UPDATE step_sessions SET report = $1 WHERE session_id = $2 AND ticket = $3 AND settled_at IS NULL",
             &[(&to_json(&self.report)?).into(), (&self.session).into(), (&self.ticket).into()],
         )?;
         match changed {
@@ -101,7 +102,7 @@ impl Change for SettleSeat {
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         tx.execute(
-            "UPDATE seats SET settled_at = $1 WHERE session_id = $2 AND settled_at IS NULL",
+            "UPDATE step_sessions SET settled_at = $1 WHERE session_id = $2 AND settled_at IS NULL",
             &[tx.now.into(), (&self.0).into()],
         )?;
         Ok(())
@@ -117,11 +118,11 @@ impl Read for EndedSeats {
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
         let sql = format!(
-            "{SELECT} JOIN spawns ON spawns.session_id = seats.session_id \
-             JOIN sessions ON sessions.id = seats.session_id JOIN runs ON runs.id = seats.run_id \
-             WHERE seats.settled_at IS NULL AND runs.status <> 'paused' AND (spawns.state = 'done' \
+            "{SELECT} JOIN spawns ON spawns.session_id = step_sessions.session_id \
+             JOIN sessions ON sessions.id = step_sessions.session_id JOIN runs ON runs.id = step_sessions.run_id \
+             WHERE step_sessions.settled_at IS NULL AND runs.status <> 'paused' AND (spawns.state = 'done' \
              OR (spawns.state = 'waiting' AND sessions.status IN ('completed', 'failed', 'stopped'))) \
-             ORDER BY seats.ord LIMIT 100"
+             ORDER BY step_sessions.ord LIMIT 100"
         );
         db.rows(&sql, &[])?.iter_mut().map(seat).collect()
     }
@@ -136,9 +137,10 @@ impl Read for StraySeats {
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
         let sql = format!(
-            "{SELECT} JOIN sessions ON sessions.id = seats.session_id JOIN runs ON runs.id = seats.run_id \
-             WHERE seats.settled_at IS NULL AND runs.status NOT IN ('running', 'paused') \
-             AND sessions.status NOT IN ('completed', 'failed', 'stopped') ORDER BY seats.ord LIMIT 100"
+            "{SELECT} JOIN sessions ON sessions.id = step_sessions.session_id \
+             JOIN runs ON runs.id = step_sessions.run_id \
+             WHERE step_sessions.settled_at IS NULL AND runs.status NOT IN ('running', 'paused') \
+             AND sessions.status NOT IN ('completed', 'failed', 'stopped') ORDER BY step_sessions.ord LIMIT 100"
         );
         db.rows(&sql, &[])?.iter_mut().map(seat).collect()
     }
@@ -155,7 +157,7 @@ impl Read for SeatOf {
     type Output = Option<Seat>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Option<Seat>, StoreError> {
-        let row = db.row(&format!("{SELECT} WHERE seats.session_id = $1"), &[(&self.0).into()])?;
+        let row = db.row(&format!("{SELECT} WHERE step_sessions.session_id = $1"), &[(&self.0).into()])?;
         row.map(|mut row| seat(&mut row)).transpose()
     }
 }
@@ -171,7 +173,7 @@ impl Read for SeatsOf {
     type Output = Vec<Seat>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
-        let sql = format!("{SELECT} WHERE seats.run_id = $1 ORDER BY seats.ord");
+        let sql = format!("{SELECT} WHERE step_sessions.run_id = $1 ORDER BY step_sessions.ord");
         db.rows(&sql, &[(&self.0.to_string()).into()])?.iter_mut().map(seat).collect()
     }
 }
@@ -198,10 +200,12 @@ impl Read for SeatEnds {
     type Output = Vec<SeatEnd>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<SeatEnd>, StoreError> {
-        let sql = "SELECT sessions.metadata, spawns.tree, spawns.outcome FROM seats \
-                   JOIN sessions ON sessions.id = seats.session_id JOIN spawns ON spawns.session_id = seats.session_id \
-                   WHERE seats.run_id = $1 OR seats.run_id IN (SELECT id FROM runs WHERE parent_run = $2) \
-                   ORDER BY seats.ord";
+        let sql = "SELECT sessions.metadata, spawns.initial_tree, spawns.outcome FROM step_sessions \
+                   JOIN sessions ON sessions.id = step_sessions.session_id \
+                   JOIN spawns ON spawns.session_id = step_sessions.session_id \
+                   WHERE step_sessions.run_id = $1 \
+                   OR step_sessions.run_id IN (SELECT id FROM runs WHERE parent_run = $2) \
+                   ORDER BY step_sessions.ord";
         let run = self.0.to_string();
         let end =
             |row: &mut Row| Ok(SeatEnd { metadata: row.json()?, tree: row.maybe_text()?, outcome: row.maybe_json()? });
@@ -218,7 +222,8 @@ impl Read for AwaitingAgents {
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<RunId>, StoreError> {
         let sql = "SELECT id FROM runs WHERE driver = 'server' AND status = 'running' AND waiting = 'agent' \
-                   AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.run_id = runs.id AND seats.settled_at IS NULL) \
+                   AND NOT EXISTS (SELECT 1 FROM step_sessions \
+                   WHERE step_sessions.run_id = runs.id AND step_sessions.settled_at IS NULL) \
                    ORDER BY ord LIMIT 100";
         db.rows(sql, &[])?.iter_mut().map(Row::parsed).collect()
     }

@@ -79,7 +79,8 @@ impl SpawnState {
     }
 }
 
-const SELECT: &str = "SELECT session_id, spec, state, worker, attempt, agent_session, tree, outcome FROM spawns";
+const SELECT: &str =
+    "SELECT session_id, spec, state, worker, attempt, agent_session, initial_tree, outcome FROM spawns";
 
 fn spawn(row: &mut Row) -> Result<Spawn, StoreError> {
     Ok(Spawn {

@@ -64,7 +64,7 @@ fn by_id_as(db: &mut Db<'_>, id: &TaskId, what: What) -> Result<Task, StoreError
 
 /// Notes whether somebody said how far a task is, or whether that follows from its sessions and subtasks.
 pub(crate) fn set_by_hand(tx: &mut Tx<'_>, task: &TaskId, by_hand: bool) -> Result<(), StoreError> {
-    tx.execute("UPDATE tasks SET by_hand = $1 WHERE id = $2", &[i64::from(by_hand).into(), task.into()])?;
+    tx.execute("UPDATE tasks SET manual_status = $1 WHERE id = $2", &[i64::from(by_hand).into(), task.into()])?;
     Ok(())
 }
 

@@ -47,13 +47,13 @@ const RULES: &[(&str, &str)] = &[
         "timeline rows without their event",
         "SELECT count(*) FROM timeline WHERE (session_id, at) NOT IN (SELECT session, at FROM events \
          WHERE type = 'timeline:added' AND session IS NOT NULL) \
-         AND at >= (SELECT coalesce(max(until), 0) FROM upkeep WHERE name = 'events')",
+         AND at >= (SELECT coalesce(max(pruned_until), 0) FROM maintenance WHERE name = 'events')",
     ),
     (
         "tasks without the event that made them",
         "SELECT count(*) FROM tasks WHERE id NOT IN (SELECT task FROM events \
          WHERE type = 'task:created' AND task IS NOT NULL) \
-         AND created_at >= (SELECT coalesce(max(until), 0) FROM upkeep WHERE name = 'events')",
+         AND created_at >= (SELECT coalesce(max(pruned_until), 0) FROM maintenance WHERE name = 'events')",
     ),
     (
         "ended sessions that are still at work on a task",
@@ -73,7 +73,7 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "runs without what they were started with",
-        "SELECT count(*) FROM runs WHERE hash NOT IN (SELECT hash FROM pinned)",
+        "SELECT count(*) FROM runs WHERE definitions_hash NOT IN (SELECT hash FROM pinned_definitions)",
     ),
     (
         "runs that are over and still have somebody to execute something",
@@ -153,11 +153,12 @@ impl Change for Retain {
         )?;
         // Whoever checks the log must know from when on it is whole.
         tx.execute(
-            "INSERT INTO upkeep (name, until) VALUES ('events', $1) ON CONFLICT (name) DO UPDATE \
-             SET until = CASE WHEN excluded.until > upkeep.until THEN excluded.until ELSE upkeep.until END",
+            "INSERT INTO maintenance (name, pruned_until) VALUES ('events', $1) ON CONFLICT (name) DO UPDATE \
+             SET pruned_until = CASE WHEN excluded.pruned_until > maintenance.pruned_until THEN excluded.pruned_until \
+             ELSE maintenance.pruned_until END",
             &[(tx.now - self.events).into()],
         )?;
-        let answers = tx.execute("DELETE FROM answers WHERE at < $1", &[(tx.now - DAY).into()])?;
+        let answers = tx.execute("DELETE FROM idempotent_responses WHERE at < $1", &[(tx.now - DAY).into()])?;
         Ok(Retained { events, answers })
     }
 }

@@ -42,7 +42,7 @@ impl Read for PinnedBy {
     type Output = BTreeMap<String, PinnedText>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError> {
-        let row = db.row("SELECT definitions FROM pinned WHERE hash = $1", &[(&self.0).into()])?;
+        let row = db.row("SELECT definitions FROM pinned_definitions WHERE hash = $1", &[(&self.0).into()])?;
         let mut row = row.ok_or_else(|| StoreError::corrupt(format!("the definition {} is not kept", self.0)))?;
         from_json(&row.text()?)
     }

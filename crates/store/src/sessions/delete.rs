@@ -31,11 +31,11 @@ impl Change for DeleteSession {
             pairs::leave(tx, id, &session.id)?;
         }
         for statement in [
-            "DELETE FROM seats WHERE session_id = $1",
+            "DELETE FROM step_sessions WHERE session_id = $1",
             "DELETE FROM spawns WHERE session_id = $1",
             "DELETE FROM transcript WHERE session_id = $1",
             "DELETE FROM permissions WHERE session_id = $1",
-            "DELETE FROM receipts WHERE session_id = $1",
+            "DELETE FROM skill_deliveries WHERE session_id = $1",
             "DELETE FROM queue_items WHERE session_id = $1",
             "DELETE FROM queues WHERE session_id = $1",
             "DELETE FROM notices WHERE session_id = $1",

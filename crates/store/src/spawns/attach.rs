@@ -35,7 +35,7 @@ impl Change for Attach {
             }
             SpawnState::Claimed => {
                 tx.execute(
-                    "UPDATE spawns SET wanted_by = $1 WHERE session_id = $2",
+                    "UPDATE spawns SET attach_requested_by = $1 WHERE session_id = $2",
                     &[(&self.by).into(), (&self.session).into()],
                 )?;
             }
@@ -96,7 +96,7 @@ impl Change for Detach {
             &[state.as_str().into(), not_before.into(), tx.now.into(), (&self.session).into(), (&self.by).into()],
         )?;
         tx.execute(
-            "UPDATE spawns SET wanted_by = NULL WHERE session_id = $1 AND wanted_by = $2",
+            "UPDATE spawns SET attach_requested_by = NULL WHERE session_id = $1 AND attach_requested_by = $2",
             &[(&self.session).into(), (&self.by).into()],
         )?;
         by_session(tx, &self.session)

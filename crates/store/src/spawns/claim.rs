@@ -36,7 +36,7 @@ impl Change for ClaimSpawn {
         }?;
         let Some(session) = found else { return Ok(None) };
         tx.execute(
-            "UPDATE spawns SET state = 'claimed', worker = $1, wanted_by = NULL, lease_until = $2, \
+            "UPDATE spawns SET state = 'claimed', worker = $1, attach_requested_by = NULL, lease_until = $2, \
              attempt = attempt + CASE state WHEN 'claimed' THEN 0 ELSE 1 END, updated_at = $3 WHERE session_id = $4",
             &[(&self.worker).into(), (tx.now + self.lease).into(), tx.now.into(), (&session).into()],
         )?;
@@ -112,8 +112,8 @@ impl Change for RenewSpawn {
         held_by(tx, &self.session, &self.worker)?;
         let until = tx.now + self.lease;
         tx.execute(
-            "UPDATE spawns SET lease_until = $1, agent_session = coalesce($2, agent_session), tree = coalesce(tree, $3), \
-             updated_at = $4 WHERE session_id = $5",
+            "UPDATE spawns SET lease_until = $1, agent_session = coalesce($2, agent_session), \
+             initial_tree = coalesce(initial_tree, $3), updated_at = $4 WHERE session_id = $5",
             &[
                 until.into(),
                 self.agent_session.as_ref().into(),
@@ -123,7 +123,7 @@ impl Change for RenewSpawn {
             ],
         )?;
         tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
-        let sql = "SELECT count(*) FROM spawns WHERE session_id = $1 AND wanted_by IS NOT NULL";
+        let sql = "SELECT count(*) FROM spawns WHERE session_id = $1 AND attach_requested_by IS NOT NULL";
         let wanted = tx.number(sql, &[(&self.session).into()])? > 0;
         let wish = if wanted { Wish::LetGo } else { Wish::GoOn };
         Ok(Renewed { status: sessions::by_id(tx, &self.session)?.status, wish })
@@ -161,7 +161,7 @@ impl Read for Standings {
     type Output = Vec<(SessionId, Standing)>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError> {
-        let sql = "SELECT spawns.session_id, sessions.status, spawns.wanted_by, \
+        let sql = "SELECT spawns.session_id, sessions.status, spawns.attach_requested_by, \
                    (SELECT count(*) FROM permissions WHERE permissions.session_id = spawns.session_id \
                    AND permissions.answer IS NOT NULL) \
                    FROM spawns JOIN sessions ON sessions.id = spawns.session_id \

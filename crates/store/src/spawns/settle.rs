@@ -118,7 +118,9 @@ impl SettleSpawn {
             After::Anew => ("state = 'waiting', worker = NULL, agent_session = NULL", tx.now, None),
             After::WhenSpokenTo { .. } => ("state = 'waiting', worker = NULL, attempt = 0", NEVER, None),
             After::LetGo => {
-                ("state = 'attached', worker = wanted_by, wanted_by = NULL, attempt = 0", tx.now, Some(tx.now + 30_000))
+                let columns =
+                    "state = 'attached', worker = attach_requested_by, attach_requested_by = NULL, attempt = 0";
+                (columns, tx.now, Some(tx.now + 30_000))
             }
         };
         tx.execute(

@@ -51,7 +51,7 @@ impl Change for CreateTask {
         let dependencies = to_json(&task.dependencies)?;
         tx.execute(
             "INSERT INTO tasks (id, project_id, parent_id, title, description, status, priority, initial_prompt, \
-             skills, agents, dependencies, model, created_at, updated_at, by_hand, revision) \
+             skills, agents, dependencies, model, created_at, updated_at, manual_status, revision) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $15)",
             &[
                 (&task.id).into(),

@@ -9,6 +9,7 @@ mod events;
 mod journeys;
 mod laws;
 mod leases;
+mod migration;
 mod notices;
 mod once;
 mod opening;

@@ -23,20 +23,31 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn sqlite() -> Self {
+        Self::sqlite_holding("")
+    }
+
+    /// A database that these statements were carried out in before it is opened.
+    pub(crate) fn sqlite_holding(statements: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::File(directory.path().join("maestro.db"));
-        Self::at(place, Some(directory), None)
+        let path = directory.path().join("maestro.db");
+        rusqlite::Connection::open(&path).unwrap().execute_batch(statements).unwrap();
+        Self::at(Place::File(path), Some(directory), None)
     }
 
     /// Nothing where no server is given; the test says so and passes.
     pub(crate) fn postgres() -> Option<Self> {
+        Self::postgres_holding("")
+    }
+
+    /// The same, with a schema that these statements were carried out in before it is opened.
+    pub(crate) fn postgres_holding(statements: &str) -> Option<Self> {
         let Ok(server) = std::env::var(SERVER) else {
             eprintln!("skipped: {SERVER} is not set");
             return None;
         };
         let schema = format!("t_{}_{}", std::process::id(), uuid());
         let mut admin = postgres::Client::connect(&server, postgres::NoTls).unwrap();
-        admin.batch_execute(&format!("CREATE SCHEMA {schema}")).unwrap();
+        admin.batch_execute(&format!("CREATE SCHEMA {schema}; SET search_path TO {schema}; {statements}")).unwrap();
         let mark = if server.contains('?') { '&' } else { '?' };
         let url = format!("{server}{mark}application_name={schema}&options=-c%20search_path%3D{schema}");
         Some(Self::at(Place::Postgres(url), None, Some(schema)))

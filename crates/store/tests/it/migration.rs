@@ -1,0 +1,135 @@
+//! A database of schema 4, opened by this program: everything in it reads back, and work goes on from there.
+
+use std::sync::atomic::Ordering;
+
+use maestro_core::agent::AgentEvent;
+use maestro_core::event::RunId;
+use maestro_core::id::SessionId;
+use maestro_core::session::{EndReason, SessionStatus};
+use maestro_core::task::TaskStatus;
+use maestro_core::workflow::pinned::Pinned;
+use maestro_core::workflow::run::{Input, Status, decide, evolve};
+use maestro_store::*;
+use serde_json::json;
+
+use crate::world::{MINUTE, World};
+
+const STEPS: [&str; 4] = [
+    include_str!("../../migrations/0001_base.sql"),
+    include_str!("../../migrations/0002_runs.sql"),
+    include_str!("../../migrations/0003_agents.sql"),
+    include_str!("../../migrations/0004_seats.sql"),
+];
+const VERSIONS: &str = "CREATE TABLE maestro_schema (version BIGINT PRIMARY KEY, at BIGINT NOT NULL);\
+                        INSERT INTO maestro_schema VALUES (1, 1), (2, 1), (3, 1), (4, 1);";
+const ROWS: &str = include_str!("schema4.sql");
+
+const SESSION: &str = "sess_1794823310090_lagqnxdrq";
+const WORKER: &str = "worker-1";
+/// A moment after the last thing that happened in that database.
+const NOW: i64 = 1_794_823_330_000;
+
+fn schema4(order: &str, sequence: &str) -> String {
+    let tables = STEPS.join("\n").replace("ORDER KEY", order).replace("SEQUENCE KEY", sequence);
+    [&tables, VERSIONS, ROWS].join("\n")
+}
+
+#[tokio::test]
+async fn a_paused_run_survives_on_sqlite() {
+    let statements = schema4("INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT");
+    check(&World::sqlite_holding(&statements)).await;
+}
+
+#[tokio::test]
+async fn a_paused_run_survives_on_postgres() {
+    let statements = schema4("BIGSERIAL PRIMARY KEY", "BIGSERIAL PRIMARY KEY");
+    let world = tokio::task::spawn_blocking(move || World::postgres_holding(&statements)).await.unwrap();
+    if let Some(world) = world {
+        check(&world).await;
+    }
+}
+
+async fn check(world: &World) {
+    world.clock.store(NOW, Ordering::Relaxed);
+    assert_eq!(world.store.read(Check).await.unwrap(), []);
+    session_reads_back(world, &SESSION.parse().unwrap()).await;
+    answer_reads_back(world).await;
+    run_goes_on(world, &SESSION.parse().unwrap()).await;
+    status_stays_manual(world).await;
+    world.store.write(Retain { events: MINUTE }).await.unwrap();
+    assert_eq!(world.store.read(Check).await.unwrap(), []);
+}
+
+async fn session_reads_back(world: &World, session: &SessionId) {
+    let store = &world.store;
+    assert_eq!(store.read(SessionById(session.clone())).await.unwrap().status, SessionStatus::Working);
+
+    let spawn = store.read(SpawnOf(session.clone())).await.unwrap().unwrap();
+    assert_eq!((spawn.state, spawn.worker.as_deref()), (SpawnState::Claimed, Some(WORKER)));
+    assert_eq!(spawn.tree.as_deref(), Some("4b825dc642cb6eb9a060e54bf8d69288fbee4904"));
+    let held = store.read(Standings { worker: WORKER.into() }).await.unwrap();
+    assert_eq!(held[0].1.wish, Wish::LetGo, "somebody asked to attach");
+
+    let page = Transcript { session: session.clone(), page: Page::default() };
+    let transcript = store.read(page).await.unwrap().items;
+    assert_eq!(transcript.len(), 3);
+    assert!(matches!(&transcript[1].event, AgentEvent::ToolBegan { id, .. } if id == "call-1"), "{transcript:?}");
+
+    let receipts = store.read(Receipts(session.clone())).await.unwrap();
+    assert_eq!(receipts.iter().map(|receipt| receipt.stage).collect::<Vec<_>>(), [Stage::Handed, Stage::Read]);
+    let texts = receipts.into_iter().map(|receipt| (receipt.skill, receipt.hash, receipt.stage)).collect();
+    store.write(KeepReceipts { session: session.clone(), texts }).await.unwrap();
+    assert_eq!(store.read(Receipts(session.clone())).await.unwrap().len(), 2, "known deliveries are kept once");
+
+    let page = Messages { session: session.clone(), page: Page::default() };
+    assert_eq!(store.read(page).await.unwrap().items[0].how.as_deref(), Some("with its prompt"));
+}
+
+async fn answer_reads_back(world: &World) {
+    let say = Say {
+        session: SESSION.parse().unwrap(),
+        from: "you".into(),
+        text: "Use the new API".into(),
+        actor: Actor::Person,
+    };
+    let once = Once { request: "say-1".into(), fingerprint: "say".into() };
+    let message = world.store.write_once(say, Some(once)).await.unwrap();
+    assert_eq!(message.id.to_string(), "msg_1794823313187_jzs82a9g9", "the request was answered before");
+}
+
+/// The agent ends, the run resumes, and only then receives what the session reported for its step.
+async fn run_goes_on(world: &World, session: &SessionId) {
+    let store = &world.store;
+    let id: RunId = "01a1e3ce-4b00-77ea-911b-b4384c9e6268".parse().unwrap();
+    let record = store.read(RunById(id)).await.unwrap();
+    assert_eq!((&record.run.status, record.about.driver), (&Status::Paused, Driver::Server));
+    let definitions = store.read(PinnedBy(record.hash.clone())).await.unwrap();
+    let definition = Pinned { main: record.about.workflow.clone(), definitions }.definition().unwrap();
+
+    let seat = store.read(SeatOf(session.clone())).await.unwrap().unwrap();
+    assert_eq!((seat.run, seat.ticket.as_str()), (id, "a#1.a2bx7c"));
+    assert_eq!(seat.report, Some(json!({ "outcome": "ok" })));
+    let after = After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
+    let (outcome, line) = (json!({ "kind": "done" }), "It ended".to_owned());
+    let settle = SettleSpawn { session: session.clone(), worker: WORKER.into(), outcome, line, after };
+    store.write(settle).await.unwrap();
+    assert_eq!(store.read(EndedSeats).await.unwrap(), [], "its run is paused");
+
+    let events = decide(&definition, &record.run, Input::Resume).unwrap();
+    let run = events.iter().fold(record.run.clone(), evolve);
+    let advance = AdvanceRun { id, revision: record.revision, deadline: None, events, run, executor: None };
+    store.write(advance).await.unwrap();
+    assert_eq!(store.read(EndedSeats).await.unwrap(), [seat]);
+    assert_eq!(store.read(SeatEnds(id)).await.unwrap()[0].outcome, Some(json!({ "kind": "done" })));
+    store.write(SettleSeat(session.clone())).await.unwrap();
+    assert_eq!(store.read(EndedSeats).await.unwrap(), []);
+}
+
+/// A person set this task to in progress, so it stays so although its only session has ended.
+async fn status_stays_manual(world: &World) {
+    let tasks = world.store.read(Tasks::default()).await.unwrap().items;
+    assert_eq!(tasks[0].status, TaskStatus::InProgress);
+    let unbind = UnbindTask { session: SESSION.parse().unwrap(), task: tasks[0].id.clone(), actor: Actor::Person };
+    world.store.write(unbind).await.unwrap();
+    assert_eq!(world.store.read(TaskById(tasks[0].id.clone())).await.unwrap().status, TaskStatus::InProgress);
+}
