@@ -1,4 +1,4 @@
-//! How does a long-lived process keep the catalogue at hand?
+//! The catalogue of a long-lived process, loaded again only when asked to.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

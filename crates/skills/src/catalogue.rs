@@ -1,4 +1,4 @@
-//! Which skills are there, which are hidden by others, and what is wrong?
+//! All skills of the search order: the loaded, the shadowed, the broken, and the problems.
 //!
 //! First wins for each id. Nothing is dropped: what is shadowed or broken stays in the catalogue for display.
 
@@ -29,7 +29,7 @@ use crate::skill::{Skill, Source};
 pub struct Catalogue {
     /// The skills that count, in search order.
     pub skills: Vec<Entry>,
-    /// Everything worth mending.
+    /// Everything worth fixing.
     pub problems: Vec<Problem>,
     /// Skills that another one of the same name hides.
     pub shadowed: Vec<Shadowed>,
@@ -79,7 +79,7 @@ pub struct Shadowed {
 /// A skill folder that could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// The directory's name, by which somebody may ask for it.
+    /// The directory's name, by which it may be requested.
     pub name: String,
     /// The directory.
     pub path: PathBuf,
@@ -107,7 +107,7 @@ pub struct RootReport {
 pub enum Lookup<'a> {
     /// This one.
     Found(&'a Skill),
-    /// Several skills are shown by that name; they must be told apart by id.
+    /// Several skills are shown by that name; their ids distinguish them.
     Ambiguous(Vec<&'a Skill>),
     /// It is there but could not be loaded.
     Broken(&'a Broken),
@@ -278,7 +278,7 @@ fn leads_nowhere(root: &Root, error: &io::Error) -> Problem {
         Code::LinkBroken,
         Severity::Warning,
         &root.path,
-        format!("the link leads nowhere: {error}"),
+        format!("the link is broken: {error}"),
         "remove it, or point it at a directory that exists",
     )
 }

@@ -1,4 +1,4 @@
-//! Would another agent see this skill as it is?
+//! Skill visibility in other clients: whether each finds a skill, and how much of it it shows.
 //!
 //! Each client looks in other places and cuts at other lengths. This is what is known of them, as data.
 

@@ -1,4 +1,4 @@
-//! What must whoever calls a skill's command give? Its parameters, as `skill.json` declares them, made a schema.
+//! Parameters of a skill's command, as `skill.json` declares them, turned into a JSON Schema.
 
 use std::fmt::Write as _;
 

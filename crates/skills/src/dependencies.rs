@@ -1,4 +1,4 @@
-//! Which skills does a skill need, and in which order are they read?
+//! Dependency order of skills: which ones a skill needs, and in which order they are read.
 //!
 //! Dependencies come before dependents, through any number of steps. What is missing or goes in a circle is
 //! reported and left out; it never stops the rest.

@@ -1,4 +1,4 @@
-//! How is a skill kept until somebody wants to know everything about it?
+//! Catalogue entries, which stay encoded until all of a skill is needed.
 //!
 //! Of ten thousand skills most commands want to know what they are called and what they are for, and all of one or two.
 //! So skills are kept as they are written in an index, in a fifth of the memory, and taken apart when asked for.

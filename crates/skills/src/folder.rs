@@ -1,7 +1,7 @@
-//! Which files is a skill made of, for somebody who takes it elsewhere?
+//! Files of a skill, for callers that copy it elsewhere.
 //!
-//! Every file with its size and digest, so that who has read them all knows that nothing is missing and nothing was
-//! changed. Links are not followed. A skill without a `SKILL.md` has one made of what is known of it.
+//! Every file with its size and digest, so that a reader can verify that nothing is missing or changed. Links are not
+//! followed. A skill without a `SKILL.md` gets one generated from its other files.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -95,7 +95,7 @@ pub fn children(skill: &Skill, directory: &str) -> Result<Option<BTreeMap<String
     let mut found = Vec::new();
     let open = Directory::open(&place).map_err(|source| unreadable(&place, source))?;
     let listed = open.each(|name, kind| {
-        // A name that is no text cannot be asked for by anybody.
+        // A name that is not UTF-8 cannot be requested.
         let name = name.to_str().filter(|_| found.len() <= MOST_CHILDREN);
         if let (Some(name), Kind::File | Kind::Directory) = (name, kind) {
             found.push((name.to_owned(), kind));
@@ -210,7 +210,7 @@ fn listed(skill: &Skill) -> Result<BTreeMap<String, u64>, FolderError> {
             });
             listed.map_err(|source| unreadable(&directory, source))?;
             for path in names {
-                // A name that is no text cannot be asked for by anybody.
+                // A name that is not UTF-8 cannot be requested.
                 let Some(name) = path.to_str().filter(|name| *name != SKILL_MD || !is_made(skill)) else { continue };
                 let size = skill.path.join(&path).symlink_metadata().map_err(|source| unreadable(&path, source))?.len();
                 files.insert(name.to_owned(), size);

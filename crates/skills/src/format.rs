@@ -1,6 +1,6 @@
-//! How do the files of one folder become one skill?
+//! Loading of one folder: its files, read and merged into one skill.
 //!
-//! One module reads each format; this one decides who leads and what is taken from whom. `SKILL.md` gives name,
+//! One module reads each format; this one decides which file leads and what is taken from which. `SKILL.md` gives name,
 //! description and text; `manifest.json` the display name, type, version, roles, dependencies and config;
 //! `skill.json` the commands; the YAML the workflow. What contradicts is a problem, never a silent choice.
 
@@ -98,7 +98,7 @@ pub(crate) struct Context {
     pub(crate) validation: Validation,
 }
 
-/// What came of a folder.
+/// The result of loading a folder.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) skill: Option<Skill>,

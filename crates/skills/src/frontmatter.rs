@@ -1,7 +1,7 @@
-//! Where does a file's YAML header begin and end, and what does it say?
+//! YAML header of a file: where it begins and ends, and its entries.
 //!
 //! Fences are whole lines; a `---` inside a value closes nothing. A header that is no valid YAML is repaired
-//! entry by entry, and every repair is told.
+//! entry by entry, and every repair is reported.
 
 mod repair;
 
@@ -20,7 +20,7 @@ pub const MAX_BYTES: usize = 64 * 1024;
 pub struct Header {
     /// The YAML, without its fences.
     pub yaml: Range<usize>,
-    /// How many lines stand above the YAML.
+    /// How many lines precede the YAML.
     pub lines_above: usize,
     /// Where the body begins.
     pub body_at: usize,
@@ -98,8 +98,8 @@ pub fn parse<T>(yaml: &str, read: impl Fn(&Node<'_>) -> T) -> Result<Parsed<T>, 
         Err(error) if error.excessive => return Err(error),
         Err(error) => error,
     };
-    let (mended, repairs) = repair::mend(yaml);
-    match yaml::parse(&mended) {
+    let (repaired, repairs) = repair::mend(yaml);
+    match yaml::parse(&repaired) {
         Ok(tree) if !repairs.is_empty() => Ok(Parsed { value: read(&tree), repairs }),
         _ => Err(error),
     }
@@ -124,7 +124,7 @@ pub fn explain_missing(text: &str, reason: NoHeader) -> (Code, Place, String, St
         (NoHeader::Missing, Some(line)) if line.trim_start().starts_with("```") => (
             Code::FrontmatterMissing,
             place,
-            "the frontmatter stands in a code fence".to_owned(),
+            "the frontmatter is inside a code fence".to_owned(),
             "remove the ``` lines around it, so that the file begins with `---`".to_owned(),
         ),
         (NoHeader::Missing, Some(_)) => {

@@ -1,4 +1,4 @@
-//! What was read of a root before, and does it still hold?
+//! Index of a root: what earlier scans read, and whether it is still valid.
 //!
 //! For every directory that was looked into, an index keeps what was found there together with the stamps of the
 //! directory and of each file that was read. As long as these are the same, so is what was found; whatever changed is

@@ -1,4 +1,4 @@
-//! What is in a directory, without asking about each entry?
+//! Directory listing without a system call for each entry.
 //!
 //! A root is opened once. Its directories are reached through that handle, and their files through theirs: short
 //! paths, looked up where they are, cost the kernel half of what long ones do.

@@ -1,4 +1,4 @@
-//! Which skill packs are copied to the user's data directory, and what must be written for it?
+//! Skill packs that are copied to the user's data directory, and the files to write for that.
 //!
 //! A pack becomes a directory that is named after its contents and never changed; a link of a fixed name is
 //! swapped onto it. So readers see the old pack or the new one, whole, and what left the pack is gone. This
@@ -78,7 +78,7 @@ pub enum PackError {
         /// The pack's directory.
         path: PathBuf,
     },
-    /// Something else stands where the link should be.
+    /// Something else is where the link should be.
     #[error("{} exists and was not made by Maestro", path.display())]
     Occupied {
         /// Where.
@@ -93,7 +93,7 @@ pub struct SyncPlan {
     pub sync_dir: PathBuf,
     /// The link's name in it.
     pub link: String,
-    /// The name of the directory the link shall lead to.
+    /// The name of the directory that the link should point to.
     pub target: String,
     /// The files of that directory.
     pub files: Vec<Edit>,
@@ -130,7 +130,7 @@ impl Pack {
         reader.read(dir, 0)?;
         reader.files.sort_by(|a, b| a.path.cmp(&b.path));
         reader.left_out.sort();
-        // Workspaces share one data directory, so the name tells them apart.
+        // Workspaces share one data directory, so the name distinguishes them.
         let place = hex(&Sha256::digest(dir.as_os_str().as_encoded_bytes()), 12);
         Ok(Some(Self::of(format!("workspace-{place}"), reader.files, reader.left_out)))
     }

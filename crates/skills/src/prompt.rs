@@ -1,7 +1,7 @@
-//! What exactly is an agent told about its task?
+//! Prompt of a task: everything an agent receives about it.
 //!
-//! Instructions, the task, the table of skills, and the full text of those that were chosen, in this order. Beside
-//! the text stand the events that tell what happened to it: what was found, chosen, cut, or could not be loaded.
+//! Instructions, the task, the table of skills, and the full text of those that were chosen, in this order. The text
+//! comes with the events of its making: what was found, chosen, cut, or could not be loaded.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -33,7 +33,7 @@ pub struct TaskPrompt {
     pub text: String,
     /// What is worth writing down, in order.
     pub events: Vec<Event>,
-    /// Descriptions that were shortened for want of room.
+    /// Descriptions that were shortened to fit.
     pub cut: Vec<Cut>,
     /// Skills that found no room in the table.
     pub left_out: Vec<String>,
@@ -47,7 +47,7 @@ Finish by saying what you changed, how you checked it and what the check printed
 const REVIEW: &str = "\
 You review what was done for one task of a plan. Change nothing.
 Look at the change itself and at what it touches. Say for each finding where it is, why it matters and whether it must,
-should or could be mended. If you find nothing, say what you looked at.";
+should or could be fixed. If you find nothing, say what you looked at.";
 
 /// The prompt for a task with the skills that were chosen for it.
 pub fn task_prompt(
@@ -65,7 +65,7 @@ pub fn task_prompt(
     prompt
 }
 
-/// The same without instructions, for whoever has others.
+/// The same without instructions, for callers with their own.
 pub fn task_with_skills(
     task: &TaskSelection,
     selection: &Selection,
@@ -95,7 +95,7 @@ pub fn task_with_skills(
 }
 
 impl TaskPrompt {
-    /// Appends a chosen skill's text. One that cannot be read is told and left out.
+    /// Appends a chosen skill's text. One that cannot be read is reported and left out.
     fn load(&mut self, run_id: RunId, skill: &Skill, limits: PromptLimits) {
         let name = skill.id.as_str().to_owned();
         match body(skill, Part::File, limits.references, limits.body_chars) {

@@ -1,6 +1,6 @@
-//! What does an agent get when it reads a skill?
+//! Instructions of a skill, as an agent reads them.
 //!
-//! The envelope is OpenSkills' own, byte for byte; what stands in it is the skill's text as it is on disk.
+//! The envelope is OpenSkills' own, byte for byte; its content is the skill's text as it is on disk.
 
 use std::fmt::Write as _;
 use std::io;

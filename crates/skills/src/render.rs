@@ -1,4 +1,4 @@
-//! How are skills told to an agent?
+//! Formats in which a prompt lists skills.
 //!
 //! Two kinds of text: a table of what is there, in the words of several tools, and the full text of a skill. Each
 //! format is kept byte for byte; the values in it are parsed, and escaped where the format is XML. Nothing is left
@@ -37,7 +37,7 @@ pub enum Table {
     OpenSkills(Invoke),
     /// The `<available_skills>` block of the Agent Skills reference implementation.
     ToPrompt,
-    /// The catalogue of the Agent Skills guide for clients, below the words that tell a model what to do with it.
+    /// The catalogue of the Agent Skills guide for clients, below the instructions for using it.
     Guide(Activation),
     /// Name, version and description in Markdown.
     Manifest,
@@ -66,7 +66,7 @@ pub fn table(table: Table, skills: &[&Skill]) -> String {
     table.frame().around(&rows)
 }
 
-/// What stands around and between the rows of a table.
+/// The text around and between the rows of a table.
 #[derive(Debug)]
 struct Frame {
     before: String,

@@ -1,4 +1,4 @@
-//! Which roles are there, and which skills does each need?
+//! Roles, and the skills that each needs.
 //!
 //! Two roles are there always: the worker's and the orchestrator's, which sessions play. Every other role has a name
 //! and comes with a skill: a skill of type `role` makes the role of its id, and a skill that is assigned to a word

@@ -1,4 +1,4 @@
-//! Where are skills looked for, and in which order?
+//! Search order: the directories that skills are loaded from.
 //!
 //! Settings name the places; this turns them into directories. Relative entries are looked up from the working
 //! directory to the project's root, nearest first. Nothing here reads a skill.
@@ -135,7 +135,7 @@ impl Containment {
         let wider: &[&PathBuf] = match source {
             Source::Project | Source::Workspace => &[&self.project],
             Source::User | Source::Builtin => &[&self.home],
-            // Whoever names a directory on the command line vouches for it as for their own.
+            // A directory named on the command line is trusted like the user's own.
             Source::Given => &[&self.project, &self.home],
         };
         wider.iter().any(|place| target.starts_with(place)) || self.roots.iter().any(|root| target.starts_with(root))

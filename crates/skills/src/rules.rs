@@ -1,4 +1,4 @@
-//! Which rules must a skill keep, and what is said when it does not?
+//! Rules of the Agent Skills standard, and the messages for breaking them.
 //!
 //! The Agent Skills rules in one place. Whether a broken rule skips the skill is the caller's decision.
 

@@ -1,4 +1,4 @@
-//! Which skill folders are below a directory?
+//! Skill folders below a root.
 //!
 //! A root is walked level by level, each level in parallel, so that the result depends on nothing but the files.
 //! Depth and number of directories are bounded.
@@ -90,7 +90,7 @@ struct Walk<'a, 'k> {
     base: Option<Directory<'a>>,
 }
 
-/// Walks a root. A root that does not exist is empty. What an index knows for certain is not looked at again.
+/// Walks a root. A root that does not exist is empty. What an index confirms is not read again.
 pub(crate) fn scan<'k>(root: &Arc<Root>, limits: Limits<'_>, index: Option<&Index<'k>>) -> Scan<'k> {
     let walk = Walk { root, limits, index, base: Directory::open(&root.path).ok() };
     let mut found = Scan { notes: index.map(Index::notes), ..Scan::default() };
@@ -169,7 +169,7 @@ fn is_new(child: &Dir<'_>, followed: &mut HashSet<PathBuf>) -> bool {
 /// A link to where another one has led already. Reading it again could go on for ever.
 fn repeated(path: &Path, real: Option<&Path>) -> Problem {
     let target = real.unwrap_or(path).display();
-    let message = format!("the link leads to {target}, which another link led to before; it is read once");
+    let message = format!("the link points to {target}, which another link points to as well; it is read once");
     Problem::new(Code::LinkRepeated, Severity::Info, path, message, "remove one of the two links")
 }
 

@@ -1,4 +1,4 @@
-//! Which skills does a task get, if any, and why?
+//! Skills for a task, if any, and the reasons for the choice.
 //!
 //! Skills that the task names come first. The rest is a ranked match over names, descriptions and, for those that
 //! come into question, bodies. Choosing none is the usual outcome: a skill that does not help distracts. Nothing
@@ -106,8 +106,8 @@ impl Selector {
         round(Bar::of(self.index.len()).first)
     }
 
-    /// How one skill stands for a task, however far down it is; nothing when the task neither names it nor has a
-    /// word of it.
+    /// How one skill ranks for a task, however far down it is; `None` when the task neither names it nor shares a
+    /// word with it.
     pub fn explain(&self, label: &str, hints: &[String], skill: &Skill) -> Option<Ranked> {
         let wishes = Wishes::of(label, hints, &self.catalogue);
         let is_hinted = wishes.hinted.iter().any(|name| name == skill.id.as_str());
@@ -171,7 +171,7 @@ struct Bar {
 
 impl Bar {
     /// Among many skills one fits by chance more easily, so the bar rises with their number.
-    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 skills")]
+    #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 skills")]
     fn of(skills: usize) -> Self {
         let rise = 1.2 * (skills.max(10) as f64 / 100.0).ln();
         Self { first: 13.5 + rise, second: 12.0 + rise, new_words: 9.0 + rise.max(0.0) }
@@ -210,7 +210,7 @@ impl Choice {
 
     /// Fills the places that hints left open with what fits.
     fn fill(&mut self, ranked: &[Scored], wishes: &Wishes, bar: Bar) {
-        // Where the task names skills, nobody waits for others; they must be worth a second place.
+        // Where the task names skills, any others must be good enough for a second place.
         if self.skills.is_empty() && wishes.hinted.is_empty() {
             let first = ranked.iter().find(|scored| self.may_take(scored, wishes));
             match first.filter(|scored| scored.score >= bar.first && self.most > 0) {
@@ -222,7 +222,7 @@ impl Choice {
             let close = ranked.iter().take(CLOSE).filter(|scored| self.may_take(scored, wishes));
             let worth = close.filter(|scored| scored.score >= bar.second && self.adds(scored, ranked) >= bar.new_words);
             let best = worth.max_by(|a, b| {
-                // Of two that add the same, the one that stands higher is meant.
+                // Of two that add the same, the one that ranks higher is taken.
                 self.adds(a, ranked).total_cmp(&self.adds(b, ranked)).then(a.score.total_cmp(&b.score))
             });
             match best {
@@ -276,7 +276,7 @@ impl Choice {
     }
 }
 
-/// Scores are told to two places; more would only look precise.
+/// Scores are shown with two decimals; more would only look precise.
 fn round(score: f64) -> f64 {
     (score * 100.0).round() / 100.0
 }

@@ -1,7 +1,7 @@
-//! What is a skill, whatever format it was written in?
+//! Skills, independent of the format they were written in.
 //!
 //! The catalogue, selection, prompts, REST, MCP and the page know only this. Instructions are not kept here;
-//! they are read when somebody asks for them.
+//! they are read on request.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -136,7 +136,7 @@ impl fmt::Display for SkillType {
     }
 }
 
-/// Who may call upon a skill without being told to.
+/// Who may use a skill without an explicit request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Invocation {
     /// A model may choose it by itself.
@@ -160,7 +160,7 @@ pub struct Command {
     pub description: String,
     /// Its parameters as declared.
     pub parameters: Map<String, Json>,
-    /// What carries it out: a program and its arguments, in which `{name}` stands for a parameter. Without it, the
+    /// What carries it out: a program and its arguments, in which `{name}` is replaced by a parameter. Without it, the
     /// skill's text says how.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Vec<String>>,

@@ -1,4 +1,4 @@
-//! How much of a file is read, and what if it is no text?
+//! Bounded reading of text files.
 //!
 //! Every read is bounded. The head of a `SKILL.md` is read only as far as its header reaches.
 
@@ -165,7 +165,7 @@ pub(crate) fn too_large(path: &Path, severity: Severity) -> Problem {
         Code::FileTooLarge,
         severity,
         path,
-        "the file is larger than 1 MiB, and no more of it is read",
+        "the file is larger than 1 MiB; the rest is not read",
         "move what is not needed every time into files under references/",
     )
 }

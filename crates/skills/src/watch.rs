@@ -1,8 +1,8 @@
-//! How does a long-lived process notice that skills have changed?
+//! Watcher that reloads a long-lived process's catalogue when skills change.
 //!
-//! The system tells of every change in the roots, and beside them, so that one that appears, goes or is swapped is
+//! The system reports every change in the roots, and beside them, so that a root that appears, goes or is swapped is
 //! noticed too. Changes come in bursts; when a burst is over the catalogue is loaded again. Where the system cannot
-//! tell, nothing is watched, and that is a problem to be shown.
+//! report changes, nothing is watched, and that is a problem to be shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub struct CatalogueWatcher {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the watching thread is told.
+/// Messages to the watching thread.
 enum Message {
     Changed(notify::Result<notify::Event>),
     Stop,
@@ -76,7 +76,7 @@ struct Watch {
     messages: Sender<Message>,
     problems: Arc<Mutex<Vec<Problem>>>,
     watcher: Option<RecommendedWatcher>,
-    /// Each root as it is named and where it really is: some systems tell of the one, some of the other.
+    /// Each root as it is named and where it really is: some systems report the one, some the other.
     roots: Vec<PathBuf>,
 }
 
@@ -102,7 +102,7 @@ impl Watch {
         }
     }
 
-    /// Waits for something to change and then until nothing does; nothing when it shall stop.
+    /// Waits for something to change and then until nothing does; `None` when it should stop.
     fn next_burst(&self, received: &Receiver<Message>) -> Option<Need> {
         let mut need = self.need(received.recv().ok()?)?;
         let end = Instant::now() + LONGEST;
@@ -140,7 +140,7 @@ impl Watch {
         self.watcher = None;
         self.roots = names(self.cache.roots());
         let messages = self.messages.clone();
-        // Nobody is left to be told when this fails.
+        // This fails only when the receiver is gone.
         let tell = move |event| drop(messages.send(Message::Changed(event)));
         match notify::recommended_watcher(tell) {
             Ok(mut watcher) => {
@@ -175,7 +175,7 @@ fn watch_all(watcher: &mut RecommendedWatcher, roots: &[Root], problems: &mut Ve
         if missing.is_empty() {
             return;
         }
-        // A directory that is watched twice is told of by the way it was named last, and then with all below it.
+        // A directory that is watched twice is reported under its last name, and then with all below it.
         missing.sort_by_key(|(_, mode)| *mode == RecursiveMode::Recursive);
         for (path, mode) in missing {
             if let Err(error) = watcher.watch(&path, mode) {

@@ -59,7 +59,7 @@ fn problems_come_with_place_and_help_and_fail_the_command() {
     error[config-unknown]: unknown setting `skills_validaton`
       --> [PROJECT]/.maestro/config.toml:2:1
       help: did you mean `skills_validation`?
-    warning[frontmatter-repaired]: `description` is no valid YAML (mapping values are not allowed in this context) and was read as text
+    warning[frontmatter-repaired]: `description` is not valid YAML (mapping values are not allowed in this context) and was read as text
       --> [PROJECT]/.claude/skills/colon/SKILL.md:3:20
       help: write: description: 'Use it: always'
     error[description-missing]: there is no description
@@ -96,7 +96,7 @@ fn programs_get_problems_roots_agents_and_settings() {
           "path": "[PROJECT]/.claude/skills/colon/SKILL.md",
           "line": 3,
           "column": 20,
-          "message": "`description` is no valid YAML (mapping values are not allowed in this context) and was read as text",
+          "message": "`description` is not valid YAML (mapping values are not allowed in this context) and was read as text",
           "help": "write: description: 'Use it: always'"
         },
         {

@@ -337,7 +337,7 @@ fn a_tree_of_cyclic_links_is_searched_once() {
           "path": "[PROJECT]/.claude/skills/loop",
           "line": 1,
           "column": 1,
-          "message": "the link leads back to a directory it is in",
+          "message": "the link points back to a directory that contains it",
           "help": "remove it"
         },
         {
@@ -346,7 +346,7 @@ fn a_tree_of_cyclic_links_is_searched_once() {
           "path": "[PROJECT]/.claude/skills/self",
           "line": 1,
           "column": 1,
-          "message": "the link leads nowhere: Too many levels of symbolic links (os error 40)",
+          "message": "the link is broken: Too many levels of symbolic links (os error 40)",
           "help": "remove it, or point it at something that exists"
         }
       ],
@@ -396,7 +396,7 @@ fn a_link_out_of_the_project_is_not_followed() {
           "path": "[PROJECT]/.claude/skills/leak",
           "line": 1,
           "column": 1,
-          "message": "the link leads to [HOME]/secrets/leak, outside the places skills may come from",
+          "message": "the link points to [HOME]/secrets/leak, outside the permitted skill directories",
           "help": "copy the files here, or add the directory they are in to skills_extra_dirs"
         }
       ],

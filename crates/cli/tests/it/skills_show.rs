@@ -178,7 +178,7 @@ fn show_of_a_broken_skill_names_the_problem() {
     $ maestro skills show torn
     --- stderr
     error: the skill `torn` is there but cannot be loaded
-      because [PROJECT]/.maestro/skills/torn/manifest.json:2:1: the file is no valid JSON: EOF while parsing a value (mend the JSON at this place: a comma or a quote is often missing just before it)
+      because [PROJECT]/.maestro/skills/torn/manifest.json:2:1: the file is not valid JSON: EOF while parsing a value (fix the JSON here: a comma or a quote is often missing just before it)
     hint: mend the file, then try again
     --- exit 1
     ");

@@ -1,4 +1,4 @@
-//! What is wrong with the file being read? Reads it, and collects problems with their places, strict or lenient.
+//! Problems of the file being read, with their places, under strict or lenient validation.
 
 use std::io;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl<'a> Findings<'a> {
         self.push(code, Severity::Error, place, message, help);
     }
 
-    /// Something to mend; the file is used all the same.
+    /// Something to fix; the file is used anyway.
     pub(super) fn warn(&mut self, code: Code, place: Place, message: impl Into<String>, help: impl Into<String>) {
         self.push(code, Severity::Warning, place, message, help);
     }

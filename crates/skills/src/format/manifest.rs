@@ -1,4 +1,4 @@
-//! What does a `manifest.json` say? All of its fields; unknown keys are kept.
+//! Reader for `manifest.json`: all of its fields; unknown keys are kept.
 
 use maestro_core::yaml::Place;
 use maestro_core::{Code, Role};
@@ -76,16 +76,16 @@ pub(super) fn read_object(findings: &mut Findings<'_>) -> Option<Map<String, Jso
     match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(Json::Object(fields)) => Some(fields),
         Ok(_) => {
-            findings.error(Code::ManifestInvalid, TOP, "the file is no JSON object", "write { \"name\": …, … }");
+            findings.error(Code::ManifestInvalid, TOP, "the file is not a JSON object", "write { \"name\": …, … }");
             None
         }
         Err(error) => {
             let place = Place { line: error.line().max(1), column: error.column().max(1) };
-            // The place is told apart from the message.
+            // The place is reported separately from the message.
             let reason = error.to_string();
             let reason = reason.split(" at line ").next().unwrap_or_default();
-            let help = "mend the JSON at this place: a comma or a quote is often missing just before it";
-            findings.error(Code::ManifestInvalid, place, format!("the file is no valid JSON: {reason}"), help);
+            let help = "fix the JSON here: a comma or a quote is often missing just before it";
+            findings.error(Code::ManifestInvalid, place, format!("the file is not valid JSON: {reason}"), help);
             None
         }
     }
@@ -95,7 +95,7 @@ fn wrong_type(key: &str, expected: &str, findings: &mut Findings<'_>) {
     findings.warn(
         Code::FieldType,
         TOP,
-        format!("`{key}` has a value of the wrong kind and is left out"),
+        format!("`{key}` has a value of the wrong type and is ignored"),
         format!("it must be {expected}"),
     );
 }
@@ -161,7 +161,7 @@ fn roles(fields: &mut Map<String, Json>, findings: &mut Findings<'_>) -> Vec<Str
             findings.warn(
                 Code::FieldType,
                 TOP,
-                format!("`assignTo` names `{role}`, which is no role"),
+                format!("`assignTo` names `{role}`, which is not a role"),
                 "use \"worker\", \"orchestrator\" or \"all\"",
             );
         }

@@ -1,4 +1,4 @@
-//! What does a `skill.json` say? A name, a description and the commands it declares.
+//! Reader for `skill.json`: a name, a description and the commands it declares.
 
 use maestro_core::Code;
 use maestro_core::workflow::orders::ALWAYS_DECLARED;
@@ -42,7 +42,7 @@ pub(super) fn load(findings: &mut Findings<'_>) -> Option<SkillJson> {
         None | Some(Json::Null) => Vec::new(),
         Some(Json::Array(items)) => items.into_iter().filter_map(|item| command(item, findings)).collect(),
         Some(_) => {
-            findings.warn(Code::FieldType, TOP, "`commands` is no list and is left out", "write \"commands\": […]");
+            findings.warn(Code::FieldType, TOP, "`commands` is not a list and is ignored", "write \"commands\": […]");
             Vec::new()
         }
     };
@@ -52,11 +52,11 @@ pub(super) fn load(findings: &mut Findings<'_>) -> Option<SkillJson> {
 
 fn command(item: Json, findings: &mut Findings<'_>) -> Option<Command> {
     let Json::Object(mut fields) = item else {
-        findings.warn(Code::FieldType, TOP, "a command is no object and is left out", "write {\"name\": …}");
+        findings.warn(Code::FieldType, TOP, "a command is not an object and is ignored", "write {\"name\": …}");
         return None;
     };
     let Some(name) = text_field(&mut fields, "name", findings) else {
-        findings.warn(Code::ManifestField, TOP, "a command has no name and is left out", "add \"name\"");
+        findings.warn(Code::ManifestField, TOP, "a command has no name and is ignored", "add \"name\"");
         return None;
     };
     let description = text_field(&mut fields, "description", findings).unwrap_or_default();
@@ -70,7 +70,7 @@ fn command(item: Json, findings: &mut Findings<'_>) -> Option<Command> {
         warn_of_name(&command, findings);
         return Some(command);
     };
-    let message = format!("`run` of the command `{}` is left out: {reason}", command.name);
+    let message = format!("`run` of the command `{}` is ignored: {reason}", command.name);
     let help = "name parameters with letters, digits, `_` and `-`, and name only parameters in `run`";
     findings.warn(Code::FieldType, TOP, message, help);
     Some(Command { run: None, ..command })
@@ -130,7 +130,7 @@ fn vector(run: Json, command: &str, findings: &mut Findings<'_>) -> Option<Vec<S
         findings.warn(
             Code::FieldType,
             TOP,
-            format!("`run` of the command `{command}` is no list of texts and is left out"),
+            format!("`run` of the command `{command}` is not a list of strings and is ignored"),
             "write the program and each argument by itself: \"run\": [\"git\", \"log\", \"{since}\"]",
         );
     }

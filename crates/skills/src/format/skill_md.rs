@@ -1,4 +1,4 @@
-//! What does a `SKILL.md` say? The Agent Skills fields, and the extensions that clients use.
+//! Reader for `SKILL.md`: the Agent Skills fields, and the extensions that clients use.
 
 use maestro_core::yaml::{Node, Pair, Place, Value};
 use maestro_core::{Code, Severity, suggest};
@@ -143,7 +143,7 @@ fn report_repair(repair: &Repair, findings: &mut Findings<'_>) {
     findings.warn(
         Code::FrontmatterRepaired,
         repair.place,
-        format!("`{}` is no valid YAML ({}) and was read as text", repair.key, repair.reason),
+        format!("`{}` is not valid YAML ({}) and was read as text", repair.key, repair.reason),
         format!("write: {}", super::cut(&repair.instead)),
     );
 }
@@ -182,7 +182,7 @@ impl Draft {
         for (index, pair) in pairs.iter().enumerate() {
             if pairs.iter().take(index).any(|earlier| earlier.key == pair.key) {
                 let help = "remove one of the two";
-                draft.note(Code::FieldDuplicate, pair.place, format!("`{}` stands twice", pair.key), help);
+                draft.note(Code::FieldDuplicate, pair.place, format!("`{}` appears twice", pair.key), help);
             } else {
                 draft.take(pair);
             }
@@ -311,7 +311,7 @@ impl Draft {
             findings.error(
                 Code::FrontmatterInvalid,
                 Place { line: 1, column: 1 },
-                "the frontmatter is no list of `key: value` fields",
+                "the frontmatter is not a list of `key: value` fields",
                 "write `name: …` and `description: …` on lines of their own",
             );
             return None;
@@ -391,7 +391,7 @@ fn judge_description(description: &str, place: Place, findings: &mut Findings<'_
     }
 }
 
-/// Clients show the hint as it stands; `[file]` is meant as text although YAML reads a list.
+/// Clients show the hint as written; `[file]` is meant as text although YAML reads a list.
 fn hint_text(node: &Node<'_>) -> String {
     match &node.value {
         Value::Plain(text) | Value::Quoted(text) => text.trim().to_owned(),

@@ -1,4 +1,4 @@
-//! How is `allowed-tools` written? With blanks, with commas, or as a list; and parentheses may hold both.
+//! Notations of `allowed-tools`: separated by blanks or commas, or a list; parentheses may hold both.
 
 /// The tools in a text that separates them by white space or commas, `Bash(git commit:*, git push)` being one.
 pub fn split_tools(text: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Is there a workflow in this folder, and what is it called? Its steps are the workflow engine's business.
+//! Reader for a folder's workflow: its name and description. The workflow engine reads the steps.
 
 use maestro_core::Code;
 use maestro_core::yaml::{self, Place, Value};
@@ -22,13 +22,13 @@ pub(super) fn load(file: &'static str, findings: &mut Findings<'_>) -> Option<Wo
         Ok(tree) => tree,
         Err(error) => {
             let message = format!("the workflow cannot be read: {}", error.reason);
-            findings.error(Code::WorkflowInvalid, error.place, message, "mend the YAML at this place");
+            findings.error(Code::WorkflowInvalid, error.place, message, "fix the YAML here");
             return None;
         }
     };
     let Value::Map(pairs) = &tree.value else {
         let help = "begin with `name:`, `description:` and `steps:`";
-        findings.error(Code::WorkflowInvalid, tree.place, "the workflow is no mapping", help);
+        findings.error(Code::WorkflowInvalid, tree.place, "the workflow is not a mapping", help);
         return None;
     };
     let field = |key: &str| {

@@ -1,4 +1,4 @@
-//! How is a header mended that is almost YAML?
+//! Repair of a header that is almost YAML.
 //!
 //! Each entry (a key and the lines that belong to it) is tried alone. Those that do not parse are rewritten
 //! as quoted text, others stay untouched. Lines keep their numbers, so places still fit the file.
@@ -25,8 +25,8 @@ const MAX_DEPTH: usize = 8;
 pub(super) fn mend(yaml: &str) -> (String, Vec<Repair>) {
     let lines: Vec<&str> = yaml.lines().collect();
     let mut repairs = Vec::new();
-    let mended = mend_block(&lines, 0, 0, &mut repairs);
-    (mended.join("\n") + "\n", repairs)
+    let repaired = mend_block(&lines, 0, 0, &mut repairs);
+    (repaired.join("\n") + "\n", repairs)
 }
 
 /// An entry's lines: `first` is the one with its key, counted within the block.
@@ -36,18 +36,18 @@ struct Entry<'a> {
 }
 
 fn mend_block(lines: &[&str], line_offset: usize, depth: usize, repairs: &mut Vec<Repair>) -> Vec<String> {
-    let mut mended = Vec::with_capacity(lines.len());
+    let mut repaired = Vec::with_capacity(lines.len());
     for entry in entries(lines) {
         let text = entry.lines.join("\n") + "\n";
         match yaml::parse(&text) {
-            Ok(_) => mended.extend(entry.lines.iter().map(|&line| line.to_owned())),
+            Ok(_) => repaired.extend(entry.lines.iter().map(|&line| line.to_owned())),
             Err(error) => {
                 let offset = line_offset + entry.first;
-                mended.extend(mend_entry(entry.lines, offset, depth, &error, repairs));
+                repaired.extend(mend_entry(entry.lines, offset, depth, &error, repairs));
             }
         }
     }
-    mended
+    repaired
 }
 
 fn mend_entry(
@@ -65,9 +65,9 @@ fn mend_entry(
         if depth >= MAX_DEPTH || rest.is_empty() || !value.is_empty() {
             return unchanged();
         }
-        let mut mended = vec![(*head).to_owned()];
-        mended.extend(mend_block(rest, line_offset + 1, depth + 1, repairs));
-        return mended;
+        let mut repaired = vec![(*head).to_owned()];
+        repaired.extend(mend_block(rest, line_offset + 1, depth + 1, repairs));
+        return repaired;
     }
     let quoted = quote(value, rest);
     let prefix = head.get(..head.len() - head.trim_start().len()).unwrap_or_default();

@@ -115,7 +115,7 @@ fn a_missing_header_says_what_to_do() {
     let cases = [
         ("", "the file is empty"),
         ("# Title\n", "the file does not begin with frontmatter"),
-        ("```yaml\n---\nname: a\n---\n```\n", "the frontmatter stands in a code fence"),
+        ("```yaml\n---\nname: a\n---\n```\n", "the frontmatter is inside a code fence"),
         ("---\nname: a\n", "the frontmatter is opened by `---` but never closed"),
     ];
     for (text, expected) in cases {

@@ -1,4 +1,4 @@
-//! How are values written into an index, and read back without trusting it?
+//! Byte encoding of an index; reading trusts nothing.
 //!
 //! Numbers take as many bytes as they need, texts follow their length. Reading checks every length against what is
 //! there, so a damaged index gives nothing, takes no memory for what it only claims to hold, and stops no program.
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         usize::try_from(self.number()?).ok().filter(|&count| count <= self.bytes.len())
     }
 
-    /// A number that stands for nothing but itself.
+    /// A number that is not a length.
     pub(super) fn figure(&mut self) -> Option<usize> {
         usize::try_from(self.number()?).ok()
     }

@@ -1,4 +1,4 @@
-//! Are these the bytes that were written? Tells damage, not malice.
+//! Checksum of an index. It detects damage, not tampering.
 
 /// The checksum of some bytes.
 pub(super) fn of_bytes(bytes: &[u8]) -> u64 {

@@ -1,4 +1,4 @@
-//! What can be told of a skill without taking it apart?
+//! Encoded skills, whose id and heading are readable without decoding the rest.
 
 use std::ffi::OsStr;
 use std::ops::Range;

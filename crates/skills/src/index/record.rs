@@ -1,4 +1,4 @@
-//! How is one look into a directory written down, and taken up again?
+//! Index record of one directory, written and read back.
 //!
 //! Paths are kept relative to the directory, and what the root decides is left out: the same record serves however the
 //! root is named and whatever kind of place it is.
@@ -24,7 +24,7 @@ const SKILL_FOLDER: u8 = 2;
 const SAME_FILE: u8 = 0;
 const OTHER_FILE: u8 = 1;
 
-/// Writes what was found in `dir`; nothing if that cannot be told without naming places elsewhere.
+/// Writes what was found in `dir`; `None` if that refers to places elsewhere.
 pub(super) fn write(writer: &mut Writer, dir: &Path, visit: &Visit<'_>) -> Option<()> {
     writer.count(visit.children.len());
     for child in &visit.children {
@@ -337,7 +337,7 @@ mod tests {
         for &code in Code::ALL {
             for severity in [Severity::Info, Severity::Warning, Severity::Error] {
                 for path in ["/app/skills/pdf", "/app/skills/pdf/SKILL.md"] {
-                    let problem = Problem::new(code, severity, path, "wrong", "mend it").at(300, 2);
+                    let problem = Problem::new(code, severity, path, "wrong", "fix it").at(300, 2);
                     let mut writer = Writer::default();
                     write_problem(&mut writer, Path::new("/app/skills/pdf"), &problem).unwrap();
                     let read = read_problem(&mut Reader::new(writer.as_slice()), Path::new("pdf"), &root());
@@ -352,7 +352,7 @@ mod tests {
         fn no_damage_stops_the_program(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
             let mut writer = Writer::default();
             let folder = Packed::new(&full(), Path::new("group/pdf"), &root()).unwrap();
-            let problem = Problem::new(Code::FieldTypo, Severity::Info, "/app/skills/group/pdf", "wrong", "mend it");
+            let problem = Problem::new(Code::FieldTypo, Severity::Info, "/app/skills/group/pdf", "wrong", "fix it");
             let child = Dir { relative: Cow::Borrowed(Path::new("group/pdf/skills")), real: None };
             let folder = Some(Folder::Skill(folder.into()));
             let visit = Visit { folder, children: vec![child], problems: vec![problem] };

@@ -1,4 +1,4 @@
-//! Is this still the same file, unchanged?
+//! Stamps that show whether a file is unchanged.
 //!
 //! The kernel moves a file's change time whenever its contents, its name's inode or its rights change, and no program
 //! can set it back. A change within one tick of the clock can leave it as it was, so what changed a moment ago is

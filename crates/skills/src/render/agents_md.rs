@@ -1,4 +1,4 @@
-//! Where in somebody's file does the block of skills go?
+//! Block of skills in a user's file, added or replaced in place.
 //!
 //! In place of the block that is there, else between the marks of an older one, else at the end. Everything around
 //! it stays as it is, and doing it again changes nothing.

@@ -1,4 +1,4 @@
-//! How much of a skill's text goes into a prompt?
+//! Text of a skill for a prompt, within a limit.
 //!
 //! As many characters as the settings allow. What is cut is cut where a section ends, and the text says where the
 //! rest is.
@@ -21,7 +21,7 @@ use crate::text;
 pub enum Part {
     /// The whole file.
     File,
-    /// What stands below the header.
+    /// What follows the header.
     Body,
 }
 
@@ -115,7 +115,7 @@ fn unsaid_commands(skill: &Skill, text: &str) -> String {
     if listed.is_empty() { listed } else { format!("\n\n## Commands\n\n{listed}") }
 }
 
-/// What stands at the end of a text that was cut.
+/// The note at the end of a text that was cut.
 fn trailer(rest: &str) -> String {
     format!("\n\n[Content truncated...]\nThe rest is in {rest}")
 }

@@ -1,7 +1,7 @@
-//! How does a table of many skills fit into few tokens?
+//! Table of skills within a token budget.
 //!
-//! Descriptions are shortened fairly: nobody gets more than a share before everybody has theirs, and what is left
-//! over goes to the most relevant. A name without a word about it helps nobody, so when not even the beginning of
+//! Descriptions are shortened fairly: each gets an equal share before any gets more, and what is left over goes to the
+//! most relevant. A name without a description is useless, so when not even the beginning of
 //! every description fits, skills are left out, the least relevant first, and the table's last line says so.
 
 use super::{Cut, Frame, Table};
@@ -11,7 +11,7 @@ use crate::skill::Skill;
 const BYTES_PER_TOKEN: usize = 4;
 /// How much of a description a row has room for at least.
 const LEAST_BYTES: usize = 60;
-/// What stands where a description was cut.
+/// The mark where a description was cut.
 const ELLIPSIS: &str = "…";
 
 /// A table within its budget, and what that cost.
@@ -138,7 +138,7 @@ fn share(table: Table, descriptions: &[Description], room: usize) -> Vec<Shorten
     shortened
 }
 
-/// The largest share that everybody can have, where who needs less takes less.
+/// The largest share that each description can have, where shorter ones take less.
 fn water_level(descriptions: &[Description], room: usize) -> usize {
     let mut needs: Vec<usize> = descriptions.iter().map(|whole| whole.bytes).collect();
     needs.sort_unstable();

@@ -1,4 +1,4 @@
-//! Where is a long Markdown text best cut?
+//! Best place to cut a long Markdown text.
 //!
 //! Before a heading, else between paragraphs, else between lines, else between words: whichever comes first and
 //! does not lose more than half of what there is room for. Never inside a code block that begins further down.

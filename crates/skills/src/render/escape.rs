@@ -1,6 +1,6 @@
-//! What of somebody's text may stand in a prompt's markup?
+//! Escaping of foreign text for a prompt's markup.
 //!
-//! Characters that mean something to the markup are escaped; those that nobody sees are left out, so that a
+//! Characters that mean something to the markup are escaped; invisible ones are left out, so that a
 //! description cannot say more to a model than to the person who looks at it.
 
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
-//! What does the Agent Skills guide for clients show a model?
+//! Catalogue and skill text in the form of the Agent Skills guide for clients.
 //!
-//! A catalogue below the words that say what to do with it, and a skill's text in a wrapper that the text itself
+//! A catalogue below the instructions for using it, and a skill's text in a wrapper that the text itself
 //! cannot close.
 
 use super::body::Body;

@@ -1,4 +1,4 @@
-//! How are skills written as Markdown, one after the other?
+//! Skills as Markdown, one after the other.
 //!
 //! A rule, the name with its version, the description, then the instructions if there are any.
 

@@ -1,11 +1,11 @@
-//! What does OpenSkills write into an `AGENTS.md`?
+//! Block of skills that OpenSkills writes into an `AGENTS.md`.
 //!
 //! Its block, byte for byte, but for two things: values are escaped, and the command that loads a skill may be ours.
 
 use super::{Frame, escape};
 use crate::skill::Skill;
 
-/// The program that an agent is told to load skills with.
+/// The program that agents load skills with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invoke {
     /// This one.

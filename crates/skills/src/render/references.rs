@@ -1,4 +1,4 @@
-//! What do a skill's references say, where a prompt is to hold them too?
+//! References of a skill, appended to its text on request.
 //!
 //! The Markdown files directly in `references/`, in order of their names. One that cannot be used is left out with
 //! a problem; the others stay.
@@ -83,7 +83,7 @@ fn within(skill: &Skill, path: &Path) -> Result<PathBuf, Problem> {
     if target.starts_with(&home) {
         return Ok(target);
     }
-    let message = format!("the link leads to {}, outside the skill; it is left out", target.display());
+    let message = format!("the link points to {}, outside the skill; it is ignored", target.display());
     let help = "copy what it leads to into the skill's references/";
     Err(Problem::new(Code::LinkOutside, Severity::Warning, path, message, help))
 }

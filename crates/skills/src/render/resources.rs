@@ -1,4 +1,4 @@
-//! Which files belong to a skill besides its text?
+//! Files of a skill besides its text.
 //!
 //! They are listed and never read. Links are not followed, and the listing has an end however large the folder is.
 
@@ -23,7 +23,7 @@ pub struct Resources {
     pub files: Vec<PathBuf>,
     /// How many more there are.
     pub unnamed: usize,
-    /// Whether the folder goes on where nobody looked.
+    /// Whether the folder has more than was listed.
     pub goes_on: bool,
 }
 

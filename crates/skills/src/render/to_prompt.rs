@@ -1,4 +1,4 @@
-//! What does the reference implementation of Agent Skills print for `to-prompt`?
+//! Output of `to-prompt` of the Agent Skills reference implementation.
 
 use super::{Frame, escape};
 use crate::skill::Skill;

@@ -1,4 +1,4 @@
-//! What is in one directory: a skill, directories to look into, something to report?
+//! Contents of one directory: a skill, subdirectories to visit, problems to report.
 //!
 //! Links are followed only to permitted places.
 
@@ -105,7 +105,7 @@ fn child<'k>(parent: &Path, entry: &OsStr, real: Option<PathBuf>) -> Dir<'k> {
 }
 
 fn no_file(path: PathBuf) -> Problem {
-    let message = "it has the name of a skill's file but is none";
+    let message = "it has the name of a skill file but is not a file";
     Problem::new(Code::FileUnreadable, Severity::Error, path, message, "remove it, or put a file in its place")
 }
 
@@ -115,7 +115,7 @@ impl Look<'_, '_> {
         self.visit.problems.push(problem);
     }
 
-    /// Refuses a link: an error when it stands for a form, else a warning.
+    /// Refuses a link: an error when it takes the place of a form, else a warning.
     fn refuse_link(&mut self, is_form: bool, mut problem: Problem) {
         if is_form {
             problem.severity = Severity::Error;
@@ -135,7 +135,7 @@ impl Look<'_, '_> {
                     Code::LinkBroken,
                     Severity::Warning,
                     path,
-                    format!("the link leads nowhere: {error}"),
+                    format!("the link is broken: {error}"),
                     "remove it, or point it at something that exists",
                 );
                 self.refuse_link(is_form, problem);
@@ -151,7 +151,7 @@ impl Look<'_, '_> {
                 Code::LinkOutside,
                 Severity::Warning,
                 path,
-                format!("the link leads to {}, outside the places skills may come from", real.display()),
+                format!("the link points to {}, outside the permitted skill directories", real.display()),
                 "copy the files here, or add the directory they are in to skills_extra_dirs",
             );
             self.refuse_link(is_form, problem);
@@ -170,7 +170,7 @@ impl Look<'_, '_> {
                 Code::LinkBroken,
                 Severity::Warning,
                 path,
-                "the link leads back to a directory it is in",
+                "the link points back to a directory that contains it",
                 "remove it",
             ));
             return;

@@ -1,8 +1,8 @@
-//! How common is a word in general?
+//! General frequency of words.
 //!
-//! Ten installed skills cannot tell a rare word from a common one. The table can. It was counted over several
+//! Ten installed skills cannot show whether a word is rare or common. The table can. It was counted over several
 //! thousand public skills: for each stem, how many have it in name or description, and how many anywhere. A word
-//! that is rare among skills but common in English ("nobody", "Tuesday") counts as common: it says nothing either.
+//! that is rare among skills but common in English ("Tuesday") counts as common: it says nothing either.
 
 /// Sorted by stem: `stem`, in name or description, anywhere.
 const TABLE: &str = include_str!("../../data/background.tsv");
@@ -19,7 +19,7 @@ pub(crate) struct Share {
     pub(crate) anywhere: f64,
 }
 
-/// Looks a stem up; a word nobody uses has no share.
+/// Looks up a stem; an unknown word has no share.
 pub(crate) fn share(stem: &str) -> Share {
     find(TABLE, stem).and_then(parse).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Which skills does a task ask for, and which does it rule out?
+//! Skills that a task requests or excludes by name.
 
 use crate::catalogue::Catalogue;
 use crate::skill::SkillId;
@@ -35,10 +35,10 @@ impl Wishes {
     }
 }
 
-/// How many words before a skill's name are heeded.
+/// How many words before a skill's name are considered.
 const LOOK_BACK: usize = 5;
 
-/// What may stand around a word without being part of it.
+/// Characters that may surround a word without being part of it.
 const NO_NAME: &[char] = &['`', '"', '\'', '(', ')', ',', '.', ';', ':', '!', '?'];
 
 fn is_negation(word: &str) -> bool {

@@ -1,6 +1,7 @@
-//! Which skills have which words? The search index over a catalogue's names and descriptions.
+//! Search index over a catalogue's names and descriptions.
 //!
-//! Built once for a catalogue that is kept, or for one task's words where the process ends with the answer. Bodies are not in it: they are read only for the few skills that come into question.
+//! Built once for a catalogue that is kept, or for one task's words where the process ends with the answer. Bodies are
+//! not in it: they are read only for the few best candidates.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) const DESCRIPTION: Field = Field { weight: 1.5, slope: 0.5, usual: 25
 pub(crate) const BODY: Field = Field { weight: 0.2, slope: 0.8, usual: 600.0 };
 
 impl Field {
-    /// What a word that stands `count` times in a field of `length` words is worth.
+    /// What a word that occurs `count` times in a field of `length` words is worth.
     #[expect(clippy::cast_precision_loss, reason = "lengths of texts are far below 2^52")]
     pub(crate) fn worth(self, count: u32, length: usize) -> f64 {
         self.weight * f64::from(count) / (1.0 - self.slope + self.slope * length as f64 / self.usual)

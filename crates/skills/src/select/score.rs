@@ -1,4 +1,4 @@
-//! How well does a skill fit a task? BM25F over name, description and body, with words weighed by how rare they are.
+//! Score of a skill for a task: BM25F over name, description and body, rare words weighing more.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::skill::Skill;
 
 /// For how many skills the body is read: those whose name and description fit best.
 const CANDIDATES: usize = 40;
-/// How many skills the background table stands for beside the installed ones.
+/// How many skills the background table counts as, beside the installed ones.
 const BACKGROUND: f64 = 330.0;
 /// From here on more of the same word adds little.
 const SATURATION: f64 = 1.2;
@@ -103,7 +103,7 @@ fn query(label: &str, index: &TermIndex, tokenizer: &Tokenizer) -> Vec<QueryTerm
     terms
 }
 
-/// How much a word tells: the rarer it is in general and among the installed skills, the more.
+/// How much a word weighs: the rarer it is in general and among the installed skills, the more.
 ///
 /// Counts are brought to the scale of the background, so that a score means the same among ten skills and among
 /// ten thousand.
@@ -160,7 +160,7 @@ fn score(skill: &Arc<Skill>, query: &[QueryTerm], headline: &[f64], tokenizer: &
 }
 
 /// What each of the task's words is worth in a skill's body. A body that cannot be read is an empty one here; that
-/// it cannot be read is told where it is loaded.
+/// it cannot be read is reported where it is loaded.
 fn body_worths(skill: &Skill, query: &[QueryTerm], tokenizer: &Tokenizer) -> Vec<f64> {
     let contents = read::instructions(skill).map(|contents| contents.bytes).unwrap_or_default();
     let start = frontmatter::find(&contents).map_or(0, |header| header.body_at);

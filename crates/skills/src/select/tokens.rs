@@ -1,4 +1,4 @@
-//! Which words does a text consist of, for the sake of comparing?
+//! Words of a text, normalized for comparison.
 //!
 //! Words are lower-case runs of letters and digits, `c++` and `c#` included; `camelCase` is two. Words that say
 //! nothing about a task are left out, the rest is reduced to its stem.
@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use frostem::{Algorithm, Stemmer};
 
-/// Words that stand in every task and every description, and so tell none from another.
+/// Words that occur in every task and every description, and so distinguish none of them.
 const STOP: &str = "a an the and or but if then else for from of on in into onto to with without within at by as is \
 are was were be been being it its this that these those there here so such not no nor do does did done doing can \
 could should would may might must will shall we you your our their they them he she his her i me my us who whom which \
@@ -70,7 +70,7 @@ pub(crate) enum Part {
     Query(usize),
 }
 
-/// Tells which of a task's words a word is, and remembers it: stemming each word only once is most of the speed.
+/// Finds which of a task's words a word is, and caches it: stemming each word only once is most of the speed.
 pub(crate) struct Recognizer<'a> {
     tokenizer: &'a Tokenizer,
     query: &'a [String],
@@ -97,7 +97,7 @@ impl<'a> Recognizer<'a> {
         part
     }
 
-    /// How often each of the task's words stands in some texts, and how many words count in them at all.
+    /// How often each of the task's words occurs in some texts, and how many words count in them at all.
     pub(crate) fn count<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> (Vec<u32>, usize) {
         let mut counts = vec![0_u32; self.query.len()];
         let mut length = 0;

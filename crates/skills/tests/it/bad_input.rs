@@ -227,11 +227,11 @@ fn an_empty_file_is_reported() {
 fn json_that_is_no_object_or_no_json_is_reported() {
     for file in ["manifest.json", "skill.json"] {
         for (text, message, at) in [
-            ("[]", "the file is no JSON object", (1, 1)),
-            ("null", "the file is no JSON object", (1, 1)),
-            ("\"text\"", "the file is no JSON object", (1, 1)),
-            ("{\n  \"name\": oops\n}", "the file is no valid JSON", (2, 11)),
-            ("{\"name\": \"cut", "the file is no valid JSON", (1, 13)),
+            ("[]", "the file is not a JSON object", (1, 1)),
+            ("null", "the file is not a JSON object", (1, 1)),
+            ("\"text\"", "the file is not a JSON object", (1, 1)),
+            ("{\n  \"name\": oops\n}", "the file is not valid JSON", (2, 11)),
+            ("{\"name\": \"cut", "the file is not valid JSON", (1, 13)),
         ] {
             let problem = error_of(file, text);
             assert_eq!(problem.code, Code::ManifestInvalid);

@@ -91,7 +91,7 @@ fn references_that_lie_outside_the_skill_are_not_read() {
     let read = text_of(&world, &format!("{HEADER}Body.\n"), References::Include, 20_000);
     assert_eq!(read.text, format!("{HEADER}Body.\n"));
     assert_eq!(read.problems.len(), 1);
-    assert!(read.problems[0].message.ends_with("outside the skill; it is left out"), "{:?}", read.problems);
+    assert!(read.problems[0].message.ends_with("outside the skill; it is ignored"), "{:?}", read.problems);
 }
 
 #[test]
