@@ -1,4 +1,4 @@
-//! Who does it?
+//! Actors that make changes, and the checks of what each may do.
 
 use maestro_core::Role;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
@@ -10,7 +10,7 @@ use crate::value::Param;
 /// Who makes a change, as far as the server could make sure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Actor {
-    /// The local user, or whoever holds the server's token.
+    /// The local user, or a holder of the server's token.
     #[default]
     Person,
     /// A session that showed its token, or whose commands said which one they are of.
@@ -47,7 +47,7 @@ pub(crate) enum Reach {
     Bound,
     /// It lies below one that is.
     Below,
-    /// It is somebody else's.
+    /// It belongs to another session.
     Foreign,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn reach(tx: &mut Tx<'_>, session: &SessionId, task: &TaskId) -> Resu
 }
 
 /// Refuses a session that reaches for what is not its own: a worker beyond its tasks and what lies below them, an
-/// orchestrator beyond its project, and whoever was cancelled altogether.
+/// orchestrator beyond its project, and a cancelled session altogether.
 pub(crate) fn require(tx: &mut Tx<'_>, actor: &Actor, task: &TaskId) -> Result<Option<Reach>, StoreError> {
     let Actor::Session { id, role } = actor else { return Ok(None) };
     going_on(tx, id)?;
@@ -81,9 +81,9 @@ pub(crate) fn require(tx: &mut Tx<'_>, actor: &Actor, task: &TaskId) -> Result<O
         return Ok(None);
     }
     match reach(tx, id, task)? {
-        Reach::Foreign => {
-            Err(StoreError::Forbidden(format!("task '{task}' is not one of session '{id}', nor below one")))
-        }
+        Reach::Foreign => Err(StoreError::Forbidden(format!(
+            "task '{task}' is not assigned to session '{id}', nor below a task that is"
+        ))),
         near => Ok(Some(near)),
     }
 }
@@ -99,7 +99,7 @@ pub(crate) fn in_project(tx: &mut Tx<'_>, actor: &Actor, project: &ProjectId) ->
     }
 }
 
-/// Refuses a session that somebody cancelled; its words are heard, and that is all.
+/// Refuses a cancelled session; it may only report.
 fn going_on(tx: &mut Tx<'_>, session: &SessionId) -> Result<(), StoreError> {
     let cancelled = "SELECT count(*) FROM sessions WHERE id = $1 AND end_reason = 'cancelled'";
     match tx.number(cancelled, &[session.into()])? {
@@ -114,7 +114,7 @@ fn project_of(tx: &mut Tx<'_>, sql: &str, id: Param<'_>) -> Result<Option<Projec
 
 fn same_project(tx: &mut Tx<'_>, session: &SessionId, project: Option<ProjectId>) -> Result<(), StoreError> {
     let own = project_of(tx, "SELECT project_id FROM sessions WHERE id = $1", session.into())?;
-    // What does not exist is told as that, by whoever looks for it.
+    // A missing record is reported as such where it is loaded.
     match project {
         Some(project) if Some(&project) != own.as_ref() => {
             Err(StoreError::Forbidden(format!("session '{session}' may not act in project '{project}'")))

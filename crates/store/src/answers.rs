@@ -1,4 +1,4 @@
-//! Was this request answered before? A caller that did not hear the answer may ask again with the same key.
+//! Responses kept for idempotent requests. A caller that missed the response may repeat it with the same key.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,7 +21,7 @@ pub struct Once {
 pub(crate) fn recall<T: DeserializeOwned>(tx: &mut Tx<'_>, once: &Once) -> Result<Option<T>, StoreError> {
     let request = hash(once.request.as_bytes());
     if tx.is_postgres() {
-        // Two that come at once with one key must not both find that nobody asked before.
+        // Of two concurrent requests with one key, only one may find no response.
         tx.rows("SELECT CAST(pg_advisory_xact_lock(7246292, hashtext($1)) AS TEXT)", &[(&request).into()])?;
     }
     let sql = "SELECT fingerprint, response FROM idempotent_responses WHERE request = $1";

@@ -1,4 +1,4 @@
-//! What can be asked of the store? A change is a value that is applied in one transaction; a read is a value too.
+//! Changes and reads as values: a change is applied in one transaction, a read sees one state.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,11 +32,11 @@ pub(crate) trait Job: Send {
     /// Makes the change and appends its events; the outcome waits for the commit.
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
 
-    /// Tells the caller, once it is certain.
+    /// Sends the outcome to the caller once it is certain.
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-/// A change and who waits for it.
+/// A change and the caller that waits for it.
 pub(crate) struct Pending<C: Change> {
     change: C,
     once: Option<Once>,
@@ -85,7 +85,7 @@ impl<C: Change> Job for Pending<C> {
             (Some(done), Ok(())) => done,
             (None, Ok(())) => Err(StoreError::Closed),
         };
-        // Whoever asked may have gone away; what is stored is stored.
+        // The caller may have gone away; what is stored stays stored.
         let _ = self.caller.send(outcome);
     }
 }

@@ -1,4 +1,4 @@
-//! How is a statement carried out? The same text on both databases, inside a transaction that somebody else began.
+//! Statements with the same text for both databases, inside a transaction of the caller.
 
 use std::collections::HashMap;
 
@@ -86,7 +86,7 @@ impl Db<'_> {
 
     /// What a query ends with whose row decides what is written: others wait until this transaction is over.
     ///
-    /// A reader waits for nobody, and SQLite has one writer at a time anyway. The lock is the one that a plain UPDATE
+    /// A reader never waits, and SQLite has one writer at a time anyway. The lock is the one that a plain UPDATE
     /// takes, so that rows which only refer to this one can still be added.
     pub(crate) fn held(&self) -> &'static str {
         match &self.0 {

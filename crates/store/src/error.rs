@@ -1,4 +1,4 @@
-//! Why was something not stored, or not found?
+//! Reasons why something was not stored or not found.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub enum StoreError {
         /// Under which id.
         id: String,
     },
-    /// Somebody else changed it first.
+    /// Another change came first.
     #[error("{what} '{id}' has changed: its revision is {current}, not {expected}")]
     Changed {
         /// What was to be changed.
@@ -47,12 +47,12 @@ pub enum StoreError {
         /// What it was to become.
         to: SessionStatus,
     },
-    /// A session cannot be told that.
-    #[error("a session that is {from} cannot be told to {order}")]
+    /// A session cannot be controlled that way.
+    #[error("cannot {order} a session that is {from}")]
     Steering {
         /// What it is.
         from: SessionStatus,
-        /// What it was to be told.
+        /// What it was asked to do.
         order: Order,
     },
     /// The id is taken.
@@ -213,7 +213,7 @@ impl From<postgres::Error> for StoreError {
     }
 }
 
-/// Whether a row was in the way, or missing, that was not when the change looked: the next look will tell.
+/// Whether a row was in the way, or missing, that was not when the change looked: the next attempt will see it.
 pub(crate) fn is_violation(error: &postgres::Error) -> bool {
     use postgres::error::SqlState;
     matches!(error.code(), Some(&SqlState::UNIQUE_VIOLATION | &SqlState::FOREIGN_KEY_VIOLATION))

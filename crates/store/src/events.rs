@@ -1,4 +1,4 @@
-//! What happened, and in which order? The log everything live reads from.
+//! Event log in the order of commits, which everything live reads from.
 
 use maestro_core::Event;
 use maestro_core::event::RunId;
@@ -38,7 +38,7 @@ pub struct EventRow {
 
 pub(crate) const SELECT: &str = "SELECT seq, at, type, version, project, task, session, run, payload FROM events";
 
-/// Which events somebody wants.
+/// Which events to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
     /// Only this project's.

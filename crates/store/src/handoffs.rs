@@ -1,4 +1,4 @@
-//! What was passed from one role to another?
+//! Handoffs of work from one role to another.
 
 use maestro_core::event::{Event, HandoffFact};
 use maestro_core::handoff::{Handoff, HandoffState};
@@ -146,7 +146,7 @@ impl Change for AcceptHandoff {
 pub struct CompleteHandoff {
     /// Which hand-off.
     pub id: HandoffId,
-    /// What came of it.
+    /// The result.
     pub result: Option<String>,
 }
 

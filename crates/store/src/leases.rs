@@ -1,4 +1,4 @@
-//! Who has not given a sign of life for too long?
+//! Leases of sessions, and the end of sessions that were silent for too long.
 
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, EntryKind, SessionStatus};
@@ -11,7 +11,7 @@ use crate::timeline::{self, NewEntry};
 use crate::tx::Tx;
 use crate::value::Row;
 
-/// Ends the sessions that fell silent, and frees their tasks. Paused ones are left alone: somebody wants them to wait.
+/// Ends the sessions that fell silent, and frees their tasks. Paused ones are left alone.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpireSilent;
 

@@ -1,7 +1,7 @@
 //! Projects, tasks, sessions and what happened to them, in SQLite or PostgreSQL.
 //!
 //! All SQL is here, and nothing else is: no HTTP, no files but the database's, no printing. A change is a value that is
-//! applied in one transaction together with its events; a caller hears of it when it is on the disk.
+//! applied in one transaction together with its events; a caller gets its answer when it is on the disk.
 
 mod actor;
 mod answers;
@@ -102,7 +102,7 @@ pub struct Listed<T> {
 }
 
 impl Page {
-    /// How many rows to ask for: one more than wanted tells whether there are more.
+    /// How many rows to ask for: one more than wanted shows whether there are more.
     pub(crate) fn asked(&self) -> i64 {
         self.limit.max(0).saturating_add(1)
     }

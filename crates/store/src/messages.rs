@@ -1,4 +1,4 @@
-//! What do people say to an agent, and does it have it?
+//! Messages from people to an agent, and whether they were delivered.
 
 use maestro_core::event::{Event, MessageFact};
 use maestro_core::id::{MessageId, SessionId};
@@ -104,7 +104,7 @@ pub(crate) fn delivered(tx: &mut Tx<'_>, session: &Session, id: &MessageId, how:
     Ok(())
 }
 
-/// Gives up what a session will never hear.
+/// Refuses the messages that a session will never receive.
 pub(crate) fn refuse_all(tx: &mut Tx<'_>, session: &Session, why: &str) -> Result<(), StoreError> {
     let rows = tx.rows(
         "UPDATE messages SET state = 'refused', delivery = $1, settled_at = $2 \
@@ -115,11 +115,11 @@ pub(crate) fn refuse_all(tx: &mut Tx<'_>, session: &Session, why: &str) -> Resul
         let scope = Scope::project(&session.project).session(&session.id);
         tx.emit(scope, Event::MessageRefused(fact(&row.parsed()?, session, Some(why.to_owned()))));
     }
-    // A session that comes back must not hear what its sender was told it never got.
+    // A revived session must not receive messages that were reported as refused.
     notices::drop_messages(tx, &session.id)
 }
 
-/// Notes that a session's agent was told what somebody said, so that it does not hear it twice.
+/// Records that a session's agent received messages, so that it does not receive them twice.
 #[derive(Debug, Clone)]
 pub struct PassedOn {
     /// Which session.
@@ -128,7 +128,7 @@ pub struct PassedOn {
     pub worker: String,
     /// Which messages.
     pub messages: Vec<MessageId>,
-    /// How it was told.
+    /// How they were delivered.
     pub how: String,
 }
 

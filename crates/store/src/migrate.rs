@@ -1,4 +1,4 @@
-//! Is the database as this program needs it? Brought there at the start, step by step; never taken back.
+//! Schema migrations, applied one by one when a store is opened, and never undone.
 
 use crate::db::Db;
 use crate::error::StoreError;

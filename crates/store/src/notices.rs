@@ -1,4 +1,4 @@
-//! What has a session not heard yet? Written when it happens, told with its next call, gone when it confirms.
+//! Notices for sessions: written when something happens, delivered with the next call, deleted on confirmation.
 
 use maestro_core::id::{MessageId, SessionId, TaskId};
 use maestro_core::notice::Notice;
@@ -15,16 +15,16 @@ use crate::{messages, sessions};
 /// How many notices one reply carries.
 const AT_ONCE: i64 = 100;
 
-/// What a session has not heard yet.
+/// The notices that a session has not confirmed yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Notices {
     /// What happened, oldest first.
     pub notices: Vec<Notice>,
-    /// What to confirm with once they were heard; 0 when there are none.
+    /// What to confirm with after delivery; 0 when there are none.
     pub cursor: i64,
 }
 
-/// Tells every live session at work on a task, or on one above it, but for the one that did it.
+/// Notifies every live session at work on a task, or on one above it, except the one that acted.
 pub(crate) fn tell_about(
     tx: &mut Tx<'_>,
     task: &TaskId,
@@ -47,7 +47,7 @@ pub(crate) fn tell_about(
     Ok(())
 }
 
-/// Tells one session, unless it did it itself.
+/// Notifies one session, unless it acted itself.
 pub(crate) fn tell(tx: &mut Tx<'_>, session: &SessionId, notice: &Notice, except: Option<&SessionId>) {
     if except != Some(session) {
         tx.tell(session, notice);
@@ -65,14 +65,14 @@ pub(crate) fn keep(tx: &mut Tx<'_>, session: &SessionId, notice: &Notice) -> Res
     Ok(())
 }
 
-/// Drops the messages among a session's notices, which it will not hear any more.
+/// Drops the messages among a session's notices; they will not be delivered any more.
 pub(crate) fn drop_messages(tx: &mut Tx<'_>, session: &SessionId) -> Result<(), StoreError> {
     drop_where(tx, session, |_| true)
 }
 
-/// Drops these messages among a session's notices, which it heard otherwise.
-pub(crate) fn drop_these(tx: &mut Tx<'_>, session: &SessionId, heard: &[MessageId]) -> Result<(), StoreError> {
-    drop_where(tx, session, |id| heard.contains(id))
+/// Drops these messages among a session's notices; they were delivered in another way.
+pub(crate) fn drop_these(tx: &mut Tx<'_>, session: &SessionId, delivered: &[MessageId]) -> Result<(), StoreError> {
+    drop_where(tx, session, |id| delivered.contains(id))
 }
 
 fn drop_where(tx: &mut Tx<'_>, session: &SessionId, which: impl Fn(&MessageId) -> bool) -> Result<(), StoreError> {
@@ -88,7 +88,7 @@ fn drop_where(tx: &mut Tx<'_>, session: &SessionId, which: impl Fn(&MessageId) -
     Ok(())
 }
 
-/// What a session has not heard yet.
+/// The notices that a session has not confirmed yet.
 pub(crate) fn of(db: &mut Db<'_>, session: &SessionId) -> Result<Notices, StoreError> {
     let sql = "SELECT ord, notice FROM notices WHERE session_id = $1 ORDER BY ord LIMIT $2";
     let mut found = Notices::default();
@@ -99,7 +99,7 @@ pub(crate) fn of(db: &mut Db<'_>, session: &SessionId) -> Result<Notices, StoreE
     Ok(found)
 }
 
-/// What a session has not heard yet.
+/// The notices that a session has not confirmed yet.
 #[derive(Debug, Clone)]
 pub struct NoticesOf(
     /// Which session.
@@ -115,14 +115,14 @@ impl Read for NoticesOf {
     }
 }
 
-/// Notes that a session heard its notices up to one; messages among them are delivered only now.
+/// Records that a session received its notices up to this one; messages among them count as delivered only now.
 #[derive(Debug, Clone)]
 pub struct Confirm {
     /// Which session.
     pub session: SessionId,
-    /// The last notice it heard.
+    /// The last notice it received.
     pub cursor: i64,
-    /// How it heard them.
+    /// How it received them.
     pub how: String,
     /// Who says so.
     pub actor: Actor,
@@ -134,14 +134,14 @@ impl Change for Confirm {
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::own_session(tx, &self.actor, &self.session)?;
         let session = sessions::by_id(tx, &self.session)?;
-        let heard = tx.rows(
+        let confirmed = tx.rows(
             "DELETE FROM notices WHERE session_id = $1 AND ord <= $2 RETURNING ord, notice",
             &[(&self.session).into(), self.cursor.into()],
         )?;
-        let mut heard =
-            heard.into_iter().map(|mut row| Ok((row.int()?, row))).collect::<Result<Vec<_>, StoreError>>()?;
-        heard.sort_by_key(|(ord, _)| *ord);
-        for (_, mut row) in heard {
+        let mut confirmed =
+            confirmed.into_iter().map(|mut row| Ok((row.int()?, row))).collect::<Result<Vec<_>, StoreError>>()?;
+        confirmed.sort_by_key(|(ord, _)| *ord);
+        for (_, mut row) in confirmed {
             if let Notice::Message { id, .. } = row.json()? {
                 messages::delivered(tx, &session, &id, &self.how)?;
             }

@@ -1,4 +1,4 @@
-//! What does somebody see who looks at everything at once? A bounded part of each list, and how much there is in all.
+//! Overview of everything: a bounded part of each list, and the total count.
 //!
 //! Each read takes a few statements however much is stored, because a page asks for all of them several times a second.
 
@@ -18,7 +18,7 @@ use crate::{messages, sessions, timeline};
 
 /// How many ids a statement is asked about at once; always as many, so that it is prepared once.
 const MANY: usize = 50;
-/// How long before its end a session may have been heard last; a bound for the index, not a rule.
+/// How long before its end a session's last activity may be; a bound for the index, not a rule.
 const SILENT_BEFORE_END: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// The first of many, and how many there are.
@@ -30,7 +30,7 @@ pub struct Excerpt<T> {
     pub total: i64,
 }
 
-/// Which sessions somebody looks at.
+/// Which sessions to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gaze {
     /// Those that ask a person, the oldest first.

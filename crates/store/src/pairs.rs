@@ -1,4 +1,4 @@
-//! Which session works on which task, and what follows for the task?
+//! Sessions of a task, and the task status that follows from theirs.
 
 use maestro_core::event::{Binding, Event};
 use maestro_core::id::{SessionId, TaskId};
@@ -72,7 +72,7 @@ pub(crate) fn set(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId, status: P
         None
     };
     if matches!(status, PairStatus::Queued | PairStatus::Working | PairStatus::NeedsInput) {
-        // Only who lives can be at work; else the task would wait for somebody who never comes.
+        // Only a live session can be at work; else the task would wait forever.
         sessions::live_again(tx, session)?;
     }
     if before != Some(status) {
@@ -138,7 +138,7 @@ pub(crate) fn settle(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether a task is in progress only because it was: nobody said so by hand, none of its parts is being worked on,
+/// Whether a task is in progress only because it was: its status was not set manually, no subtask is being worked on,
 /// and no living session has it, or one above it.
 fn is_deserted(tx: &mut Tx<'_>, task: &Task, said: &[PairStatus], subtasks: &[TaskStatus]) -> Result<bool, StoreError> {
     let at_it =
@@ -160,9 +160,9 @@ fn is_deserted(tx: &mut Tx<'_>, task: &Task, said: &[PairStatus], subtasks: &[Ta
     Ok(reasons == 0)
 }
 
-/// Settles what lies below a task that a session left: it may have begun some of it.
+/// Rolls up the subtasks of a task that a session left: it may have started some of them.
 pub(crate) fn settle_below(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
-    let begun: Vec<TaskId> = tx
+    let started: Vec<TaskId> = tx
         .rows(
             "WITH RECURSIVE down (id, depth) AS ( \
                SELECT id, 1 FROM tasks WHERE parent_id = $1 \
@@ -174,10 +174,10 @@ pub(crate) fn settle_below(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreEr
         .iter_mut()
         .map(Row::parsed)
         .collect::<Result<_, _>>()?;
-    begun.iter().try_for_each(|task| settle(tx, task))
+    started.iter().try_for_each(|task| settle(tx, task))
 }
 
-/// Forgets what sessions said of a task that somebody opened again: they count once they speak again.
+/// Clears the sessions' statuses of a task that was reopened: they count again with the next report.
 pub(crate) fn forget_verdicts(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE task_sessions SET status = 'skipped' \
@@ -212,7 +212,7 @@ pub(crate) fn leave(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId) -> Resu
     let task = tasks::by_id(tx, task)?;
     let status = task.sessions.iter().find(|pair| pair.session == *session).and_then(|pair| pair.status);
     if matches!(status, Some(PairStatus::Working | PairStatus::NeedsInput)) {
-        // Left first, and forgotten then: a task nobody is at any more is open again.
+        // Marked as left first, then removed: a task without sessions is open again.
         update(tx, &task.id, session, PairStatus::Skipped)?;
         settle(tx, &task.id)?;
     }

@@ -1,4 +1,4 @@
-//! What does an agent ask before it does something? Nobody's silence is a yes.
+//! Permission requests of agents. No answer means no.
 
 use maestro_core::agent::{Choice, ChoiceKind};
 use maestro_core::event::{Event, PermissionFact};
@@ -112,7 +112,7 @@ impl Change for AskPermission {
     }
 }
 
-/// Answers what an agent asks. The first answer counts; sessions answer for nobody.
+/// Answers what an agent asks. The first answer counts; sessions may not answer.
 #[derive(Debug, Clone)]
 pub struct AnswerPermission {
     /// Which session.
@@ -134,9 +134,9 @@ impl Change for AnswerPermission {
         match permission.answer {
             Some(given) if given == self.answer => return Ok(permission),
             Some(_) => return Err(StoreError::Rule("it was answered already".to_owned())),
-            // Whoever waited for it has taken silence for a no by now.
+            // The agent has been rejected by the timeout.
             None if self.answer.allows() && permission.expires_at <= tx.now => {
-                return Err(StoreError::Rule("it was not answered in time, which is a no".to_owned()));
+                return Err(StoreError::Rule("it was not answered in time and counts as rejected".to_owned()));
             }
             None => {}
         }
@@ -162,7 +162,7 @@ pub struct Permissions {
 /// Which questions are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Which {
-    /// Those that nobody has answered.
+    /// Those without an answer.
     #[default]
     Open,
     /// All.

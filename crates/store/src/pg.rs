@@ -1,4 +1,4 @@
-//! How does PostgreSQL take many writers? Each change is a transaction on a connection of its own.
+//! PostgreSQL backend: each change is a transaction on a connection of its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -142,7 +142,7 @@ impl Worker {
         }
         self.connection = None;
         let mut client = self.config.connect(NoTls).map_err(|error| open_error(&error))?;
-        // Whoever froze in the middle of a change must not stop the others for ever.
+        // A process that froze in the middle of a change must not block the others forever.
         let patience = self.options.patience.as_millis();
         client.batch_execute(&format!(
             "SET lock_timeout = {patience}; SET idle_in_transaction_session_timeout = '30s'"
@@ -222,7 +222,7 @@ impl Worker {
     }
 }
 
-/// Tells other servers of our changes, and rings when they tell of theirs.
+/// Notifies other servers of our changes, and signals theirs.
 ///
 /// The bell is rung outside the changes' transactions and at most ten times a second, because PostgreSQL holds a lock
 /// on all commits while it notifies; the look each second is for a bell that was lost.

@@ -1,4 +1,4 @@
-//! Which projects are there?
+//! Projects: create, change, delete and list.
 
 use maestro_core::event::{Event, Named};
 use maestro_core::id::ProjectId;

@@ -1,4 +1,4 @@
-//! How is a list asked for? A statement that grows by the conditions somebody wants.
+//! SQL query with optional conditions.
 
 use crate::Page;
 use crate::db::Db;

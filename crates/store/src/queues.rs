@@ -1,4 +1,4 @@
-//! How does a session go through its tasks one after the other? Each step is one change, so that two cannot take one.
+//! Queue of a session's tasks. Each step is one change, so that no item is taken twice.
 
 use maestro_core::event::{Event, QueueFact};
 use maestro_core::id::{SessionId, TaskId};
@@ -68,10 +68,10 @@ fn load(db: &mut Db<'_>, id: &SessionId) -> Result<(Session, Queue), StoreError>
         .iter_mut()
         .map(item)
         .collect::<Result<_, _>>()?;
-    let begun = items.iter().rposition(|item| item.status != ItemStatus::Queued);
+    let started = items.iter().rposition(|item| item.status != ItemStatus::Queued);
     let queue = Queue {
         session_id: id.clone(),
-        current_index: begun.and_then(|index| i64::try_from(index).ok()).unwrap_or(-1),
+        current_index: started.and_then(|index| i64::try_from(index).ok()).unwrap_or(-1),
         created_at: row.int()?,
         updated_at: row.int()?,
         items,

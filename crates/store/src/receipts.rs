@@ -1,4 +1,4 @@
-//! Which skill texts reached an agent? By hash, so that a text that changed since is told apart.
+//! Skill texts that reached an agent, by hash, so that later versions of a text are distinguished.
 
 use maestro_core::id::SessionId;
 use serde::{Deserialize, Serialize};

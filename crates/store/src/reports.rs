@@ -1,4 +1,4 @@
-//! What does a session say about its work? The store's hottest change: few statements, whatever the tree looks like.
+//! Reports of sessions about their work. The most frequent change: few statements, however deep the tree is.
 
 use maestro_core::Role;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
@@ -22,7 +22,7 @@ use crate::{pairs, queues, tasks};
 pub enum Who {
     /// This session's.
     Session(SessionId),
-    /// That of whoever works on this task; a session is begun if nobody does.
+    /// That of the session at work on this task; one is created if there is none.
     Task(TaskId),
     /// This session's, about this task, which must be its own.
     At {
@@ -50,7 +50,7 @@ pub struct Report {
     pub actor: Actor,
 }
 
-/// What came of a report, and what the session should know.
+/// The result of a report, and the notices for its session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reported {
     /// The session.
@@ -61,7 +61,7 @@ pub struct Reported {
     pub status: SessionStatus,
     /// The tasks the report was about.
     pub tasks: Vec<TaskId>,
-    /// What happened since the session last heard.
+    /// What the session has not been notified of yet.
     pub news: Notices,
 }
 
@@ -92,8 +92,8 @@ impl Change for Report {
         touch(tx, &reporter, status, asks.as_deref())?;
         self.write_lines(tx, &reporter, &subjects)?;
         if !self.is_heartbeat() || status != reporter.status {
-            let heeded = self.heeded(&reporter, status, &bound, &subjects);
-            self.set_pairs(tx, &reporter, &bound, &heeded)?;
+            let affected = self.heeded(&reporter, status, &bound, &subjects);
+            self.set_pairs(tx, &reporter, &bound, &affected)?;
         }
         if status != reporter.status && status.is_over() {
             finish(tx, &id, status)?;
@@ -107,8 +107,8 @@ impl Change for Report {
 }
 
 impl Report {
-    /// The report of a session that names one of its tasks. What lies below them is spoken of alone; somebody else's is
-    /// refused, and never taken for a word about its own.
+    /// The report of a session that names one of its tasks. A report about a subtask affects only that one; one about
+    /// a task of another session is refused, and never applied to its own.
     fn at(&self, tx: &mut Tx<'_>, session: &SessionId, task: &TaskId) -> Result<Self, StoreError> {
         tasks::by_id(tx, task)?;
         let below = actor::require(tx, &self.actor, task)? == Some(Reach::Below);
@@ -126,8 +126,8 @@ impl Report {
         }
     }
 
-    /// Who said last that they were done with a task, when the report says so again or is about its subtasks only: nobody
-    /// begins anew.
+    /// The session that last completed the task, when the report repeats that or is about subtasks only: it starts no
+    /// new session.
     fn afterthought(&self, tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<SessionId>, StoreError> {
         let again = self.kind == ReportKind::Complete && self.tasks.is_empty();
         let beside = !self.tasks.is_empty() && !self.tasks.contains(task);
@@ -178,7 +178,7 @@ impl Report {
         Ok(if bound.len() == 1 { all.collect() } else { Vec::new() })
     }
 
-    /// What the session becomes. A session that fell silent lives again; one that was told to wait or end does not.
+    /// The new status of the session. A session that fell silent is revived; one that was paused or cancelled is not.
     fn new_status(&self, reporter: &Reporter) -> SessionStatus {
         let done = self.kind == ReportKind::Complete && self.tasks.is_empty();
         match reporter.status {
@@ -189,8 +189,8 @@ impl Report {
         }
     }
 
-    /// The tasks that it changes. The words of a session that somebody ended are kept, and that is all; one that said it
-    /// was done may still finish the subtasks it names.
+    /// The tasks that it changes. Reports of a session that was ended are only recorded; one that completed may still
+    /// complete the subtasks it names.
     fn heeded(
         &self,
         reporter: &Reporter,
@@ -336,7 +336,7 @@ fn finish(tx: &mut Tx<'_>, id: &SessionId, status: SessionStatus) -> Result<(), 
 
 fn news(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<Notices, StoreError> {
     let mut news = if reporter.first_notice.is_some() { notices::of(tx, &reporter.id)? } else { Notices::default() };
-    // What it should be doing, it is told every time.
+    // A pause or cancellation is repeated with every reply.
     let standing = match (status, reporter.end) {
         (SessionStatus::Paused, _) => Some(Notice::Paused),
         (SessionStatus::Stopped, Some(EndReason::Cancelled)) => Some(Notice::Cancelled),
@@ -348,8 +348,8 @@ fn news(tx: &mut Tx<'_>, reporter: &Reporter, status: SessionStatus) -> Result<N
     Ok(news)
 }
 
-/// The youngest living session at work on a task; else one that fell silent and so lives again, or that was cancelled
-/// and must hear of it. One is begun if there is none.
+/// The youngest living session at work on a task; else one that fell silent and is revived, or one that was
+/// cancelled and was not notified yet. One is created if there is none.
 fn session_of(tx: &mut Tx<'_>, task: &TaskId) -> Result<SessionId, StoreError> {
     let task = tasks::by_id(tx, task)?;
     let found = tx.row(

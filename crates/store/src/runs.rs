@@ -1,4 +1,4 @@
-//! Where does each run stand? One row and one revision a run: whoever comes second reads again.
+//! Workflow runs: one row and one revision each, so that the second of two concurrent changes is refused.
 
 mod read;
 
@@ -67,7 +67,7 @@ pub struct RunAbout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Driver {
-    /// Whoever asks what to do next.
+    /// The caller that asks for the next directive.
     #[default]
     Caller,
     /// The server.
@@ -104,15 +104,15 @@ pub struct Executing {
 /// How a run stands, for lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
-    /// It goes on, or waits for somebody.
+    /// It is going on, or waits for input.
     Running,
-    /// Somebody stopped it for a while.
+    /// It was paused.
     Paused,
     /// It did what it should.
     Completed,
     /// It did not.
     Failed,
-    /// Somebody stopped it for good.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -205,7 +205,7 @@ fn emit(tx: &mut Tx<'_>, id: &RunId, about: &RunAbout, events: &[RunEvent]) {
     }
 }
 
-/// Begins a run. Of two that report to the same ticket the first one counts, and both callers are told of it.
+/// Starts a run. Of two that report to the same ticket the first one counts, and both callers receive it.
 #[derive(Debug, Clone)]
 pub struct StartRun {
     /// Its id.
@@ -220,7 +220,7 @@ pub struct StartRun {
     pub events: Vec<RunEvent>,
     /// Where that leads.
     pub run: Run,
-    /// When somebody must look whether time ran out.
+    /// When to check whether time ran out.
     pub deadline: Option<i64>,
 }
 
@@ -251,7 +251,8 @@ impl Change for StartRun {
         let ended = self.run.is_over().then_some(tx.now);
         tx.execute(
             "INSERT INTO runs (id, project_id, task_id, session_id, parent_run, parent_ticket, workflow, \
-             definitions_hash, driver, state, state_version, status, waiting, step, deadline, created_at, updated_at, ended_at, revision) \
+             definitions_hash, driver, state, state_version, status, waiting, step, deadline, created_at, updated_at, \
+             ended_at, revision) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1)",
             &[
                 (&id).into(),
@@ -285,7 +286,7 @@ fn summary(run: &Run) -> (&'static str, Option<&'static str>, Option<String>) {
     (RunState::of(&run.status).as_str(), waiting(run).map(Waiting::as_str), step)
 }
 
-/// Takes a run a step further, if nobody else did.
+/// Advances a run, unless another change came first.
 #[derive(Debug, Clone)]
 pub struct AdvanceRun {
     /// Which.
@@ -298,7 +299,7 @@ pub struct AdvanceRun {
     pub run: Run,
     /// Who executes something for it now.
     pub executor: Option<Executing>,
-    /// When somebody must look whether time ran out.
+    /// When to check whether time ran out.
     pub deadline: Option<i64>,
 }
 

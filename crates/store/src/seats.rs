@@ -1,4 +1,4 @@
-//! Which session works at a step of a run, and what did it report for it?
+//! Sessions that work on the steps of runs, and their reports for the steps.
 
 use maestro_core::event::RunId;
 use maestro_core::id::SessionId;
@@ -64,7 +64,7 @@ impl Change for TakeSeat {
     }
 }
 
-/// Keeps what a session reports for its step; it counts once the session has ended, and the last word counts.
+/// Saves what a session reports for its step; the last report counts, once the session has ended.
 #[derive(Debug, Clone)]
 pub struct KeepVerdict {
     /// The session.
@@ -90,7 +90,7 @@ impl Change for KeepVerdict {
     }
 }
 
-/// Notes that what came of a seat was told to its run.
+/// Records that the run received the result of a step's session.
 #[derive(Debug, Clone)]
 pub struct SettleSeat(
     /// The session.
@@ -109,7 +109,7 @@ impl Change for SettleSeat {
     }
 }
 
-/// The seats whose sessions have ended and whose runs were not told so. A paused run hears of it when it goes on.
+/// The ended sessions whose results their runs have not received. A paused run receives it when it resumes.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedSeats;
 
@@ -128,7 +128,7 @@ impl Read for EndedSeats {
     }
 }
 
-/// The seats whose runs are over while their sessions still work.
+/// The sessions that still work for runs that are over.
 #[derive(Debug, Clone, Copy)]
 pub struct StraySeats;
 
@@ -146,7 +146,7 @@ impl Read for StraySeats {
     }
 }
 
-/// The seat of a session, if it has one.
+/// The step that a session works on, if any.
 #[derive(Debug, Clone)]
 pub struct SeatOf(
     /// The session.
@@ -162,7 +162,7 @@ impl Read for SeatOf {
     }
 }
 
-/// All seats of a run, oldest first.
+/// All step sessions of a run, oldest first.
 #[derive(Debug, Clone, Copy)]
 pub struct SeatsOf(
     /// The run.
@@ -178,18 +178,18 @@ impl Read for SeatsOf {
     }
 }
 
-/// What came of a session at a step of a run.
+/// The outcome of a session for a step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeatEnd {
-    /// What was noted of the session when it was asked for.
+    /// The metadata of the session.
     pub metadata: Json,
-    /// What all files together were before it began, as git names it.
+    /// The git tree before it started.
     pub tree: Option<String>,
-    /// What came of it, if it was started and ended.
+    /// The outcome, if it was started and ended.
     pub outcome: Option<Json>,
 }
 
-/// What came of all sessions of a run and of the runs that are parts of it, oldest first.
+/// The outcomes of all sessions of a run and of its subruns, oldest first.
 #[derive(Debug, Clone, Copy)]
 pub struct SeatEnds(
     /// The run.

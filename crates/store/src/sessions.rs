@@ -1,4 +1,4 @@
-//! What is stored of a session, and what follows when its status changes?
+//! Sessions as stored, and the effects of a status change.
 
 mod create;
 mod delete;
@@ -60,7 +60,7 @@ pub(crate) fn by_id(db: &mut Db<'_>, id: &SessionId) -> Result<Session, StoreErr
     Ok(session)
 }
 
-/// Makes sure that there is such a session, without keeping anybody from changing it.
+/// Checks that the session exists, without locking it.
 pub(crate) fn require(db: &mut Db<'_>, id: &SessionId) -> Result<(), StoreError> {
     match db.number("SELECT count(*) FROM sessions WHERE id = $1", &[id.into()])? {
         0 => Err(StoreError::not_found(What::Session, id)),
@@ -68,7 +68,7 @@ pub(crate) fn require(db: &mut Db<'_>, id: &SessionId) -> Result<(), StoreError>
     }
 }
 
-/// Whether a session that has ended may go on by itself: not when it said that it was done, or was told to end.
+/// Whether a session that has ended may go on by itself: not when it completed or was cancelled.
 pub(crate) fn may_come_back(status: SessionStatus, end: Option<EndReason>) -> bool {
     status != SessionStatus::Completed && end != Some(EndReason::Cancelled)
 }

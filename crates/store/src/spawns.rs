@@ -1,4 +1,4 @@
-//! Which agents are to be started, and how far is each?
+//! Agents to be started, and the state of each.
 //!
 //! A worker that claims a spawn keeps it as long as it renews its claim. One that falls silent loses it, and the next
 //! one goes on where it was; what the first one says after that counts for nothing.
@@ -32,20 +32,20 @@ use crate::value::{Row, to_json};
 pub struct Spawn {
     /// The session.
     pub session: SessionId,
-    /// What is needed to start it; whoever asked and whoever starts it understand it.
+    /// What is needed to start it; opaque to the store.
     pub spec: Json,
     /// How far it is.
     pub state: SpawnState,
     /// Who has it.
     pub worker: Option<String>,
-    /// How often it was started since it last waited for somebody, this time included. Whoever goes on after a worker was
-    /// lost does not start it once more.
+    /// How often it was started since it last waited for a person, this time included. A worker that takes over from a
+    /// lost one does not count as another start.
     pub attempt: i64,
     /// What the agent itself calls its session.
     pub agent_session: Option<String>,
-    /// What all files together were before it first began, as git names it.
+    /// The git tree before its first start.
     pub tree: Option<String>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Option<Json>,
 }
 
@@ -53,7 +53,7 @@ pub struct Spawn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpawnState {
-    /// Nobody has it.
+    /// It waits for a worker.
     Waiting,
     /// A worker has it.
     Claimed,
@@ -108,7 +108,7 @@ fn by_session(db: &mut Db<'_>, session: &SessionId) -> Result<Spawn, StoreError>
 pub enum Starter {
     /// Any worker.
     Worker,
-    /// Only whoever asks for this very session.
+    /// Only a worker that asks for exactly this session.
     Named,
 }
 
@@ -171,7 +171,7 @@ impl RequestSpawn {
     }
 }
 
-/// What is kept of a session's spawn; nothing for a session that nobody spawned.
+/// What is kept of a session's spawn; `None` for a session without a spawn.
 #[derive(Debug, Clone)]
 pub struct SpawnOf(
     /// Which session.

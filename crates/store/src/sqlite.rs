@@ -1,7 +1,7 @@
-//! How does SQLite take many writers? One thread writes, and takes everything that waits into one commit.
+//! SQLite backend: one thread writes, and commits all waiting changes at once.
 //!
-//! Each change has a savepoint of its own, so that a refusal undoes that change only; nobody is told before the
-//! commit is on the disk.
+//! Each change has a savepoint of its own, so that a refusal undoes that change only; callers get their answer once
+//! the commit is on the disk.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -67,7 +67,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
 fn prepare(path: &Path, clock: &Clock, options: Options) -> Result<Connection, StoreError> {
     let connection = open(path, options)?;
     if migrate::version(&mut Db(Backend::Sqlite(&connection)))? < migrate::known() {
-        // Another process may be at it; whoever is second finds nothing left to do.
+        // Another process may migrate at the same time; the second one finds nothing left to do.
         let transaction = rusqlite::Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         migrate::migrate(&mut Db(Backend::Sqlite(&transaction)), clock())?;
         transaction.commit()?;
@@ -194,7 +194,7 @@ fn read_one(connection: &Connection, job: ReadJob) {
     }
 }
 
-/// Rings when another process has committed; asked often while somebody watches, and seldom otherwise.
+/// Signals commits of other processes; it polls often while there are watchers, and seldom otherwise.
 pub(crate) fn watch(path: &Path, shared: Weak<Shared>) -> Result<(), StoreError> {
     const WATCHED: Duration = Duration::from_millis(20);
     const UNWATCHED: Duration = Duration::from_millis(250);

@@ -1,4 +1,4 @@
-//! Where does everything go through? One handle for both databases, cheap to copy, safe to share.
+//! Store handle for both databases, cheap to clone and safe to share.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::pg::Postgres;
 use crate::sqlite::{self, Sqlite};
 use crate::tx::Rules;
 
-/// Tells the time in milliseconds since 1970.
+/// The time in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// Where a store is.
@@ -39,7 +39,7 @@ impl Place {
 /// How a store is used.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How long a change waits for somebody else's before it is refused as busy.
+    /// How long a change waits for another process before it is refused as busy.
     pub patience: Duration,
 }
 
@@ -151,7 +151,7 @@ impl Store {
         Changes { bell: self.shared.bell.subscribe(), shared: Arc::clone(&self.shared) }
     }
 
-    /// Also notices what other processes store. PostgreSQL tells by itself; a SQLite file is looked at.
+    /// Also notices what other processes store. PostgreSQL notifies by itself; a SQLite file is polled.
     pub fn watch_others(&self) -> Result<(), StoreError> {
         match self.place.as_ref() {
             Place::File(path) if !self.shared.looked_at.swap(true, Ordering::Relaxed) => {
@@ -175,7 +175,7 @@ impl Store {
     }
 }
 
-/// Tells that something was stored.
+/// A signal that something was stored.
 pub struct Changes {
     bell: watch::Receiver<u64>,
     shared: Arc<Shared>,

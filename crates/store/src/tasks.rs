@@ -1,4 +1,4 @@
-//! What is stored of a task, and who hears of its changes?
+//! Tasks as stored, and the notification of their sessions.
 
 mod create;
 mod delete;
@@ -62,13 +62,13 @@ fn by_id_as(db: &mut Db<'_>, id: &TaskId, what: What) -> Result<Task, StoreError
     Ok(task)
 }
 
-/// Notes whether somebody said how far a task is, or whether that follows from its sessions and subtasks.
+/// Records whether a task's status was set manually or follows from its sessions and subtasks.
 pub(crate) fn set_by_hand(tx: &mut Tx<'_>, task: &TaskId, by_hand: bool) -> Result<(), StoreError> {
     tx.execute("UPDATE tasks SET manual_status = $1 WHERE id = $2", &[i64::from(by_hand).into(), task.into()])?;
     Ok(())
 }
 
-/// Makes sure that these tasks are there, without keeping anybody from changing them.
+/// Checks that these tasks exist, without locking them.
 fn require_all(db: &mut Db<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
     for id in ids {
         if db.number("SELECT count(*) FROM tasks WHERE id = $1", &[id.into()])? == 0 {
@@ -78,8 +78,8 @@ fn require_all(db: &mut Db<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keeps others from changing these tasks until this change is made. Whoever changes several does this first: in one
-/// order, and before the tasks above them, so that no two changes wait for each other.
+/// Locks these tasks until this change is made. A change of several tasks does this first: in one order, and before
+/// the tasks above them, so that no two changes wait for each other.
 pub(crate) fn hold(tx: &mut Tx<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
     if !tx.is_postgres() || ids.len() < 2 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What did a session say and do, line by line?
+//! Timeline of a session: what it reported and did, entry by entry.
 
 use maestro_core::event::{Event, Happening, TimelineFact};
 use maestro_core::id::{EntryId, Id, ProjectId, SessionId, TaskId};

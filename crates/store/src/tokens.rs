@@ -1,4 +1,4 @@
-//! Which session does a token belong to? Only its hash is kept.
+//! Tokens of sessions. Only their hashes are stored.
 
 use std::fmt::Write as _;
 

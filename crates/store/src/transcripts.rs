@@ -1,4 +1,4 @@
-//! What did an agent do? Kept as it happened, a part at a time.
+//! Transcripts: what an agent did, appended as it happens.
 
 use maestro_core::agent::AgentEvent;
 use maestro_core::event::{Event, TranscriptFact};
@@ -26,7 +26,7 @@ pub struct TranscriptEntry {
     pub event: AgentEvent,
 }
 
-/// Keeps what an agent did. Whoever lost the session to another worker is refused.
+/// Appends what an agent did. A worker that lost the session to another one is refused.
 #[derive(Debug, Clone)]
 pub struct AppendTranscript {
     /// Which session.
@@ -53,7 +53,7 @@ impl Change for AppendTranscript {
                 &[(&self.session).into(), (*at).into(), (&to_json(event)?).into()],
             )?;
         }
-        // Whoever works gives a sign of life, whatever else it says.
+        // Work is a sign of life, whatever else the session reports.
         tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&self.session).into()])?;
         let fact = TranscriptFact { last, count: self.events.len() };
         tx.emit(Scope::project(&session.project).session(&session.id), Event::TranscriptAdded(fact));

@@ -1,4 +1,4 @@
-//! What does a change have at hand? A transaction, the time, randomness, and a place for what happened.
+//! Transaction of a change, with the time, randomness and the events it emits.
 //!
 //! Events and notices are collected while the change is made and written as its last act, so that on PostgreSQL the
 //! lock that makes their numbers follow the order of commits is held for as short as can be.
@@ -89,12 +89,12 @@ impl<'c> Tx<'c> {
         self.happened.push((scope, event));
     }
 
-    /// Notes that a session should hear of something.
+    /// Queues a notice for a session.
     pub(crate) fn tell(&mut self, session: &SessionId, notice: &Notice) {
         self.told.push((session.clone(), notice.clone()));
     }
 
-    /// Appends what was noted to the log, and tells those who should hear of it.
+    /// Appends the events to the log, and saves the notices.
     pub(crate) fn append(&mut self) -> Result<(), StoreError> {
         if self.happened.is_empty() && self.told.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Is everything in order, is there a copy of it, and what may be forgotten?
+//! Maintenance: integrity check, backup, restore and pruning.
 
 use std::path::Path;
 use std::time::Duration;
@@ -76,7 +76,7 @@ const RULES: &[(&str, &str)] = &[
         "SELECT count(*) FROM runs WHERE definitions_hash NOT IN (SELECT hash FROM pinned_definitions)",
     ),
     (
-        "runs that are over and still have somebody to execute something",
+        "ended runs that still have an executor",
         "SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND status <> 'cancelled' AND executor IS NOT NULL",
     ),
     (
@@ -121,7 +121,7 @@ fn readable(row: &mut crate::value::Row) -> Result<Event, StoreError> {
     serde_json::from_value(whole).map_err(|error| StoreError::corrupt(error.to_string()))
 }
 
-/// Forgets what is old: events of things that are finished, and answers nobody will ask for again.
+/// Forgets what is old: events of things that are finished, and responses that are too old to be repeated.
 #[derive(Debug, Clone, Copy)]
 pub struct Retain {
     /// Events older than this many milliseconds may go.
@@ -151,7 +151,7 @@ impl Change for Retain {
              AND (run IS NULL OR run NOT IN (SELECT id FROM runs WHERE ended_at IS NULL))",
             &[(tx.now - self.events).into()],
         )?;
-        // Whoever checks the log must know from when on it is whole.
+        // The integrity check must know from when on the log is complete.
         tx.execute(
             "INSERT INTO maintenance (name, pruned_until) VALUES ('events', $1) ON CONFLICT (name) DO UPDATE \
              SET pruned_until = CASE WHEN excluded.pruned_until > maintenance.pruned_until THEN excluded.pruned_until \
@@ -192,7 +192,7 @@ pub fn backup_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Puts a copy in the place of a SQLite store that nobody uses.
+/// Replaces a SQLite store that is not in use by a copy.
 pub fn restore(copy: &Path, to: &Path) -> Result<(), StoreError> {
     let refused = |cause: String| StoreError::File { path: copy.to_owned(), cause };
     let source = rusqlite::Connection::open_with_flags(copy, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
@@ -206,7 +206,7 @@ pub fn restore(copy: &Path, to: &Path) -> Result<(), StoreError> {
         return Err(refused("it is no copy of a Maestro database".to_owned()));
     }
     let mut target = sqlite::open(to, Options::default())?;
-    // Leaving the write-ahead log needs the file for oneself, so this finds out whether anybody else has it open.
+    // Leaving the write-ahead log needs the file for oneself, so this finds out whether another process has it open.
     alone(&target)?;
     Backup::new(&source, &mut target)?.run_to_completion(1000, Duration::ZERO, None)?;
     Ok(())

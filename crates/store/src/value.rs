@@ -1,4 +1,4 @@
-//! What goes into a statement, and what comes out of a row?
+//! Parameters of statements and values of rows.
 //!
 //! Columns are TEXT, BIGINT, DOUBLE or BLOB only, so that one statement means the same to both databases.
 

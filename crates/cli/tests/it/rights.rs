@@ -206,7 +206,7 @@ fn a_worker_keeps_to_its_own_tasks() {
     assert_snapshot!(desk.session("sess_w", &["task", "complete", &other]), @"
     $ MAESTRO_SESSION_ID=sess_w maestro task complete [TASK-2]
     --- stderr
-    error: task '[TASK-2]' is not one of session 'sess_w', nor below one
+    error: task '[TASK-2]' is not assigned to session 'sess_w', nor below a task that is
     hint: `maestro whoami` shows who you are here, and `maestro commands` what you may do
     --- exit 4
     ");

@@ -109,7 +109,7 @@ fn a_session_that_has_ended_cannot_be_steered() {
     assert_snapshot!(desk.person(&["session", "resume", &session]), @"
     $ maestro session resume [SESSION-1]
     --- stderr
-    error: a session that is working cannot be told to resume; possible: pause, cancel
+    error: cannot resume a session that is working; possible: pause, cancel
     hint: nothing was changed
     hint: a session that was paused, or whose agent ended badly, can go on
     --- exit 1
@@ -118,7 +118,7 @@ fn a_session_that_has_ended_cannot_be_steered() {
     assert_snapshot!(desk.person(&["session", "pause", &session]), @"
     $ maestro session pause [SESSION-1]
     --- stderr
-    error: a session that is completed cannot be told to pause; possible: nothing
+    error: cannot pause a session that is completed; possible: nothing
     hint: nothing was changed
     --- exit 1
     ");

@@ -20,7 +20,7 @@ async fn a_worker_is_held_to_its_tasks(api: &Api) {
         if answer.status == 200 { answer.body["status"].to_string() } else { answer.line() }
     };
     assert_eq!(status(&below, "completed").await, "\"completed\"", "it finishes subtasks itself");
-    assert_snapshot!(status(&foreign, "completed").await, @"403 FORBIDDEN task 'task' is not one of session 'sess', nor below one");
+    assert_snapshot!(status(&foreign, "completed").await, @"403 FORBIDDEN task 'task' is not assigned to session 'sess', nor below a task that is");
     assert_eq!(status(&own, "completed").await, "\"completed\"", "all its sessions say so");
     let bound = api.get(&format!("/api/tasks/{own}")).await;
     assert_eq!(bound.body["taskSessionStatuses"], json!({ session.clone(): "completed" }));
@@ -42,10 +42,10 @@ async fn a_worker_is_held_to_its_tasks(api: &Api) {
     403 FORBIDDEN session 'sess' may not make projects
     403 FORBIDDEN session 'sess' may not remove projects
     403 FORBIDDEN session 'sess' is a worker and may not make tasks that are not below its own
-    403 FORBIDDEN task 'task' is not one of session 'sess', nor below one
-    403 FORBIDDEN task 'task' is not one of session 'sess', nor below one
+    403 FORBIDDEN task 'task' is not assigned to session 'sess', nor below a task that is
+    403 FORBIDDEN task 'task' is not assigned to session 'sess', nor below a task that is
     403 FORBIDDEN a worker may not delete the task it works on
-    403 FORBIDDEN task 'task' is not one of session 'sess', nor below one
+    403 FORBIDDEN task 'task' is not assigned to session 'sess', nor below a task that is
     403 FORBIDDEN session 'sess' is a worker and may not begin sessions
     403 FORBIDDEN session 'sess' is a worker and may not give tasks to sessions
     403 FORBIDDEN session 'sess' is a worker and may not choose its tasks

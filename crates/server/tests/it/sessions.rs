@@ -235,12 +235,12 @@ async fn a_session_is_paused_resumed_and_cancelled(api: &Api) {
     let project = api.project().await;
     let path = format!("/api/sessions/{}", api.session(&project, &[]).await);
     let order = async |word: &str| api.post(&format!("{path}/{word}"), json!({})).await;
-    assert_snapshot!(order("resume").await.line(), @"409 INVALID_TRANSITION a session that is idle cannot be told to resume; possible: pause, cancel");
+    assert_snapshot!(order("resume").await.line(), @"409 INVALID_TRANSITION cannot resume a session that is idle; possible: pause, cancel");
     assert_eq!(order("pause").await.body["status"], json!("paused"));
     assert_eq!(order("resume").await.body["status"], json!("idle"));
     let ended = order("cancel").await;
     assert_eq!((&ended.body["status"], &ended.body["endReason"]), (&json!("stopped"), &json!("cancelled")));
-    assert_snapshot!(order("pause").await.line(), @"409 INVALID_TRANSITION a session that is stopped cannot be told to pause; possible: nothing");
+    assert_snapshot!(order("pause").await.line(), @"409 INVALID_TRANSITION cannot pause a session that is stopped; possible: nothing");
     api.patch(&path, json!({ "status": "working" })).await;
     api.patch(&path, json!({ "status": "completed" })).await;
     assert_snapshot!(api.patch(&path, json!({ "status": "working" })).await, @r#"

@@ -1,4 +1,4 @@
-//! Which runs are there, what were they started with, and what happened to them?
+//! Queries about runs: lists, pinned definitions and events.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ impl Read for Runs {
     }
 }
 
-/// The runs at which somebody must look, because time ran out.
+/// The runs whose deadline has passed.
 #[derive(Debug, Clone, Copy)]
 pub struct OverdueRuns {
     /// What time it is.
@@ -90,7 +90,7 @@ impl Read for OverdueRuns {
     }
 }
 
-/// The runs that wait for nobody, and so for the server, whose they are to drive.
+/// The runs that the server drives and that wait for nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct UndrivenRuns;
 

@@ -1,4 +1,4 @@
-//! How does a session begin?
+//! Creation of a session.
 
 use maestro_core::Role;
 use maestro_core::event::{Event, SessionFact};

@@ -1,4 +1,4 @@
-//! What goes with a session that is removed?
+//! Deletion of a session and everything that belongs to it.
 
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;

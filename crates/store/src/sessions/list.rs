@@ -1,4 +1,4 @@
-//! Which sessions are there?
+//! Queries for one session and for lists of sessions.
 
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Session, SessionStatus};
@@ -25,7 +25,7 @@ impl Read for SessionById {
     }
 }
 
-/// Which sessions somebody wants.
+/// Which sessions to list.
 #[derive(Debug, Clone, Default)]
 pub struct SessionFilter {
     /// Only this project's.

@@ -1,4 +1,4 @@
-//! How is a session told to wait, to go on or to end?
+//! Control of a session: pause, resume and cancel.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::tx::Tx;
 use crate::{notices, spawns};
 
-/// What somebody tells a session to do.
+/// A control that a person or orchestrator sends to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Wait.
@@ -25,7 +25,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// What a session in this state can be told.
+    /// The controls that a session in this state accepts.
     pub fn fitting(status: SessionStatus) -> &'static [Self] {
         match status {
             _ if status.is_over() => &[],
@@ -50,7 +50,7 @@ impl fmt::Display for Order {
     }
 }
 
-/// Tells a session to wait, to go on or to end; its agent hears of it with its next call.
+/// Pauses, resumes or cancels a session; its agent is notified with its next call.
 #[derive(Debug, Clone)]
 pub struct Steer {
     /// Which session.
@@ -76,7 +76,7 @@ impl Change for Steer {
             Order::Cancel => (SessionStatus::Stopped, Some(EndReason::Cancelled), Notice::Cancelled),
         };
         if self.order == Order::Resume && session.status != SessionStatus::Completed && session.status.is_over() {
-            // An agent that ended badly is started again: whatever stood in its way may be gone.
+            // An agent that failed is started again: the cause may be gone.
             spawns::revive(tx, &session)?;
             become_status(tx, &mut session, SessionStatus::Idle, None)?;
             return by_id(tx, &self.id);
@@ -89,7 +89,7 @@ impl Change for Steer {
             return Ok(session);
         }
         if self.order == Order::Resume {
-            // Its silence was obedience; it has as long again to give a sign of life.
+            // It was silent because it was paused; its silence counts from now.
             session.last_activity = tx.now;
         }
         become_status(tx, &mut session, status, reason)?;

@@ -1,4 +1,4 @@
-//! What changes about a session while it works, and what does it write down?
+//! Changes of a session while it works, and the entries it adds.
 
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};

@@ -1,4 +1,4 @@
-//! How does a person get an agent into their own hands, and how is it given back?
+//! Attachment of a person to an agent, and its return to the workers.
 
 use maestro_core::id::SessionId;
 
@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::sessions;
 use crate::tx::Tx;
 
-/// Asks for a session's agent. Whoever has it lets go of it first: ask again until it is attached.
+/// Requests a session's agent. The worker releases it first: repeat this until it is attached.
 #[derive(Debug, Clone)]
 pub struct Attach {
     /// Which session.
@@ -26,12 +26,12 @@ impl Change for Attach {
     type Output = Spawn;
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Spawn, StoreError> {
-        actor::not_a_worker(&self.actor, "take an agent into their hands")?;
+        actor::not_a_worker(&self.actor, "attach to an agent")?;
         let spawn = by_session(tx, &self.session)?;
         match spawn.state {
             SpawnState::Attached if spawn.worker.as_ref() == Some(&self.by) => return Ok(spawn),
             SpawnState::Attached => {
-                return Err(StoreError::Rule(format!("somebody else is attached to session '{}'", self.session)));
+                return Err(StoreError::Rule(format!("someone else is attached to session '{}'", self.session)));
             }
             SpawnState::Claimed => {
                 tx.execute(

@@ -1,4 +1,4 @@
-//! Who sees to an agent, and for how long without a word?
+//! Claims of workers on agents, kept by renewing a lease.
 
 use maestro_core::id::SessionId;
 use maestro_core::session::SessionStatus;
@@ -14,8 +14,8 @@ use crate::value::{Param, Row};
 
 /// Takes the next thing to be started, or what a worker that fell silent had, or what waits for words and has them.
 ///
-/// What was lost with its worker counts as the same start: that somebody else died is no fault of the agent's. Its
-/// session may be over by then, and only what came of it is to be said.
+/// A spawn lost with its worker counts as the same start: the loss is not the agent's fault. Its session may be over
+/// by then, and only its outcome remains to be settled.
 #[derive(Debug, Clone)]
 pub struct ClaimSpawn {
     /// Who takes it.
@@ -54,14 +54,14 @@ impl Change for ClaimSpawn {
 const DUE: &str = "(spawns.not_before <= $2 OR (spawns.not_before = $3 AND EXISTS (SELECT 1 FROM messages \
                    WHERE messages.session_id = spawns.session_id AND messages.state = 'queued')))";
 
-/// The first that nobody has. The first parameter is the time.
+/// The first unclaimed one. The first parameter is the time.
 fn next(tx: &mut Tx<'_>, which: &str, parameters: &[Param<'_>]) -> Result<Option<SessionId>, StoreError> {
     let lock = if tx.is_postgres() { " FOR UPDATE OF spawns SKIP LOCKED" } else { "" };
     let sql = format!("{} ORDER BY spawns.ord LIMIT 1{lock}", due("spawns.session_id", which));
     tx.row(&sql, parameters)?.map(|mut row| row.parsed()).transpose()
 }
 
-/// What nobody has; the first parameter is the time.
+/// The unclaimed ones; the first parameter is the time.
 fn due(what: &str, which: &str) -> String {
     format!(
         "SELECT {what} FROM spawns JOIN sessions ON sessions.id = spawns.session_id \
@@ -72,7 +72,7 @@ fn due(what: &str, which: &str) -> String {
     )
 }
 
-/// Says that a worker still has what it claimed; it hears what was decided meanwhile.
+/// Renews a worker's claim, and returns what was decided meanwhile.
 #[derive(Debug, Clone)]
 pub struct RenewSpawn {
     /// Which session.
@@ -83,7 +83,7 @@ pub struct RenewSpawn {
     pub lease: i64,
     /// What the agent itself calls its session, as soon as that is known.
     pub agent_session: Option<String>,
-    /// What all files together were before it first began; the first word counts.
+    /// The git tree before its first start; the first one counts.
     pub tree: Option<String>,
 }
 
@@ -130,7 +130,7 @@ impl Change for RenewSpawn {
     }
 }
 
-/// Refuses whoever lost what it claimed.
+/// Refuses a worker that lost its claim.
 pub(crate) fn held_by(tx: &mut Tx<'_>, session: &SessionId, worker: &str) -> Result<Spawn, StoreError> {
     let spawn = by_session(tx, session)?;
     if spawn.state == SpawnState::Claimed && spawn.worker.as_deref() == Some(worker) {

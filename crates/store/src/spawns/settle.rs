@@ -1,4 +1,4 @@
-//! What came of an agent, and what follows?
+//! Settlement of an agent that ended: its outcome, and what happens next.
 
 use maestro_core::agent::ChoiceKind;
 use maestro_core::event::{Event, SessionFact};
@@ -21,7 +21,7 @@ pub enum After {
     Over {
         /// The session's status.
         status: SessionStatus,
-        /// Why, where somebody or something else decided.
+        /// Why, where the agent did not decide it.
         end: Option<EndReason>,
     },
     /// It is started again, not before this time.
@@ -29,9 +29,9 @@ pub enum After {
         /// When.
         not_before: i64,
     },
-    /// It is started again at once, in a fresh session of the agent's that is told what was done.
+    /// It is started again at once, in a fresh session of the agent, with a summary of what was done.
     Anew,
-    /// It is started again once somebody says something to it.
+    /// It is started again with the next message to it.
     WhenSpokenTo {
         /// What it needs.
         needs: String,
@@ -40,14 +40,14 @@ pub enum After {
     LetGo,
 }
 
-/// Says what came of a spawn.
+/// Settles a spawn whose agent ended.
 #[derive(Debug, Clone)]
 pub struct SettleSpawn {
     /// Which session.
     pub session: SessionId,
     /// Who had it.
     pub worker: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Json,
     /// The same in a line, for people.
     pub line: String,
@@ -61,7 +61,7 @@ impl Change for SettleSpawn {
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         held_by(tx, &self.session, &self.worker)?;
         self.move_on(tx)?;
-        // Whoever asked is gone, so that nobody needs to answer any more.
+        // The agent that asked is gone, so its questions need no answer.
         tx.execute(
             "UPDATE permissions SET answer = $1, answered_at = $2 WHERE session_id = $3 AND answer IS NULL",
             &[(&to_json(&ChoiceKind::RejectOnce)?).into(), tx.now.into(), (&self.session).into()],
@@ -96,7 +96,7 @@ impl Change for SettleSpawn {
     }
 }
 
-/// Has an agent that is over started again. A session that nobody spawned has none.
+/// Queues an ended agent to be started again. A session without a spawn has none.
 pub(crate) fn revive(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
     let changed = tx.execute(
         "UPDATE spawns SET state = 'waiting', attempt = 0, not_before = $1, updated_at = $2 \
@@ -111,7 +111,7 @@ pub(crate) fn revive(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreErro
 
 impl SettleSpawn {
     fn move_on(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        // Who waits for a person begins to count anew; a person who speaks with the agent keeps it by a word now and then.
+        // After a wait for a person, attempts count from zero; an attached person keeps the agent by renewing the lease.
         let (columns, not_before, lease) = match &self.after {
             After::Over { .. } => ("state = 'done', worker = NULL", tx.now, None),
             After::Again { not_before } => ("state = 'waiting', worker = NULL", *not_before, None),
@@ -136,7 +136,7 @@ impl SettleSpawn {
                 (&self.session).into(),
             ],
         )?;
-        // Nobody must take for silence what is waiting on purpose.
+        // A session that waits on purpose must not count as silent.
         let until = (!matches!(self.after, After::Over { .. })).then_some(NEVER);
         tx.execute("UPDATE sessions SET lease_until = $1 WHERE id = $2", &[until.into(), (&self.session).into()])?;
         Ok(())

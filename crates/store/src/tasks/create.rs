@@ -1,4 +1,4 @@
-//! How does a task come into being?
+//! Creation of a task.
 
 use maestro_core::event::Event;
 use maestro_core::id::{ProjectId, TaskId};

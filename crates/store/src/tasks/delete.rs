@@ -1,4 +1,4 @@
-//! What goes with a task that is removed, and what stays?
+//! Deletion of a task, with or without its subtasks.
 
 use maestro_core::event::Event;
 use maestro_core::id::TaskId;
@@ -71,7 +71,7 @@ impl DeleteTask {
         tx.execute("DELETE FROM tasks WHERE id = $1", &[(&task.id).into()])?;
         tx.emit(scope(task), Event::TaskDeleted(fact(task, &[], &self.actor)));
         if self.subtasks == Subtasks::Keep {
-            // Whoever worked on the task worked on these too, and is gone from above them.
+            // The sessions of the deleted task worked on these too, and no longer count.
             for child in &children {
                 pairs::settle_below(tx, child)?;
                 pairs::settle(tx, child)?;

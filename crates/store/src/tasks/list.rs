@@ -1,4 +1,4 @@
-//! Which tasks are there?
+//! Queries for one task and for lists of tasks.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ impl Read for TaskById {
     }
 }
 
-/// Which tasks somebody wants.
+/// Which tasks to list.
 #[derive(Debug, Clone, Default)]
 pub struct TaskFilter {
     /// Only this project's.

@@ -1,4 +1,4 @@
-//! How does a task change, and who may change it?
+//! Changes of a task, and who may make them.
 
 use maestro_core::id::{SessionId, TaskId};
 use maestro_core::session::PairStatus;

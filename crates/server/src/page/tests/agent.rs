@@ -294,7 +294,7 @@ async fn a_question_is_answered_once_and_in_time() {
     assert!(!site.page("/").await.contains("name=\"answer\""));
     let late = site.form(&place, &format!("request={request}&answer=allow_once"), HERE).await;
     assert_eq!(late.status(), StatusCode::CONFLICT);
-    assert!(text(late).await.contains("it was not answered in time, which is a no"));
+    assert!(text(late).await.contains("it was not answered in time and counts as rejected"));
 }
 
 #[tokio::test]
