@@ -17,7 +17,7 @@ pub enum Actor {
     Session {
         /// The session.
         id: SessionId,
-        /// The part it plays.
+        /// Its role.
         role: Role,
     },
 }

@@ -18,12 +18,12 @@ pub trait Change: Send + Sync + 'static {
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Self::Output, StoreError>;
 }
 
-/// A look at what is stored.
+/// A query of what is stored.
 pub trait Read: Send + 'static {
-    /// What is seen.
+    /// The result.
     type Output: Send + 'static;
 
-    /// Looks.
+    /// Runs the query.
     fn load(&self, db: &mut Db<'_>) -> Result<Self::Output, StoreError>;
 }
 

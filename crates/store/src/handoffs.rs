@@ -192,7 +192,7 @@ pub struct Handoffs {
     pub project: Option<ProjectId>,
     /// Only those for this role.
     pub to: Option<String>,
-    /// Only those that far.
+    /// Only those with this status.
     pub state: Option<HandoffState>,
     /// Which part.
     pub page: Page,

@@ -78,7 +78,7 @@ impl Read for AnySilent {
 pub struct RenewLease {
     /// Which session.
     pub session: SessionId,
-    /// For how many milliseconds more.
+    /// The lease in milliseconds, from now.
     pub duration: i64,
 }
 

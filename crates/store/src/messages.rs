@@ -35,11 +35,11 @@ pub(crate) fn message(row: &mut Row) -> Result<Message, StoreError> {
 pub struct Say {
     /// Which session.
     pub session: SessionId,
-    /// Who says it.
+    /// Who makes the change.
     pub from: String,
     /// The words.
     pub text: String,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 

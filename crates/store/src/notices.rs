@@ -124,7 +124,7 @@ pub struct Confirm {
     pub cursor: i64,
     /// How it received them.
     pub how: String,
-    /// Who says so.
+    /// Who makes the change.
     pub actor: Actor,
 }
 

@@ -115,7 +115,7 @@ fn about<I: Id>(db: &mut Db<'_>, sql: &str, ids: &[I]) -> Result<Vec<Row>, Store
     Ok(rows)
 }
 
-/// The last thing that each of some sessions said.
+/// The last timeline entry of each of these sessions.
 #[derive(Debug, Clone)]
 pub struct LastWords {
     /// Which sessions.
@@ -142,7 +142,7 @@ impl Read for LastWords {
     }
 }
 
-/// The last thing that was said to each of some sessions.
+/// The last message to each of these sessions.
 #[derive(Debug, Clone)]
 pub struct LastMessages {
     /// Which sessions.
@@ -163,7 +163,7 @@ impl Read for LastMessages {
     }
 }
 
-/// When the agent of each of some sessions last did something, where a worker follows it.
+/// When the agent of each of these sessions last did something, where a worker monitors it.
 #[derive(Debug, Clone)]
 pub struct LastDeeds {
     /// Which sessions.
@@ -181,7 +181,7 @@ impl Read for LastDeeds {
     }
 }
 
-/// The titles of some tasks.
+/// The titles of these tasks.
 #[derive(Debug, Clone)]
 pub struct Titles {
     /// Which tasks.
@@ -197,7 +197,7 @@ impl Read for Titles {
     }
 }
 
-/// How much there is of each project.
+/// Counts for each project.
 #[derive(Debug, Clone, Copy)]
 pub struct Tally;
 

@@ -223,7 +223,7 @@ pub(crate) fn leave(tx: &mut Tx<'_>, task: &TaskId, session: &SessionId) -> Resu
     Ok(left)
 }
 
-/// Unties a session from a task.
+/// Removes a session from a task.
 pub(crate) fn remove(tx: &mut Tx<'_>, task: &Task, session: &SessionId) -> Result<bool, StoreError> {
     let removed = tx.execute(
         "DELETE FROM task_sessions WHERE session_id = $1 AND task_id = $2",
@@ -259,7 +259,7 @@ pub struct BindTask {
     pub session: SessionId,
     /// The task.
     pub task: TaskId,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 
@@ -288,7 +288,7 @@ pub struct UnbindTask {
     pub session: SessionId,
     /// The task.
     pub task: TaskId,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 

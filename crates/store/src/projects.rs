@@ -36,10 +36,10 @@ fn fact(project: &Project) -> Named<ProjectId> {
     Named { id: project.id.clone(), name: project.name.clone() }
 }
 
-/// Makes a project.
+/// Creates a project.
 #[derive(Debug, Clone)]
 pub struct CreateProject {
-    /// What people call it.
+    /// Its name, for people.
     pub name: String,
     /// Its directory.
     pub working_dir: String,

@@ -153,7 +153,7 @@ pub(crate) fn waiting(db: &mut Db<'_>, session: &SessionId) -> Result<Vec<TaskId
     db.rows(sql, &[session.into()])?.iter_mut().map(Row::parsed).collect()
 }
 
-/// Notes a sign of life.
+/// Records a sign of life.
 fn touch(tx: &mut Tx<'_>, session: &Session) -> Result<(), StoreError> {
     tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&session.id).into()])?;
     Ok(())
@@ -174,12 +174,12 @@ impl Read for QueueOf {
     }
 }
 
-/// Begins the next item.
+/// Starts the next item.
 #[derive(Debug, Clone)]
 pub struct QueueStart {
     /// Whose queue.
     pub session: SessionId,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 
@@ -225,7 +225,7 @@ pub struct QueueEnd {
     pub session: SessionId,
     /// How.
     pub step: QueueStep,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 
@@ -281,7 +281,7 @@ pub struct QueuePush {
     pub session: SessionId,
     /// The task.
     pub task: TaskId,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 

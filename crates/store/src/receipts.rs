@@ -22,7 +22,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The word for it.
+    /// Its name as stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Handed => "handed",

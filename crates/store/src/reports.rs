@@ -44,9 +44,9 @@ pub struct Report {
     pub message: Option<String>,
     /// About which of its tasks; none means its only one, and all of them when it is done.
     pub tasks: Vec<TaskId>,
-    /// What else is to be kept.
+    /// Further data to store.
     pub metadata: Option<Json>,
-    /// Who says so.
+    /// Who makes the change.
     pub actor: Actor,
 }
 
@@ -57,7 +57,7 @@ pub struct Reported {
     pub session: SessionId,
     /// Its project.
     pub project: ProjectId,
-    /// Whether it works.
+    /// Its status.
     pub status: SessionStatus,
     /// The tasks the report was about.
     pub tasks: Vec<TaskId>,

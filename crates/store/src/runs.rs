@@ -32,9 +32,9 @@ pub struct RunRecord {
     pub about: RunAbout,
     /// The hash of what it was started with.
     pub hash: String,
-    /// Where it stands.
+    /// Its current state.
     pub run: Run,
-    /// Who executes something for it.
+    /// The current executor, if any.
     pub executor: Option<Executing>,
     /// When it began.
     pub created_at: i64,
@@ -59,11 +59,11 @@ pub struct RunAbout {
     pub session: Option<SessionId>,
     /// The run and the ticket it reports to when it ends.
     pub parent: Option<(RunId, Ticket)>,
-    /// Who executes what it orders.
+    /// Who executes its commands.
     pub driver: Driver,
 }
 
-/// Who executes what a run orders.
+/// Who executes the commands of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Driver {
@@ -78,7 +78,7 @@ impl Driver {
     /// Both of them.
     pub const ALL: [Self; 2] = [Self::Caller, Self::Server];
 
-    /// The word for it.
+    /// Its name as stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Caller => "caller",
@@ -86,13 +86,13 @@ impl Driver {
         }
     }
 
-    /// What the word stands for.
+    /// The value with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|driver| driver.as_str() == word)
     }
 }
 
-/// Who executes something, and until when that is believed.
+/// An executor and the end of its lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executing {
     /// Who.
@@ -101,7 +101,7 @@ pub struct Executing {
     pub until: i64,
 }
 
-/// How a run stands, for lists.
+/// The state of a run, for lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
     /// It is going on, or waits for input.
@@ -120,7 +120,7 @@ impl RunState {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled];
 
-    /// How a run of this status stands.
+    /// The state for a run's status.
     pub fn of(status: &Status) -> Self {
         match status {
             Status::New | Status::Active => Self::Running,
@@ -131,7 +131,7 @@ impl RunState {
         }
     }
 
-    /// The word for it.
+    /// Its name as stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -142,7 +142,7 @@ impl RunState {
         }
     }
 
-    /// What the word stands for.
+    /// The value with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
@@ -218,7 +218,7 @@ pub struct StartRun {
     pub definitions: BTreeMap<String, PinnedText>,
     /// What happened so far.
     pub events: Vec<RunEvent>,
-    /// Where that leads.
+    /// The state after that.
     pub run: Run,
     /// When to check whether time ran out.
     pub deadline: Option<i64>,
@@ -295,9 +295,9 @@ pub struct AdvanceRun {
     pub revision: i64,
     /// What happened.
     pub events: Vec<RunEvent>,
-    /// Where that leads.
+    /// The state after that.
     pub run: Run,
-    /// Who executes something for it now.
+    /// The new executor, if any.
     pub executor: Option<Executing>,
     /// When to check whether time ran out.
     pub deadline: Option<i64>,

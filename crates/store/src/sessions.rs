@@ -73,7 +73,7 @@ pub(crate) fn may_come_back(status: SessionStatus, end: Option<EndReason>) -> bo
     status != SessionStatus::Completed && end != Some(EndReason::Cancelled)
 }
 
-/// Sees to it that a session that is about to work is alive.
+/// Revives a session that is about to work, if it has ended.
 pub(crate) fn live_again(tx: &mut Tx<'_>, id: &SessionId) -> Result<(), StoreError> {
     let mut session = by_id(tx, id)?;
     if !session.status.is_over() {

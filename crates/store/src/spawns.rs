@@ -34,7 +34,7 @@ pub struct Spawn {
     pub session: SessionId,
     /// What is needed to start it; opaque to the store.
     pub spec: Json,
-    /// How far it is.
+    /// Its status.
     pub state: SpawnState,
     /// Who has it.
     pub worker: Option<String>,
@@ -64,7 +64,7 @@ pub enum SpawnState {
 }
 
 impl SpawnState {
-    /// The word for it.
+    /// Its name as stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",

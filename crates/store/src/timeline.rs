@@ -21,7 +21,7 @@ pub struct NewEntry {
     pub message: String,
     /// The task it is about.
     pub task: Option<TaskId>,
-    /// What else is to be kept.
+    /// Further data to store.
     pub metadata: Option<Json>,
 }
 

@@ -45,7 +45,7 @@ impl Change for IssueToken {
     }
 }
 
-/// The session a token belongs to, and the part it plays.
+/// The session a token belongs to, and its role.
 #[derive(Debug, Clone)]
 pub struct TokenHolder {
     /// The token's hash.
@@ -80,7 +80,7 @@ impl Read for NeedsToken {
     }
 }
 
-/// The youngest living session at work on a task that is known by its name alone, and the part it plays.
+/// The youngest living session at work on a task that is known by its name alone, and its role.
 #[derive(Debug, Clone)]
 pub struct AtWork(
     /// Which task.

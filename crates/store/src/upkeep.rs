@@ -14,11 +14,11 @@ use crate::store::{Options, Place, Store};
 use crate::tx::Tx;
 use crate::{migrate, sqlite};
 
-/// Looks for what should not be.
+/// Checks the integrity of the database.
 #[derive(Debug, Clone, Copy)]
 pub struct Check;
 
-/// Something that should not be.
+/// A violated integrity rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// What is wrong.

@@ -55,7 +55,7 @@ pub struct Runs {
     pub project: Option<ProjectId>,
     /// Only those of this workflow.
     pub workflow: Option<String>,
-    /// Only those that stand so.
+    /// Only those in this state.
     pub status: Option<RunState>,
     /// Which part.
     pub page: Page,

@@ -14,24 +14,24 @@ use crate::tx::{Scope, Tx};
 use crate::value::to_json;
 use crate::{pairs, projects, queues, tasks};
 
-/// Begins a session.
+/// Creates a session.
 #[derive(Debug, Clone)]
 pub struct CreateSession {
-    /// The id it shall have.
+    /// The requested id.
     pub id: Option<SessionId>,
     /// Where it belongs.
     pub project: ProjectId,
     /// Its tasks, the main one first.
     pub tasks: Vec<TaskId>,
-    /// What people call it.
+    /// Its name, for people.
     pub name: Option<String>,
-    /// The part it plays.
+    /// Its role.
     pub role: Role,
     /// The agent.
     pub agent: Option<String>,
     /// How it goes through its tasks.
     pub strategy: Approach,
-    /// Whether it works.
+    /// Its status.
     pub status: SessionStatus,
     /// Variables its programs get.
     pub env: Map<String, Json>,

@@ -15,7 +15,7 @@ use crate::{pairs, tasks};
 pub struct DeleteSession {
     /// Which one.
     pub id: SessionId,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 

@@ -34,7 +34,7 @@ impl Order {
         }
     }
 
-    /// The word for it.
+    /// Its name as stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pause => "pause",
@@ -57,7 +57,7 @@ pub struct Steer {
     pub id: SessionId,
     /// What to do.
     pub order: Order,
-    /// Who says so.
+    /// Who makes the change.
     pub actor: Actor,
 }
 

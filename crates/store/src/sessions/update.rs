@@ -21,7 +21,7 @@ pub struct UpdateSession {
     pub name: Option<String>,
     /// Its agent.
     pub agent: Option<String>,
-    /// Whether it works.
+    /// Its status.
     pub status: Option<SessionStatus>,
     /// What it asks of a person; with nothing inside, it asks no more.
     pub needs_input: Option<Option<String>>,
@@ -35,7 +35,7 @@ pub struct UpdateSession {
     pub timeline: Vec<NewEntry>,
     /// The revision the caller knows.
     pub expected: Option<i64>,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 
@@ -96,7 +96,7 @@ impl Change for UpdateSession {
 }
 
 impl UpdateSession {
-    /// The status it shall have. What a session says of itself ends neither a pause nor a cancellation.
+    /// The requested status. What a session says of itself ends neither a pause nor a cancellation.
     fn wanted(&self, session: &mut Session) -> Result<Option<SessionStatus>, StoreError> {
         let Some(status) = self.status.filter(|_| self.actor.session() == Some(&self.id)) else {
             return Ok(self.status);
@@ -142,7 +142,7 @@ pub struct AddTimeline {
     pub session: SessionId,
     /// The line.
     pub entry: NewEntry,
-    /// Who says it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 
@@ -170,7 +170,7 @@ pub struct AddSessionEvent {
     pub kind: EntryKind,
     /// What exactly.
     pub data: Option<Json>,
-    /// Who says it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 
@@ -185,7 +185,7 @@ impl Change for AddSessionEvent {
     }
 }
 
-/// Notes a sign of life.
+/// Records a sign of life.
 fn touch(tx: &mut Tx<'_>, session: &Session) -> Result<Session, StoreError> {
     tx.execute("UPDATE sessions SET last_activity = $1 WHERE id = $2", &[tx.now.into(), (&session.id).into()])?;
     Ok(Session { last_activity: tx.now, ..session.clone() })

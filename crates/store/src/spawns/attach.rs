@@ -16,9 +16,9 @@ pub struct Attach {
     pub session: SessionId,
     /// Who wants it: a name that no other process has.
     pub by: String,
-    /// For how many milliseconds without a word.
+    /// The lease in milliseconds.
     pub lease: i64,
-    /// Who says so.
+    /// Who makes the change.
     pub actor: Actor,
 }
 
@@ -58,7 +58,7 @@ pub struct KeepAttached {
     pub session: SessionId,
     /// Who has it.
     pub by: String,
-    /// For how many milliseconds more.
+    /// The lease in milliseconds, from now.
     pub lease: i64,
 }
 

@@ -20,7 +20,7 @@ use crate::value::{Param, Row};
 pub struct ClaimSpawn {
     /// Who takes it.
     pub worker: String,
-    /// For how many milliseconds without a word.
+    /// The lease in milliseconds.
     pub lease: i64,
     /// This very session's, and no other.
     pub session: Option<SessionId>,
@@ -79,7 +79,7 @@ pub struct RenewSpawn {
     pub session: SessionId,
     /// Who has it.
     pub worker: String,
-    /// For how many milliseconds more.
+    /// The lease in milliseconds, from now.
     pub lease: i64,
     /// What the agent itself calls its session, as soon as that is known.
     pub agent_session: Option<String>,
@@ -90,18 +90,18 @@ pub struct RenewSpawn {
 /// What was decided about a session while its agent worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Renewed {
-    /// How the session stands.
+    /// The status of the session.
     pub status: SessionStatus,
-    /// What is wanted of its worker.
+    /// The signal for its worker.
     pub wish: Wish,
 }
 
-/// What is wanted of a worker.
+/// A signal for a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wish {
-    /// Nothing but to go on.
+    /// Continue.
     GoOn,
-    /// To end the agent's process, since a person wants to speak with the agent itself.
+    /// End the agent's process, because a person wants to attach to the agent.
     LetGo,
 }
 
@@ -139,19 +139,19 @@ pub(crate) fn held_by(tx: &mut Tx<'_>, session: &SessionId, worker: &str) -> Res
     Err(StoreError::Rule(format!("session '{session}' is not this worker's any more")))
 }
 
-/// How what a worker has stands: what was decided and answered meanwhile.
+/// The status of a worker's claims: what was decided and answered meanwhile.
 #[derive(Debug, Clone)]
 pub struct Standings {
     /// Who has it.
     pub worker: String,
 }
 
-/// How something that a worker has stands.
+/// The status of a worker's claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// How its session stands.
+    /// The status of its session.
     pub status: SessionStatus,
-    /// What is wanted of its worker.
+    /// The signal for its worker.
     pub wish: Wish,
     /// How many of its agent's questions were answered.
     pub answered: i64,

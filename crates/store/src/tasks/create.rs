@@ -17,20 +17,20 @@ use crate::{notices, pairs, projects};
 /// The longest way from a task up to its root.
 const MAX_DEPTH: i64 = 100;
 
-/// Makes a task.
+/// Creates a task.
 #[derive(Debug, Clone, Default)]
 pub struct CreateTask {
     /// Where it belongs; a subtask's is its parent's.
     pub project: Option<ProjectId>,
     /// What it is a part of.
     pub parent: Option<TaskId>,
-    /// What is to be done, in a line.
+    /// Its title.
     pub title: String,
-    /// What is to be done, in full.
+    /// Its description.
     pub description: String,
-    /// How urgent it is.
+    /// Its priority.
     pub priority: Priority,
-    /// The first words an agent gets.
+    /// The first prompt for an agent.
     pub initial_prompt: String,
     /// Skills it asks for.
     pub skills: Vec<String>,

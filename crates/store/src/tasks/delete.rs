@@ -30,7 +30,7 @@ pub struct DeleteTask {
     pub id: TaskId,
     /// What becomes of its subtasks.
     pub subtasks: Subtasks,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 

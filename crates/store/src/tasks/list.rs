@@ -32,7 +32,7 @@ impl Read for TaskById {
 pub struct TaskFilter {
     /// Only this project's.
     pub project: Option<ProjectId>,
-    /// Only those that far.
+    /// Only those with this status.
     pub status: Option<TaskStatus>,
     /// Only the subtasks of this one; with nothing inside, only those that are no subtask.
     pub parent: Option<Option<TaskId>>,

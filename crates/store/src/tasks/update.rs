@@ -14,15 +14,15 @@ use crate::tx::Tx;
 /// What of a task is to change.
 #[derive(Debug, Clone, Default)]
 pub struct TaskPatch {
-    /// What is to be done, in a line.
+    /// Its title.
     pub title: Option<String>,
-    /// What is to be done, in full.
+    /// Its description.
     pub description: Option<String>,
-    /// How far it is.
+    /// Its status.
     pub status: Option<TaskStatus>,
-    /// How urgent it is.
+    /// Its priority.
     pub priority: Option<Priority>,
-    /// The first words an agent gets.
+    /// The first prompt for an agent.
     pub initial_prompt: Option<String>,
     /// Skills it asks for.
     pub skills: Option<Vec<String>>,
@@ -43,11 +43,11 @@ pub struct UpdateTask {
     pub id: TaskId,
     /// What is to change.
     pub patch: TaskPatch,
-    /// How a session stands to it.
+    /// The status of one of its sessions.
     pub pair: Option<(SessionId, PairStatus)>,
     /// The revision the caller knows.
     pub expected: Option<i64>,
-    /// Who does it.
+    /// Who makes the change.
     pub actor: Actor,
 }
 

@@ -3,7 +3,11 @@
 INSERT INTO projects (id, name, working_dir, description, created_at, updated_at, revision) VALUES
   ('proj_1794823289945_ftdudc6x4', 'shop', '/work/shop', '', 1794823289945, 1794823289945, 1);
 INSERT INTO tasks (id, project_id, parent_id, title, description, status, priority, initial_prompt, skills, agents, dependencies, model, created_at, updated_at, started_at, completed_at, by_hand, revision) VALUES
-  ('task_1794823290283_poablr8og', 'proj_1794823289945_ftdudc6x4', NULL, 'Add a login form', '', 'in_progress', 'medium', '', '[]', '[]', '[]', NULL, 1794823290283, 1794823326293, 1794823310144, NULL, 1, 4);
+  ('task_1794823290283_poablr8og', 'proj_1794823289945_ftdudc6x4', NULL, 'Add a login form', '', 'in_progress', 'medium', '', '[]', '[]', '[]', NULL, 1794823290283, 1794823326293, 1794823310144, NULL, 0, 4);
+INSERT INTO tasks (id, project_id, parent_id, title, description, status, priority, initial_prompt, skills, agents, dependencies, model, created_at, updated_at, started_at, completed_at, by_hand, revision) VALUES
+  ('task_1794823290301_k2v9q0d1a', 'proj_1794823289945_ftdudc6x4', NULL, 'Ship it', '', 'in_progress', 'medium', '', '[]', '[]', '[]', NULL, 1794823290283, 1794823326293, 1794823310144, NULL, 1, 2);
+INSERT INTO tasks (id, project_id, parent_id, title, description, status, priority, initial_prompt, skills, agents, dependencies, model, created_at, updated_at, started_at, completed_at, by_hand, revision) VALUES
+  ('task_1794823290302_m7c3x8s5b', 'proj_1794823289945_ftdudc6x4', 'task_1794823290301_k2v9q0d1a', 'Fix the login', '', 'in_progress', 'medium', '', '[]', '[]', '[]', NULL, 1794823290283, 1794823326293, 1794823310144, NULL, 0, 2);
 INSERT INTO sessions (id, project_id, name, role, agent, env, strategy, status, paused_from, end_reason, needs_input, parent_id, started_at, last_activity, lease_until, completed_at, hostname, platform, metadata, revision) VALUES
   ('sess_1794823310090_lagqnxdrq', 'proj_1794823289945_ftdudc6x4', 'a: one', 'worker', 'demo', '{}', 'simple', 'working', NULL, NULL, NULL, NULL, 1794823310090, 1794823325197, 1794823370132, NULL, 'host', 'linux', '{"run":"01a1e3ce-4b00-77ea-911b-b4384c9e6268","step":"a","task":null,"loadedSkills":[],"spawnSource":"run","role":"worker","walk":"01a1e3ce-4b00-77ea-911b-b4384c9e6268","mends":null}', 4);
 INSERT INTO task_sessions (task_id, session_id, position, status, bound_at, updated_at) VALUES
@@ -38,6 +42,10 @@ INSERT INTO seats (run_id, ticket, session_id, report, settled_at) VALUES
   ('01a1e3ce-4b00-77ea-911b-b4384c9e6268', 'a#1.a2bx7c', 'sess_1794823310090_lagqnxdrq', '{"outcome":"ok"}', NULL);
 INSERT INTO events (at, type, version, project, task, session, run, payload) VALUES
   (1794823290283, 'task:created', 1, 'proj_1794823289945_ftdudc6x4', 'task_1794823290283_poablr8og', NULL, NULL, '{"id":"task_1794823290283_poablr8og","title":"Add a login form","status":"todo"}');
+INSERT INTO events (at, type, version, project, task, session, run, payload) VALUES
+  (1794823290283, 'task:created', 1, 'proj_1794823289945_ftdudc6x4', 'task_1794823290301_k2v9q0d1a', NULL, NULL, '{"id":"task_1794823290301_k2v9q0d1a","title":"Ship it","status":"todo"}');
+INSERT INTO events (at, type, version, project, task, session, run, payload) VALUES
+  (1794823290283, 'task:created', 1, 'proj_1794823289945_ftdudc6x4', 'task_1794823290302_m7c3x8s5b', NULL, NULL, '{"id":"task_1794823290302_m7c3x8s5b","title":"Fix the login","status":"todo"}');
 INSERT INTO events (at, type, version, project, task, session, run, payload) VALUES
   (1794823310090, 'timeline:added', 1, 'proj_1794823289945_ftdudc6x4', NULL, 'sess_1794823310090_lagqnxdrq', NULL, '{"kind":"session_started","message":"Session created"}');
 INSERT INTO events (at, type, version, project, task, session, run, payload) VALUES
