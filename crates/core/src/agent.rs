@@ -1,4 +1,4 @@
-//! What is a coding agent to us: what does it tell, what does it need, and what came of its work?
+//! Coding agents: the events they report, what they need to start, and the outcome of their work.
 
 mod allowance;
 mod bound;

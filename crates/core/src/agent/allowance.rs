@@ -1,4 +1,4 @@
-//! How much may several sessions use up together, and what is left of that?
+//! A budget shared by several sessions, and what is left of it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,7 +31,7 @@ pub struct UsedUp {
 impl UsedUp {
     /// What one session used up.
     pub fn of(worked_ms: u64, spent: &Spent) -> Self {
-        // Nobody works long enough for the loss to count.
+        // No session runs long enough for the loss of precision to matter.
         #[expect(clippy::cast_precision_loss, reason = "milliseconds of a session")]
         let minutes = worked_ms as f64 / 60_000.0;
         Self { minutes, tokens: spent.tokens(), cost_usd: spent.cost_usd }
@@ -153,7 +153,7 @@ pub struct NoAllowance(
 impl fmt::Display for NoAllowance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(text) = self;
-        write!(f, "`{text}` is no budget; one is written `minutes=30 tokens=200000 cost=2.5`, each more than 0")
+        write!(f, "`{text}` is not a budget; write `minutes=30 tokens=200000 cost=2.5`, each more than 0")
     }
 }
 

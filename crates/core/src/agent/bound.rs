@@ -1,4 +1,4 @@
-//! How much of what an agent tells is kept?
+//! Size limits for the events of an agent.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,4 @@
-//! Which way to speak with an agent works on a machine, and why that one?
+//! The choice of a driver for an agent on this machine, and the reason for it.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ impl Agent {
         Some(Chosen { driver, name, program, why: "it was asked for".to_owned() })
     }
 
-    /// The programs it may be, each once, the preferred ones first. None, where whoever starts it names one.
+    /// The programs it may be, each once, the preferred ones first. Empty where the caller names one.
     pub fn programs(&self) -> Vec<&str> {
         let mut programs = Vec::new();
         for name in self.ways().flat_map(|(_, launch)| &launch.programs) {
@@ -53,8 +53,8 @@ impl Agent {
     /// Why the first of its ways is preferred.
     pub fn why_first(&self) -> String {
         let unsaid = match self.drivers.len() {
-            0 | 1 => "there is no other way",
-            _ => "its entry names it first",
+            0 | 1 => "its only driver",
+            _ => "first in its entry",
         };
         self.reason.clone().unwrap_or_else(|| unsaid.to_owned())
     }
@@ -65,7 +65,7 @@ fn why_not(missing: &[&Launch], found: &str) -> String {
     let names: Vec<String> =
         missing.iter().flat_map(|launch| &launch.programs).map(|name| format!("`{name}`")).collect();
     match names.as_slice() {
-        [] => "what its entry prefers names no program".to_owned(),
+        [] => "its preferred drivers name no program".to_owned(),
         [name] => format!("{name} is not installed, so `{found}`"),
         names => format!("{} are not installed, so `{found}`", names.join(", ")),
     }
@@ -101,7 +101,7 @@ mod tests {
         let claude = agents.find("claude").unwrap();
         assert_eq!(claude.chosen_way(Driver::Acp, find).map(|chosen| chosen.name), Some("claude-agent-acp".to_owned()));
         assert_eq!(claude.chosen_way(Driver::Json, find), None);
-        assert_eq!(chosen(&agents, "mine", &["b", "c"]), found(Driver::Acp, "b", "its entry names it first"));
+        assert_eq!(chosen(&agents, "mine", &["b", "c"]), found(Driver::Acp, "b", "first in its entry"));
         assert_eq!(chosen(&agents, "mine", &["c"]), found(Driver::Text, "c", "`a`, `b` are not installed, so `c`"));
         assert_eq!(chosen(&agents, "command", &["command"]), None);
     }

@@ -1,4 +1,4 @@
-//! What did an agent do? One enum for everything that any agent tells, whatever it speaks.
+//! The events of an agent: one enum for every agent, whatever protocol it uses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -67,10 +67,10 @@ pub enum AgentEvent {
     Changed {
         /// The file.
         path: String,
-        /// Lines added, where that is told.
+        /// Lines added, where the agent reports them.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         added: Option<u64>,
-        /// Lines removed, where that is told.
+        /// Lines removed, where the agent reports them.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         removed: Option<u64>,
         /// The change itself.
@@ -121,7 +121,7 @@ pub enum AgentEvent {
         title: String,
         /// What exactly.
         detail: String,
-        /// The call of a tool that it is about, where that was told.
+        /// The call of a tool that it is about, where the agent names it.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         call: Option<String>,
         /// What can be answered.
@@ -145,7 +145,7 @@ pub enum AgentEvent {
         status: Option<u16>,
         /// What the agent says of it.
         message: String,
-        /// How long to wait before it is tried again, where that is told.
+        /// How long to wait before the next try, where the agent says so.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         retry_after_ms: Option<u64>,
     },
@@ -180,7 +180,7 @@ pub enum AgentEvent {
     /// It came to the end of a turn, or of its life.
     #[serde(rename = "agent:ended")]
     Ended {
-        /// How, as it says itself; what came of its work is another question.
+        /// How, as it says itself; the outcome of its work is decided elsewhere.
         stop: Stop,
         /// Its last words.
         #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -194,7 +194,7 @@ pub enum AgentEvent {
 pub enum Stop {
     /// The agent had nothing more to say.
     EndTurn,
-    /// Somebody cancelled it.
+    /// It was canceled.
     Cancelled,
     /// It took as many turns, or as many tokens, as it may.
     MaxTurns,

@@ -1,4 +1,4 @@
-//! Where does a line of output end, and what if it never does?
+//! Output split into lines, with a limit on the length of a line.
 
 /// How many bytes of a line are kept at most.
 pub const MOST_LINE: usize = 1024 * 1024;

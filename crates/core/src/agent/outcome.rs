@@ -1,4 +1,4 @@
-//! What came of a session? Decided by evidence, never by an exit code or a stop reason alone: agents end well with every
+//! The outcome of a session. Decided by evidence, never by an exit code or a stop reason alone: agents end well with every
 //! tool denied, with a refused key, and after an error of the model's server.
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::report::ReportKind;
 /// How many reasons are kept of each kind.
 const MOST_REASONS: usize = 20;
 
-/// What came of a session.
+/// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
@@ -24,7 +24,7 @@ pub enum Outcome {
         /// Why.
         reasons: Vec<String>,
     },
-    /// Somebody ended it.
+    /// A person or Maestro ended it.
     Cancelled,
     /// It cannot go on before a person does something.
     Parked {
@@ -71,7 +71,7 @@ pub enum Ending {
     /// It ended by itself.
     #[default]
     Own,
-    /// Somebody cancelled it.
+    /// It was canceled.
     Cancelled,
     /// It was silent for too long.
     Silent,
@@ -182,7 +182,7 @@ fn worse(before: Option<Stop>, now: Stop) -> Stop {
     }
 }
 
-/// What came of a session.
+/// The outcome of a session.
 pub fn outcome(evidence: &Evidence) -> Outcome {
     match evidence.ending {
         Ending::Cancelled => return Outcome::Cancelled,
@@ -238,7 +238,7 @@ fn unreported(evidence: &Evidence) -> Outcome {
 }
 
 fn unfinished(what: &str) -> String {
-    format!("it changed {what}, but never said that it is done, and no check says so either")
+    format!("it changed {what}, but did not report completion, and no check confirms it")
 }
 
 fn failed_checks(evidence: &Evidence) -> Vec<String> {
@@ -269,12 +269,12 @@ fn bad_signs(evidence: &Evidence) -> Vec<String> {
 fn stop_reason(stop: Stop) -> Option<String> {
     Some(match stop {
         Stop::EndTurn | Stop::Exited { code: 0 } => return None,
-        Stop::Cancelled => "the agent says that it was cancelled".to_owned(),
-        Stop::MaxTurns => "the agent took as many turns as it may".to_owned(),
+        Stop::Cancelled => "the agent was canceled".to_owned(),
+        Stop::MaxTurns => "the agent reached its turn limit".to_owned(),
         Stop::Refused => "the model refused".to_owned(),
-        Stop::Error => "the agent says that something went wrong".to_owned(),
-        Stop::Exited { code } => format!("the agent's process ended with {code}"),
-        Stop::Killed { signal } => format!("the agent's process was ended by signal {signal}"),
+        Stop::Error => "the agent reported an error".to_owned(),
+        Stop::Exited { code } => format!("the agent's process exited with code {code}"),
+        Stop::Killed { signal } => format!("the agent's process was killed by signal {signal}"),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What does a line of an agent's output tell?
+//! Parsing of an agent's output into events.
 //!
 //! Each agent has a file below, which says what its numbers of tokens stand for; that was measured by resuming sessions.
 
@@ -133,7 +133,7 @@ impl Parser {
         std::iter::once(printed).chain(cut.map(|bytes| AgentEvent::Cut { bytes })).collect()
     }
 
-    /// Somebody said no to a call, which therefore fails: that it was not allowed need not be told again.
+    /// A call was denied and therefore fails; the denial is not reported a second time.
     pub fn deny(&mut self, call: &str) {
         if let Dialect::Claude(claude) = &mut self.dialect {
             claude.deny(call);
@@ -199,7 +199,7 @@ impl Parser {
         vec![bounded(printed(shown)), AgentEvent::Cut { bytes }]
     }
 
-    /// The events, bounded, without a trouble that was told before.
+    /// The events, limited in size, without a failure that was reported before.
     fn told(&mut self, events: Vec<AgentEvent>) -> Vec<AgentEvent> {
         let mut fresh = |event: &AgentEvent| match event {
             AgentEvent::Trouble { message, .. } => {
@@ -224,6 +224,6 @@ fn printed(line: &str) -> AgentEvent {
 
 fn malformed(line: &str, error: &serde_json::Error) -> AgentEvent {
     let shown = &line[..line.floor_char_boundary(SHOWN)];
-    let message = format!("a line of the agent's output is broken ({error}): {shown}");
+    let message = format!("malformed line in the agent's output ({error}): {shown}");
     AgentEvent::Trouble { kind: TroubleKind::Malformed, status: None, message, retry_after_ms: None }
 }

@@ -1,5 +1,5 @@
-//! What may an agent do without anybody being asked? Only what its permission and the configured checks name; whatever
-//! cannot be understood is asked.
+//! What an agent may do without asking. Only what its permission and the configured checks name; whatever
+//! cannot be understood needs an approval.
 
 mod looks;
 
@@ -96,7 +96,7 @@ fn is_shell(program: &str) -> bool {
 }
 
 /// The words of a command, and of one that is handed a text with it: `command <<'END'`, lines, `END`. With the word in
-/// quotes nobody but the command reads those lines.
+/// quotes only the command reads those lines.
 fn typed_words(text: &str) -> Option<Vec<String>> {
     let Some((line, document)) = text.trim().split_once('\n') else { return plain_words(text) };
     let (command, quoted) = line.split_once("<<")?;

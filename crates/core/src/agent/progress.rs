@@ -1,10 +1,10 @@
-//! How far did an agent come? Counted while it works, and told to whoever goes on with its work.
+//! Progress of an agent, counted while it works and summarized for the session that continues its work.
 
 use std::fmt::Write as _;
 
 use super::event::{AgentEvent, ToolStatus};
 
-/// How many of the last things are told.
+/// How many of the last steps the summary lists.
 const LAST: usize = 20;
 /// How many characters of each.
 const SHOWN: usize = 240;
@@ -60,7 +60,7 @@ impl Progress {
         self.turns
     }
 
-    /// What was done, for whoever goes on; nothing if nothing was.
+    /// A summary for the session that continues; `None` if nothing was done.
     pub fn told(&self, reports: &[String], changed: &[String]) -> Option<String> {
         let mut text = String::new();
         let mut part = |heading: &str, lines: &mut dyn Iterator<Item = &str>| {
@@ -74,9 +74,9 @@ impl Progress {
             }
         };
         part("It reported:", &mut reports.iter().map(String::as_str));
-        part("Files that changed:", &mut changed.iter().map(String::as_str));
-        part("The last things it did:", &mut self.deeds.iter().map(|(_, deed)| deed.as_str()));
-        part("Its last words:", &mut Some(self.words.as_str()).filter(|words| !words.is_empty()).into_iter());
+        part("Changed files:", &mut changed.iter().map(String::as_str));
+        part("Last steps:", &mut self.deeds.iter().map(|(_, deed)| deed.as_str()));
+        part("Last message:", &mut Some(self.words.as_str()).filter(|words| !words.is_empty()).into_iter());
         let text = text.trim_end();
         (!text.is_empty()).then(|| text.to_owned())
     }
@@ -129,8 +129,8 @@ mod tests {
         let told = progress.told(&["half way".to_owned()], &["a.rs".to_owned()]).unwrap();
         assert_eq!(
             told,
-            "It reported:\n- half way\n\nFiles that changed:\n- a.rs\n\nThe last things it did:\n- ls\n- cat a (failed)\n\n\
-             Its last words:\n- Again."
+            "It reported:\n- half way\n\nChanged files:\n- a.rs\n\nLast steps:\n- ls\n- cat a (failed)\n\n\
+             Last message:\n- Again."
         );
         assert_eq!(Progress::default().told(&[], &[]), None);
     }

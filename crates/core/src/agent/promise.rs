@@ -1,11 +1,11 @@
-//! Did an agent say that nothing is left to do?
+//! The promise by which an agent says that nothing is left to do.
 
 use super::event::AgentEvent;
 
 /// What it says then, as the last line of its words.
 pub const PROMISE: &str = "<promise>COMPLETE</promise>";
 
-/// Whether it said so, by its own words: what it read, what its tools printed and what it was told count for nothing.
+/// Whether the agent itself said so; what it read, what its tools printed and its prompt do not count.
 ///
 /// Its words come in pieces of any size, and often a tool is called after them; so it counts at the end of each stretch of
 /// words, not only at the end of everything.
@@ -29,7 +29,7 @@ pub fn promised<'e>(events: impl IntoIterator<Item = &'e AgentEvent>) -> bool {
     ends_with_it(&said)
 }
 
-/// Whether the last line is the promise. Before it a sentence may have ended: messages are told without a break between
+/// Whether the last line is the promise. A sentence may end before it: messages come without a break between
 /// them. In the middle of a sentence it is only spoken of.
 fn ends_with_it(said: &str) -> bool {
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());

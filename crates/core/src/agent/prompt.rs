@@ -1,4 +1,4 @@
-//! What is a session's agent told when it begins, or when it goes on?
+//! The prompt of a session that starts or continues.
 //!
 //! Texts of other people are put in once and never read for placeholders; each part has a heading of its own.
 
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::Role;
 use crate::id::{Id as _, SessionId, TaskId};
 
-/// How many characters a prompt has at most, unless somebody says otherwise.
+/// The default limit of a prompt, in characters.
 pub const PROMPT_MAX_CHARS: usize = 200_000;
 
 /// What the parts share of the room that is left once the words of ours are in, in parts of this.
@@ -25,7 +25,7 @@ pub struct Briefing<'a> {
     pub role: Role,
     /// Its tasks, the main one first.
     pub tasks: Vec<Work<'a>>,
-    /// What somebody says to it on the way: an initial prompt, or nothing.
+    /// The user's initial prompt; may be empty.
     pub words: &'a str,
     /// The skills, each as finished text, what others depend on first.
     pub skills: Vec<SkillText<'a>>,
@@ -35,7 +35,7 @@ pub struct Briefing<'a> {
     pub so_far: Option<&'a str>,
 }
 
-/// A task, as an agent is told of it.
+/// A task as a prompt shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work<'a> {
     /// Its id.
@@ -48,7 +48,7 @@ pub struct Work<'a> {
     pub acceptance: Vec<&'a str>,
 }
 
-/// A skill, as an agent is told of it.
+/// A skill as a prompt shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SkillText<'a> {
     /// What it is called.
@@ -84,7 +84,7 @@ pub struct PromptCut {
     pub chars: usize,
 }
 
-/// What an agent is told, in at most this many characters. Tasks go first and skills last: without its skills an agent
+/// Builds the prompt in at most this many characters. Tasks go first and skills last: without its skills an agent
 /// works worse, without its task not at all.
 pub fn prompt(briefing: &Briefing<'_>, most: usize) -> Prompt {
     let opening = opening(briefing);
@@ -93,8 +93,8 @@ pub fn prompt(briefing: &Briefing<'_>, most: usize) -> Prompt {
     let mut room = Room { left: most.saturating_sub(fixed), cuts: Vec::new() };
     // So that no part takes everything, each may take so much of what is left; the next one has the rest of it as well.
     let tasks = room.tasks(&briefing.tasks);
-    let words = room.part("## What you were told", "words", briefing.words, 4);
-    let so_far = room.part("## What was done so far", "what was done so far", briefing.so_far.unwrap_or_default(), 4);
+    let words = room.part("## Instructions", "words", briefing.words, 4);
+    let so_far = room.part("## Progress so far", "what was done so far", briefing.so_far.unwrap_or_default(), 4);
     let note = if so_far.is_empty() { "" } else { RESUMED };
     let skills = room.skills(&briefing.skills);
     let mut text = String::new();
@@ -115,7 +115,7 @@ pub fn prompt(briefing: &Briefing<'_>, most: usize) -> Prompt {
 }
 
 /// What is said to who goes on with something.
-const RESUMED: &str = "Look at the files first: they count, not this summary. Go on from there and do not begin again.";
+const RESUMED: &str = "Look at the files first: they count, not this summary. Continue from there; do not start over.";
 
 fn opening(briefing: &Briefing<'_>) -> String {
     let part = match briefing.role {
@@ -130,7 +130,7 @@ fn opening(briefing: &Briefing<'_>) -> String {
     format!("{part}\nYour session is `{}`.", briefing.session)
 }
 
-/// What an agent is told about reporting.
+/// Instructions for reporting.
 pub fn protocol(protocol: Protocol) -> String {
     match protocol {
         Protocol::Commands => COMMANDS.to_owned(),
@@ -140,19 +140,19 @@ pub fn protocol(protocol: Protocol) -> String {
 
 /// How an agent with a shell says how far it is.
 const COMMANDS: &str = "\
-## How you report
+## Reporting
 
-Nobody reads what you print; people and other agents see only what you report. Run these commands in your shell. They \
+What you print is not read; people and other agents see only what you report. Run these commands in your shell. They \
 know your session and your task from the environment (`MAESTRO_SESSION_ID`, `MAESTRO_TASK_ID`, `MAESTRO_TASK_IDS`, \
 `MAESTRO_PROJECT_ID`, `MAESTRO_ROLE`), so leave those variables as they are.
 
 - `maestro update \"…\"` before and after each step: what you do, what you found.
-- `maestro complete \"…\"` once everything is done and you have seen that it is. Without it your work does not count as done.
-- `maestro blocked \"…\"` if you cannot go on at all: say what stands in the way.
+- `maestro complete \"…\"` once everything is done and verified. Without it your work does not count as done.
+- `maestro blocked \"…\"` if you cannot continue: say what blocks you.
 - `maestro report needs-input \"…\"` if a person must decide something.
 - `maestro info` shows your task as it is now.
 
-A line of a reply that begins with `!` is a message to you: a change of the task, words of a person, `paused` or \
+A line of a reply that begins with `!` is a message to you: a change of the task, a message of a person, `paused` or \
 `cancelled`. Follow it before anything else.";
 
 /// How it is with an agent without a shell.
@@ -194,7 +194,7 @@ impl Room {
         if skills.is_empty() {
             return String::new();
         }
-        let heading = "## Skills\n\nWhat follows is how things are done here. Use what fits your task.";
+        let heading = "## Skills\n\nThese skills describe how work is done here. Use those that fit your task.";
         self.left = self.left.saturating_sub(heading.chars().count() + 2);
         let mut text = heading.to_owned();
         for (at, skill) in skills.iter().enumerate() {

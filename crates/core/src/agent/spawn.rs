@@ -1,4 +1,4 @@
-//! What is an agent started for, with what, and within which bounds?
+//! Specification of a session's agent: its task, its environment and its limits.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::session::Session;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SpawnSpec {
-    /// Which agent, by its name in the table; whoever starts it chooses, where none is named.
+    /// Which agent, by its name in the table; the worker chooses where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// How it is spoken with, if not in the preferred way.
@@ -26,13 +26,13 @@ pub struct SpawnSpec {
     /// The skills it is handed, dependencies before dependents.
     #[serde(default)]
     pub skills: Vec<GivenSkill>,
-    /// What it is told beside its tasks.
+    /// Instructions beside its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// All that it is told, where somebody composed that already.
+    /// The whole prompt, where it was composed before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
-    /// How many characters it is told at most.
+    /// The limit of its prompt, in characters.
     pub prompt_max_chars: usize,
     /// What it may do without asking.
     pub permission: Permission,

@@ -1,4 +1,4 @@
-//! Which agents are known, and what does each need to be started, asked and resumed?
+//! The table of coding agents: how each one is started, prompted and resumed.
 
 mod places;
 mod read;
@@ -126,7 +126,7 @@ pub struct Launch {
     /// Arguments for a permission in place of those, where our own sandbox holds the agent: one of its own cannot be put
     /// up inside of it.
     pub sandboxed: BTreeMap<Permission, Vec<String>>,
-    /// The protocol's word for a permission, to be set when a session has begun.
+    /// The protocol's word for a permission, to be set when a session has started.
     pub modes: BTreeMap<Permission, String>,
     /// How it gets its prompt.
     pub prompt: PromptBy,
@@ -328,7 +328,7 @@ impl Agents {
     }
 }
 
-/// An agent was named that nobody knows.
+/// The name of an agent that is not in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoSuchAgent {
     /// What was named.

@@ -1,4 +1,4 @@
-//! What went wrong, by the words an agent has for it, and what is to be done about it?
+//! Classification of an agent's failures, and the decision what to do about each.
 
 mod read;
 mod words;
@@ -20,7 +20,7 @@ pub enum Verdict {
         /// How many.
         ms: u64,
     },
-    /// It can succeed with less said: in a fresh session that is told what was done.
+    /// It can succeed with a shorter context: in a fresh session that gets a summary of the work.
     Compact,
     /// It may succeed if it is tried again, each time a little later.
     Retry,

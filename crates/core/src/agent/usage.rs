@@ -1,4 +1,4 @@
-//! What did a session spend? Numbers that are added, and numbers that replace each other.
+//! Tokens and money spent by a session: numbers that are added, and numbers that replace each other.
 
 use serde::{Deserialize, Serialize};
 

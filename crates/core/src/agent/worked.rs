@@ -1,4 +1,4 @@
-//! How long did an agent work? The time between two of its processes is not work.
+//! Working time of an agent. The time between two of its processes does not count.
 
 use super::event::AgentEvent;
 

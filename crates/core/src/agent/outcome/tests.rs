@@ -59,7 +59,7 @@ fn a_key_that_is_refused_parks_whatever_the_agent() {
 fn done_is_a_report_or_a_check_with_something_to_see() {
     let mut evidence = after(Format::Claude, include_str!("../parse/fixtures/claude-tool.jsonl"), 0);
     evidence.changed = vec!["f_claude.txt".to_owned()];
-    assert!(matches!(outcome(&evidence), Outcome::Failed { .. }), "nobody says that it is done");
+    assert!(matches!(outcome(&evidence), Outcome::Failed { .. }), "no evidence says that it is done");
     evidence.checks = vec![check(CheckResult::Passed)];
     assert_eq!(outcome(&evidence), Outcome::Done);
     evidence.checks.clear();
@@ -111,6 +111,6 @@ fn who_is_ended_or_asks_is_told_apart() {
     assert_eq!(outcome(&asks), Outcome::Parked { reason: "Which of the two?".to_owned() });
     let mut crashed = evidence();
     crashed.note(&AgentEvent::Ended { stop: Stop::Killed { signal: 9 }, text: None });
-    let reasons = vec!["the agent's process was ended by signal 9".to_owned()];
+    let reasons = vec!["the agent's process was killed by signal 9".to_owned()];
     assert_eq!(outcome(&crashed), Outcome::Failed { reasons });
 }

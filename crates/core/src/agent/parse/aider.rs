@@ -1,4 +1,4 @@
-//! What does Aider tell? It prints text for people; few of its lines mean something, and it ends well whatever happens.
+//! The output of Aider. It prints text for people; few of its lines mean something, and it ends well whatever happens.
 //!
 //! The `Tokens:` line is of one message, so it is a turn's, and its cost is the first of the two that it names.
 

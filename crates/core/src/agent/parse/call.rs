@@ -1,4 +1,4 @@
-//! What kind of tool is called, and how is the call told in a line?
+//! The kind and the one-line title of a tool call.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! What does Claude Code tell with `--output-format stream-json`?
+//! The output of Claude Code with `--output-format stream-json`.
 //!
-//! The `usage` of a message is not told again: it is of one request and comes several times. That of the `result` is a
+//! The `usage` of a message is not reported: it is of one request and comes several times. That of the `result` is a
 //! turn's, but its cost is all that the process spent; a resumed process begins at nothing. Of tokens sent it counts those
 //! written to and read from a cache apart.
 
@@ -11,7 +11,7 @@ use super::{call, printed};
 use crate::agent::event::{AgentEvent, Planned, PlannedStatus, Scope, Stop, ToolStatus, TroubleKind};
 use crate::agent::trouble::{classify, trouble};
 
-/// How many denials are told at most.
+/// How many denials are reported at most.
 const MOST_DENIALS: usize = 100;
 
 /// How much of how it began is kept.
@@ -22,13 +22,13 @@ const LONGEST_ERROR: usize = 4096;
 /// What is remembered between lines.
 #[derive(Debug, Default)]
 pub(super) struct Claude {
-    /// An error that was told as the agent's words; the result tells it again, with its status.
+    /// An error printed as a message of the agent; the result repeats it with its status.
     held: Option<String>,
     /// How it began; each turn tells that again.
     began: Option<AgentEvent>,
     /// What the turns before this one cost.
     paid: f64,
-    /// The calls to which somebody said no: that is no news.
+    /// The calls that were denied by the user; they are not reported again.
     denied: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Claude {
             "user" => self.user(json),
             "result" => self.result(json),
             "rate_limit_event" => rate_limit(json),
-            // Pieces of a message that is told whole.
+            // Pieces of a message that also comes whole.
             "stream_event" => Vec::new(),
             _ => return None,
         })
@@ -52,7 +52,7 @@ impl Claude {
         self.held.take().map(|message| trouble(None, &message)).into_iter().collect()
     }
 
-    /// Somebody said no to a call.
+    /// Records that a call was denied.
     pub(super) fn deny(&mut self, call: &str) {
         if self.denied.len() < MOST_DENIALS {
             self.denied.push(call.to_owned());
@@ -69,7 +69,7 @@ impl Claude {
             if self.began.as_ref() == Some(&event) {
                 return Some(Vec::new());
             }
-            // One that says too much of itself is told again rather than kept.
+            // An overlong error is reported again rather than kept.
             self.began = Some(event.clone()).filter(|event| format!("{event:?}").len() < LONGEST_BEGINNING);
         }
         Some(vec![event])

@@ -1,4 +1,4 @@
-//! What does Codex tell with `exec --json`?
+//! The output of Codex with `exec --json`.
 //!
 //! The `usage` of `turn.completed` is all that the thread ever spent, also before it was resumed: it is the session's. Of
 //! tokens sent it counts those from a cache among them.
@@ -64,7 +64,7 @@ impl Codex {
             self.held = Some(message);
             return vec![AgentEvent::Retrying { attempt, most: Some(most), delay_ms: 0, status: None }];
         }
-        // Each is told again when the turn fails; only the last matters.
+        // Each is repeated when the turn fails; only the last matters.
         self.held = Some(message);
         Vec::new()
     }
@@ -75,7 +75,7 @@ impl Codex {
             "agent_message" => words().map(|text| AgentEvent::Said { text }).into_iter().collect(),
             "reasoning" => words().map(|text| AgentEvent::Thought { text }).into_iter().collect(),
             "todo_list" => vec![plan(item)],
-            // Such as a notice that a model is not in Codex' list. What ends a turn is told by the turn.
+            // Such as a notice that a model is not in Codex' list. An error that ends a turn comes with the turn.
             "error" => vec![AgentEvent::Printed { stream: Stream::Err, text: owned(item, "message")? }],
             "command_execution" => self.call(item, moment, "command_execution", &json!({ "command": item["command"] })),
             "file_change" => {

@@ -1,4 +1,4 @@
-//! What does an agent tell that speaks our own vocabulary? Our demonstration agent does, and anybody's may.
+//! The output of an agent that prints Maestro's own events, such as the demonstration agent.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,4 @@
-//! What does Gemini CLI tell with `--output-format stream-json`?
+//! The output of Gemini CLI with `--output-format stream-json`.
 //!
 //! The `stats` of the `result` are what the process spent; a session resumed without a terminal begins at nothing, so they
 //! are a turn's. Thoughts are only in the total, and are paid for like what came back.
@@ -57,7 +57,7 @@ impl Gemini {
 
 /// A warning counts as trouble only if it is known what it means.
 fn error(json: &Json) -> AgentEvent {
-    let message = text(json, "message").unwrap_or("an error without words");
+    let message = text(json, "message").unwrap_or("unknown error");
     let told = trouble(None, message);
     match told {
         AgentEvent::Trouble { kind: TroubleKind::Other, .. } if text(json, "severity") == Some("warning") => {
@@ -76,7 +76,7 @@ fn result(json: &Json) -> Vec<AgentEvent> {
         (true, Some("FatalCancellationError")) => Stop::Cancelled,
         (true, _) => Stop::Error,
     };
-    let trouble = failed.then(|| trouble(None, text(error, "message").unwrap_or("an error without words")));
+    let trouble = failed.then(|| trouble(None, text(error, "message").unwrap_or("unknown error")));
     usage(json).into_iter().chain(trouble).chain([AgentEvent::Ended { stop, text: None }]).collect()
 }
 

@@ -1,7 +1,7 @@
-//! What does Goose tell with `run --output-format stream-json`?
+//! The output of Goose with `run --output-format stream-json`.
 //!
 //! The tokens of `complete` are all that the session ever spent, also before it was resumed: they are the session's. An
-//! error of the model's server may be told as words of the agent, with which it then ends well.
+//! error of the model's server may be printed as a message of the agent, which then ends well.
 
 use serde_json::Value as Json;
 
@@ -10,7 +10,7 @@ use super::look::{self, items, money, number, owned, text};
 use crate::agent::event::{AgentEvent, Scope, Stop, ToolStatus};
 use crate::agent::trouble::trouble;
 
-/// With these words an error begins that is told as the agent's.
+/// How an error begins that Goose prints as a message of the agent.
 const ERRORS: [&str; 2] = ["Ran into this error:", "Network error:"];
 
 /// With these words a tool's answer begins that the user did not allow.
@@ -32,7 +32,7 @@ impl Goose {
                 items(message, "content").iter().flat_map(|part| self.part(part, speaker)).collect()
             }
             "error" => {
-                let message = text(json, "error").unwrap_or("an error without words");
+                let message = text(json, "error").unwrap_or("unknown error");
                 vec![trouble(None, message), AgentEvent::Ended { stop: Stop::Error, text: None }]
             }
             "complete" => vec![usage(json), AgentEvent::Ended { stop: Stop::EndTurn, text: None }],
@@ -59,7 +59,7 @@ impl Goose {
         let Some(id) = text(part, "id") else { return Vec::new() };
         let called = &part["toolCall"];
         let Some(name) = text(&called["value"], "name") else {
-            let error = text(called, "error").unwrap_or("a call that cannot be understood");
+            let error = text(called, "error").unwrap_or("malformed tool call");
             return vec![
                 call::began(id, "unknown", &Json::Null),
                 call::ended(id, ToolStatus::Failed, error.to_owned()),

@@ -1,4 +1,4 @@
-//! Where in an agent's JSON is something?
+//! Access to the fields of an agent's JSON.
 
 use serde_json::Value as Json;
 
@@ -23,7 +23,7 @@ pub(super) fn status(json: &Json, key: &str) -> Option<u16> {
     json.get(key)?.as_u64()?.try_into().ok()
 }
 
-/// The amount of money of this name; of nothing nobody can say whether it is known.
+/// The amount of money of this name; zero counts as unknown.
 pub(super) fn money(json: &Json, key: &str) -> Option<f64> {
     json.get(key)?.as_f64().filter(|amount| *amount > 0.0)
 }

@@ -1,4 +1,4 @@
-//! What does `OpenCode` tell with `run --format json`?
+//! The output of `OpenCode` with `run --format json`.
 //!
 //! The `tokens` of `step_finish` are of that one request, so they are a turn's. Tokens from a cache are counted apart
 //! from those sent, and thoughts apart from what came back if only so the sum is right.
@@ -13,7 +13,7 @@ use crate::agent::trouble::trouble;
 /// What is remembered between lines.
 #[derive(Debug, Default)]
 pub(super) struct Opencode {
-    /// Whether it was told that the agent began: each line names the session, none says so.
+    /// Whether the start was reported: each line names the session, none says that it starts.
     began: bool,
 }
 
@@ -101,7 +101,7 @@ fn error(error: &Json) -> AgentEvent {
     let (name, data) = (text(error, "name").unwrap_or("error"), &error["data"]);
     let message = text(data, "message").unwrap_or(name);
     let code = status(data, "statusCode");
-    // Some kinds are told by the name alone.
+    // Some errors have only a name.
     let mut told = match trouble(code, message) {
         AgentEvent::Trouble { kind: TroubleKind::Other, .. } => trouble(code, &format!("{name}: {message}")),
         told => told,

@@ -62,7 +62,7 @@ fn claude_converses_in_several_turns_of_one_process() {
         let line: Json = serde_json::from_str(line).unwrap();
         let message = &line["message"];
         if message["response"]["response"]["behavior"] == "deny" {
-            // That it was not allowed is told as such, and once.
+            // A denial is reported as a denial, and once.
             parser.deny("toolu_000000030");
         } else if line["from"] == "agent" && !message["type"].as_str().unwrap().starts_with("control_") {
             events.extend(parser.feed(message.to_string().as_bytes()));

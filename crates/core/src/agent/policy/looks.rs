@@ -1,4 +1,4 @@
-//! Does a command only look at what lies where the agent works?
+//! Commands that only read files of the workspace.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Which place does a word of the table stand for, on somebody's machine?
+//! Directories of an agent's data, expanded for this machine.
 
 /// The user's directories: the word, the variable that names it, and where it is otherwise.
 const DIRECTORIES: [(&str, &str, &str); 4] = [

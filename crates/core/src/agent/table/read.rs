@@ -1,4 +1,4 @@
-//! What does a text in TOML say of agents?
+//! Reading of agents from TOML.
 
 use std::collections::BTreeMap;
 
@@ -73,11 +73,13 @@ fn unable(agent: &Agent) -> Vec<(String, String)> {
     let Agent { name, drivers, prefer, .. } = agent;
     if drivers.is_empty() {
         let help = format!("add `[{name}.text]`, `[{name}.json]` or `[{name}.acp]` with its `programs`");
-        return vec![(format!("there is no way to speak with `{name}`"), help)];
+        return vec![(format!("no driver is configured for `{name}`"), help)];
     }
     let absent = prefer.iter().filter(|driver| !drivers.contains_key(driver));
     absent
-        .map(|driver| (format!("`{name}` prefers `{driver}`, which it has not"), format!("add `[{name}.{driver}]`")))
+        .map(|driver| {
+            (format!("`{name}` prefers `{driver}`, which is not configured"), format!("add `[{name}.{driver}]`"))
+        })
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! Which status, and how long a wait, do an agent's words name?
+//! HTTP status and waiting time in the text of a failure.
 
 /// How much of a message is looked at; the point comes early.
 const LOOKED_AT: usize = 4096;

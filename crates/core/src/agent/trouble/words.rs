@@ -1,4 +1,4 @@
-//! Which words, and which statuses, mean what?
+//! Phrases and statuses of each kind of failure.
 
 use crate::agent::event::TroubleKind::{self, Auth, ContextOverflow, MissingModel, Network, Overloaded, RateLimit};
 
