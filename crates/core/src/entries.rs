@@ -1,4 +1,4 @@
-//! What does a text in TOML say that users extend, and where is it wrong? For the tables of tools and of agents.
+//! Reader for TOML tables that users extend: the tables of tools and of agents, with the place of every mistake.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -30,7 +30,7 @@ pub(crate) struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// Hands each entry of a text to somebody, and returns what is wrong with it, in the order of the text. `help` says
+    /// Passes each entry of a text to `entry`, and returns what is wrong with it, in the order of the text. `help` says
     /// what such a text looks like.
     pub(crate) fn read(text: &'t str, help: &str, mut entry: impl FnMut(&mut Self, &Entry<'_, '_>)) -> Vec<Mistake> {
         let mut reader = Self { text, mistakes: Vec::new() };

@@ -1,4 +1,4 @@
-//! What happened? One enum for everything that is appended to the log: small facts, not whole objects.
+//! The events of the log: small facts, not whole objects.
 
 mod skills;
 
@@ -28,7 +28,7 @@ pub const VERSION: i64 = 1;
 pub struct RunId(Uuid);
 
 impl RunId {
-    /// The id with this value; making a fresh one is up to whoever has a clock.
+    /// The id with this value; a caller with a clock makes new ones.
     pub fn new(value: Uuid) -> Self {
         Self(value)
     }
@@ -136,7 +136,7 @@ pub enum Event {
     /// It got one more.
     #[serde(rename = "queue:item_pushed")]
     QueueItemPushed(QueueFact),
-    /// Somebody has something to say to an agent.
+    /// A message for an agent is queued.
     #[serde(rename = "message:queued")]
     MessageQueued(MessageFact),
     /// The agent has it.
@@ -157,13 +157,13 @@ pub enum Event {
     /// An agent did something; what stands in its transcript.
     #[serde(rename = "transcript:added")]
     TranscriptAdded(TranscriptFact),
-    /// Not all of what an agent was to be told had room.
+    /// A part of a prompt did not fit.
     #[serde(rename = "prompt:cut")]
     PromptCut(PromptCutFact),
     /// An agent asks before it does something.
     #[serde(rename = "permission:asked")]
     PermissionAsked(PermissionFact),
-    /// Somebody answered.
+    /// A person or Maestro answered.
     #[serde(rename = "permission:answered")]
     PermissionAnswered(PermissionFact),
     /// Something happened to a run: `run:…`.
@@ -210,7 +210,7 @@ pub struct TaskFact {
     /// What changed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub fields: Vec<String>,
-    /// The session that did it; nobody's, when a person or the roll-up did.
+    /// The session that did it; none when a person or the roll-up did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by: Option<SessionId>,
 }
@@ -234,7 +234,7 @@ pub struct SessionFact {
     pub name: String,
     /// Whether it works.
     pub status: SessionStatus,
-    /// Why, where somebody or something else decided.
+    /// Why, where the session did not decide itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }
@@ -292,7 +292,7 @@ pub struct TranscriptFact {
     pub count: usize,
 }
 
-/// What an agent was not told for want of room.
+/// The part of a prompt that was cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptCutFact {
     /// What: a skill, a task, or another part.

@@ -1,4 +1,4 @@
-//! What passes from one role to another?
+//! Work handed from one role to another.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Handoff {
     pub state: HandoffState,
     /// Who took it.
     pub accepted_by: Option<String>,
-    /// What came of it.
+    /// The result.
     pub result: Option<String>,
     /// When it was made.
     pub created_at: i64,
@@ -40,9 +40,9 @@ pub struct Handoff {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HandoffState {
-    /// Nobody has taken it.
+    /// It is waiting.
     Pending,
-    /// Somebody works on it.
+    /// It was accepted.
     Accepted,
     /// It is done.
     Completed,

@@ -1,4 +1,4 @@
-//! What does an agent tell by its hooks, and what is it answered?
+//! Events from an agent's hooks, and the answers to them.
 //!
 //! Claude Code, Codex and Gemini CLI call a program when something happens and hand it JSON; their words differ a
 //! little. What the program prints for a prompt goes to the model beside it.
@@ -13,7 +13,7 @@ use crate::visible::visible;
 /// How much of a message is passed on, in characters.
 const MAX_WORDS: usize = 200;
 
-/// What a hook was told.
+/// An event from a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
     /// The agent's own name for its session.
@@ -29,9 +29,9 @@ pub struct Heard {
 /// What can happen in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
-    /// It begins, or goes on after a while.
+    /// It starts or resumes.
     Begun {
-        /// Whether the model still knows what it was told before.
+        /// Whether the model still has its earlier context.
         memory: Memory,
     },
     /// Its user said something.
@@ -42,14 +42,14 @@ pub enum Happening {
     Stopped,
     /// It is over.
     Ended,
-    /// Something that nobody asked to be told of.
+    /// Any other event.
     Other,
 }
 
-/// What a model knows at the beginning of a session.
+/// What a model knows at the start of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// What it knew.
+    /// Its earlier context.
     Kept,
     /// Nothing, or a summary.
     Lost,
@@ -94,7 +94,7 @@ impl Heard {
     }
 }
 
-/// The beginning of somebody's words, on one line.
+/// The beginning of a text, on one line.
 pub fn in_a_line(words: &str) -> String {
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_WORDS) {
@@ -125,12 +125,12 @@ mod tests {
 
     #[test]
     fn a_model_that_was_cleared_knows_nothing_any_more() {
-        let begun = |source: &str| {
+        let started = |source: &str| {
             let told = json!({ "session_id": "s", "hook_event_name": "SessionStart", "source": source });
             Heard::of(told).unwrap().happening
         };
-        assert_eq!(begun("resume"), Happening::Begun { memory: Memory::Kept });
-        assert_eq!(begun("compact"), Happening::Begun { memory: Memory::Lost });
+        assert_eq!(started("resume"), Happening::Begun { memory: Memory::Kept });
+        assert_eq!(started("compact"), Happening::Begun { memory: Memory::Lost });
     }
 
     #[test]

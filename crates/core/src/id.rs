@@ -1,4 +1,4 @@
-//! What are things called? Ids by one grammar, each kind a type of its own.
+//! Ids of one grammar, each kind a type of its own.
 //!
 //! An id is made of a prefix, the time in milliseconds and nine random characters, as the original server did it;
 //! any id of the grammar is accepted, because callers may bring their own.
@@ -31,7 +31,7 @@ pub trait Id: Sized {
     /// The id with this text, if the grammar allows it.
     fn parse(text: &str) -> Result<Self, BadId>;
 
-    /// A fresh id: the moment in milliseconds, and randomness from whoever has some.
+    /// A new id from the time in milliseconds and a random number.
     fn make(now: i64, random: u64) -> Self;
 
     /// The id's text.

@@ -1,11 +1,11 @@
-//! What does a session start with, in the file that its agent reads? The format is the original's, word for word.
+//! The manifest file that a session's agent reads at its start. The format is the original's, word for word.
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::Role;
 use crate::moment::Moment;
 
-/// What a task is checked by when nobody says: the format wants at least one.
+/// The default acceptance criterion of a task: the format requires at least one.
 const CRITERION: &str = "Task completion as described";
 /// The models that a manifest may name.
 const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];

@@ -1,4 +1,4 @@
-//! How far are words for an agent?
+//! Messages for an agent, and their delivery state.
 
 use serde::{Deserialize, Serialize};
 

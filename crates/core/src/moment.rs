@@ -1,4 +1,4 @@
-//! What does a clock on the wall show at a moment? Milliseconds since 1970, taken apart in UTC.
+//! Calendar time in UTC, from milliseconds since 1970.
 
 /// A moment, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

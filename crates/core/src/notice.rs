@@ -1,4 +1,4 @@
-//! What should an agent be told that happened since it last looked?
+//! Notices for an agent about changes since its last call.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum Notice {
         /// Its title.
         title: String,
     },
-    /// One of its tasks, or a subtask, was changed by somebody else.
+    /// One of its tasks, or a subtask, was changed by another actor.
     TaskChanged {
         /// The task.
         task: TaskId,
@@ -51,7 +51,7 @@ pub enum Notice {
     Resumed,
     /// It should end.
     Cancelled,
-    /// Somebody says something.
+    /// A message arrived.
     Message {
         /// The message.
         id: MessageId,

@@ -1,4 +1,4 @@
-//! What is there to do next? Reads a Markdown plan into tasks and picks one; it never opens a
+//! Markdown plans: reads one into tasks and picks the next; it never opens a
 //! file, never changes the plan, and never fails on what someone wrote in it.
 //!
 //! A task is a list item (`-`, `*`, `+`, `1.` or `1)`) whose text opens with a box:

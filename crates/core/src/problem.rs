@@ -1,4 +1,4 @@
-//! What does a user need to know or mend, and where?
+//! Problems to show to a user: what is wrong, where, and how to fix it.
 //!
 //! A [`Problem`] is data: the command line prints it, the API sends it, the page shows it. Nothing here
 //! decides how it looks.
@@ -34,7 +34,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something a user should know or mend: what is wrong, where, and what to do now.
+/// Something a user should know or fix: what is wrong, where, and what to do now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The stable name of this kind of problem.

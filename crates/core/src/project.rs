@@ -1,4 +1,4 @@
-//! What is a project?
+//! Projects.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! How far is a session that takes its tasks one after the other?
+//! The queue of a session that takes its tasks one after the other.
 
 use std::fmt;
 

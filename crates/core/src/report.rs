@@ -1,4 +1,4 @@
-//! What can a session say about its work, and what follows from it?
+//! Reports of a session about its work, and their consequences.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Which part does a session play?
+//! The role of a session.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,15 +1,15 @@
-//! Where does a task stand, given what its sessions say and how its subtasks are?
+//! The status of a task, from the reports of its sessions and the status of its subtasks.
 //!
 //! The policy, in the order in which it is asked:
 //!
 //! 1. What a person closed stays closed.
-//! 2. Somebody works on it or asks about it: in progress.
-//! 3. Somebody is blocked: blocked.
+//! 2. A session works on it or asks about it: in progress.
+//! 3. A session is blocked: blocked.
 //! 4. All who said something completed it: done, once no subtask is open; until then in progress.
-//! 5. Some completed it and others failed: somebody should look.
+//! 5. Some completed it and others failed: in review.
 //! 6. All failed: blocked.
-//! 7. Nobody said anything: the subtasks decide. All closed and one of them completed: done; one in progress: in
-//!    progress. Everybody left it, or has not come to it yet: it is open again.
+//! 7. No session reported: the subtasks decide. All closed and one of them completed: done; one in progress: in
+//!    progress. All sessions skipped it, or have not come to it yet: it is open again.
 
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub enum WhenDone {
     #[default]
     #[serde(rename = "completed")]
     Complete,
-    /// Somebody looks at it first.
+    /// It waits for a review.
     #[serde(rename = "in_review")]
     Review,
 }
@@ -65,8 +65,8 @@ fn from_subtasks(task: TaskStatus, pairs: &[PairStatus], subtasks: &[TaskStatus]
     if subtasks.iter().any(|status| matches!(status, TaskStatus::InProgress | TaskStatus::InReview)) {
         return TaskStatus::InProgress;
     }
-    let nobody = |status: &PairStatus| matches!(status, PairStatus::Skipped | PairStatus::Queued);
-    let left = !pairs.is_empty() && pairs.iter().all(nobody);
+    let inactive = |status: &PairStatus| matches!(status, PairStatus::Skipped | PairStatus::Queued);
+    let left = !pairs.is_empty() && pairs.iter().all(inactive);
     if left && task == TaskStatus::InProgress { TaskStatus::Todo } else { task }
 }
 

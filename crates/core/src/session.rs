@@ -1,4 +1,4 @@
-//! What is a session, and how does it stand to its tasks?
+//! Sessions, and their relation to tasks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ pub struct Session {
     pub status: SessionStatus,
     /// What it does again once it is no longer paused.
     pub paused_from: Option<SessionStatus>,
-    /// Why it ended, where somebody or something else ended it.
+    /// Why it ended, where it did not end by itself.
     pub end: Option<EndReason>,
     /// What it asks of a person.
     pub needs_input: Option<String>,
@@ -199,7 +199,7 @@ words! {
         Idle = "idle",
         /// It works.
         Working = "working",
-        /// Somebody told it to wait.
+        /// It was paused.
         Paused = "paused",
         /// It ended well.
         Completed = "completed",
@@ -272,7 +272,7 @@ words! {
     EndReason {
         /// No sign of life for too long.
         Silence = "silence",
-        /// Somebody cancelled it.
+        /// It was canceled.
         Cancelled = "cancelled",
         /// Its process ended.
         Exited = "exited",

@@ -1,4 +1,4 @@
-//! What is set, and who set it?
+//! Settings and the origin of each value.
 //!
 //! Settings are built from layers of text: defaults, the user's file, the project's files, the environment,
 //! flags. Every value remembers where it came from. Reading the files is the caller's business.
@@ -29,7 +29,7 @@ const MOST_BODY_CHARS: i64 = 10_000_000;
 /// The most tokens that a table of skills may be allowed.
 const MOST_BUDGET_TOKENS: i64 = 1_000_000;
 
-/// How many characters an agent is told at most, unless somebody says otherwise.
+/// The default limit of a prompt, in characters.
 const PROMPT_CHARS: u32 = 200_000;
 
 /// The fewest characters that an agent can be told to any purpose.
@@ -154,7 +154,7 @@ const EXTRA_DIRS: [&str; 10] = [
 const SHARED_DIR: &str = "~/.agents-ui/maestro-skills";
 
 impl Settings {
-    /// The settings when nobody sets anything.
+    /// The default settings.
     pub fn defaults(places: &Places) -> Self {
         fn default<T>(value: T) -> Setting<T> {
             Setting { value, origin: Origin::Default }
@@ -247,7 +247,7 @@ impl Settings {
             };
         }
         let tokens = || raw.count::<u64>(i64::MAX).map(|tokens| Some(tokens).filter(|tokens| *tokens > 0));
-        // Whoever checks out a project must not pay more for its work by that.
+        // Checking out a project must not raise the cost of its work.
         macro_rules! bound {
             ($field:ident, $value:expr) => {{
                 let value = $value.map_err(misfit)?;

@@ -1,4 +1,4 @@
-//! What did the user probably mean? The one place that compares a mistyped word with the known ones.
+//! Suggestions for mistyped words. The one place that compares a mistyped word with the known ones.
 
 /// The known word closest to `typed`, if it is close enough to be worth suggesting.
 ///

@@ -1,4 +1,4 @@
-//! What is a task, and what may become of it?
+//! Tasks and their status.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,7 +39,7 @@ pub struct Task {
     pub created_at: i64,
     /// When it last changed.
     pub updated_at: i64,
-    /// When somebody first began.
+    /// When work on it started.
     pub started_at: Option<i64>,
     /// When it was first done.
     pub completed_at: Option<i64>,
@@ -64,11 +64,11 @@ pub struct Pair {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Nobody has begun.
+    /// No work has started.
     Todo,
-    /// Somebody works on it.
+    /// A session works on it.
     InProgress,
-    /// It is done and somebody should look.
+    /// It is done and waits for a review.
     InReview,
     /// It is done.
     Completed,
@@ -116,7 +116,7 @@ impl TaskStatus {
         self == other || self.next().contains(&other)
     }
 
-    /// Whether nobody needs to do anything about it any more.
+    /// Whether no work is left on it.
     pub fn is_closed(self) -> bool {
         matches!(self, Self::Completed | Self::Cancelled | Self::Archived)
     }

@@ -1,4 +1,4 @@
-//! Does a text hide something from whoever reads it?
+//! Hidden characters, made visible.
 
 /// A text in which nothing hides: what would steer a terminal or turn the order of reading becomes visible. Lines end alike.
 pub fn visible(text: &str) -> String {

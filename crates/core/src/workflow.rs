@@ -1,4 +1,4 @@
-//! What is a workflow, and how does one walk through it?
+//! Workflows: definitions, and runs through them.
 //!
 //! A definition is loaded from text with every finding at once, and never runs unless it is sound. A run is a value:
 //! what may happen next is decided from the definition, the run and an input, and nothing else moves it.

@@ -1,4 +1,4 @@
-//! What does a YAML text say, and where does it say it?
+//! YAML with the place of every node.
 //!
 //! One small tree with a place for every node. An alias may stand for a text, within bounds; aliases for lists and
 //! mappings and deep nesting are refused, since they are how a few lines become gigabytes. Nothing is typed here; a

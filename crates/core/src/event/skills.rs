@@ -1,4 +1,4 @@
-//! What do the skill events say? Their keys and types are those of the format they come from; whatever Maestro adds
+//! The skill events. Their keys and types are those of the format they come from; whatever Maestro adds
 //! lies under `detail`.
 
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use super::{Event, RunId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepKind {
-    /// Somebody does the task.
+    /// The task is implemented.
     Implementation,
-    /// Somebody looks at what was done.
+    /// The work is reviewed.
     Review,
 }
 
@@ -131,7 +131,7 @@ pub enum Verdict {
     AddsLittle,
     /// There was no room left.
     NoRoom,
-    /// It may only be used when somebody names it.
+    /// It may only be used by name.
     NotByModel,
     /// The task says not to use it.
     Excluded,

@@ -1,4 +1,4 @@
-//! Is this a box? Reads the few characters at the start of an item's text; it never looks at the
+//! Boxes of a plan's items. Reads the few characters at the start of an item's text; it never looks at the
 //! rest of the document and never decides which task is worked on.
 
 use super::Status;
@@ -101,7 +101,7 @@ fn malformed(mark: &str, after: &str, is_link: bool) -> Opening {
     if is_link {
         Opening::Text
     } else if mark.is_empty() {
-        // `[]byte` and `[].concat()` are code that nobody put in backticks.
+        // `[]byte` and `[].concat()` are code without backticks.
         let after = after.strip_prefix('?').unwrap_or(after);
         if after.is_empty() || after.starts_with(char::is_whitespace) {
             Opening::Mistake(Mistake::EmptyBox)

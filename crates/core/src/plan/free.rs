@@ -1,4 +1,4 @@
-//! Which tasks can be worked on at the same time? Those that nothing in the plan puts after another open one.
+//! Tasks that can run in parallel: those that nothing in the plan orders after another open one.
 
 use std::collections::HashMap;
 use std::hash::Hash;

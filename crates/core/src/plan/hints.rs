@@ -1,4 +1,4 @@
-//! Which skills does a task ask for by name? Finds `@name` and `(skills: a, b)` in running text;
+//! Skill names in a task's text. Finds `@name` and `(skills: a, b)` in running text;
 //! it never checks that such a skill exists.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What does a task say? Gathers the first paragraph of an item that opens with a box; it never
+//! The text of a task. Gathers the first paragraph of an item that opens with a box; it never
 //! looks past that paragraph.
 
 use std::ops::Range;

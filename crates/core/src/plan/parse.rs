@@ -1,4 +1,4 @@
-//! How does Markdown become tasks? Walks the syntax tree once, in document order; it never fails
+//! The Markdown parser of plans. Walks the syntax tree once, in document order; it never fails
 //! and never chooses between tasks.
 
 use std::ops::Range;
@@ -40,7 +40,7 @@ struct Walk<'a> {
     items: Vec<Option<usize>>,
     /// For each open list, which numbered one it is, if it is one.
     lists: Vec<Option<usize>>,
-    /// How many lists have begun.
+    /// How many lists are open.
     lists_begun: usize,
     place: Place<'a>,
     heading: Option<Heading>,
@@ -53,7 +53,7 @@ struct Walk<'a> {
 enum Place<'a> {
     /// Not in one.
     Outside,
-    /// An item has begun, and its text has not.
+    /// Inside an item, before its text.
     Expected,
     /// In one that opens with a box.
     Reading(Lead<'a>),

@@ -1,10 +1,10 @@
-//! Which headings set their tasks aside? Works on levels and plain text alone; it never looks at
+//! Sections that set their tasks aside. Works on levels and plain text alone; it never looks at
 //! the tasks themselves.
 
 use super::SetAside;
 
 /// Every task carries its section's text, so a heading of absurd length would be copied once per
-/// task; nobody needs more of it than this to find the place.
+/// task; this much is enough to find the place.
 const MAX_SECTION_CHARS: usize = 256;
 
 /// The plain text of a heading on the top level of the document, while it is being collected.

@@ -1,4 +1,4 @@
-//! Which task comes next? Walks the parsed tasks once; it never reads Markdown and never decides
+//! Selection of the next task. Walks the parsed tasks once; it never reads Markdown and never decides
 //! what is set aside, since the parser has already said so.
 
 use super::{Plan, PlanTask, TaskSelection};

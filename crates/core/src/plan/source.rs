@@ -1,4 +1,4 @@
-//! Where in the file is this? Holds the plan's text with its line starts, and keeps out of the
+//! The text of a plan with its line starts. Keeps out of the
 //! Markdown parser what would mislead or stall it; it never interprets Markdown itself.
 
 use std::borrow::Cow;

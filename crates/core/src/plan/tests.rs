@@ -1,5 +1,4 @@
-//! Does a plan mean what its author thinks it means? Holds the helpers and the tests of tasks,
-//! nesting and selection; it never tests anything outside this module.
+//! Tests of tasks, nesting and selection, with their helpers.
 
 mod properties;
 mod syntax;
@@ -196,7 +195,7 @@ fn selection_follows_document_order_and_parents_wait() {
         // A done parent does not finish its children.
         ("- [x] a\n  - [ ] b\n", Some("b")),
         ("- [-] a\n  - [ ] b\n", Some("b")),
-        // An optional or deferred parent takes its descendants along, and nobody waits for them.
+        // An optional or deferred parent takes its descendants along, and no task waits for them.
         ("- [ ]? a\n  - [ ] b\n    - [ ] c\n- [ ] d\n", Some("d")),
         ("- [~] a\n  - [x] b\n    - [ ] c\n", None),
         ("- [ ] a\n  - [ ]? b\n    - [ ] c\n", Some("a")),
@@ -250,5 +249,5 @@ fn numbers_headings_and_nesting_put_tasks_in_order() {
     assert_eq!(free("1. [x] a\n   - [ ] a1\n2. [ ] b\n   - [ ] b1\n"), ["a1"], "a task below the first item is open");
     assert_eq!(free("## One\n- [ ] a\n- [ ] b\n## Two\n- [ ] c\n"), ["a", "b"]);
     assert_eq!(free("## One\n- [x] a\n## Two\n- [ ] c\n- [ ] d\n"), ["c", "d"]);
-    assert_eq!(free("## Checklist\n- [ ] not ours\n## Two\n- [ ] c\n"), ["c"], "what is set aside holds nobody up");
+    assert_eq!(free("## Checklist\n- [ ] not ours\n## Two\n- [ ] c\n"), ["c"], "what is set aside holds nothing up");
 }

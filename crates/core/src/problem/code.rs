@@ -1,4 +1,4 @@
-//! Which kinds of problem are there? One list with stable names; the reference page is made from it.
+//! The kinds of problem. One list with stable names; the reference page is made from it.
 
 use std::fmt;
 
@@ -67,7 +67,7 @@ codes! {
     SkillsNotWatched = "skills-not-watched", "A running program does not notice by itself when skills change there.";
     ConfigInvalid = "config-invalid", "A configuration file cannot be read or has a value of the wrong kind.";
     ConfigUnknown = "config-unknown", "A configuration key that Maestro does not know.";
-    ConfigNotAllowed = "config-not-allowed", "A project's file says what to run, and nobody has allowed it yet.";
+    ConfigNotAllowed = "config-not-allowed", "A project's file names commands to run that are not trusted yet.";
     ConnectionBroken = "connection-broken", "A tool's settings name Maestro, but what they start does not answer.";
     CheckboxMalformed = "checkbox-malformed", "A plan line looks like a task but its box is not one.";
 }

@@ -1,4 +1,4 @@
-//! Which words can a setting be that is a choice between a few?
+//! Settings with a fixed set of words.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub enum Validation {
 pub enum Auth {
     /// The local user.
     Local,
-    /// Nobody.
+    /// No caller.
     Required,
 }
 
@@ -26,7 +26,7 @@ pub enum Auth {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Forms {
-    /// By those that somebody seems to look at.
+    /// By clients that appear to be watched.
     Auto,
     /// By all.
     Always,

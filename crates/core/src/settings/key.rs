@@ -1,4 +1,4 @@
-//! Which settings exist, and what does each mean? The configuration reference is made from this list.
+//! The keys of all settings and their meanings. The configuration reference is made from this list.
 
 /// Declares the keys with their names and meaning in one place.
 macro_rules! keys {
@@ -41,9 +41,9 @@ keys! {
     SkillsLoadReferences = "skills_load_references", "Whether a skill's `references/` are loaded with it.";
     SkillsMaxBodyChars = "skills_max_body_chars", "How many characters of a skill's text go into a prompt.";
     SkillsBudgetTokens = "skills_budget_tokens", "How many tokens the table of available skills may take in a prompt.";
-    PromptMaxChars = "prompt_max_chars", "How many characters an agent that is started is told at most; what has no room is cut and told of.";
+    PromptMaxChars = "prompt_max_chars", "The limit of an agent's prompt, in characters; what does not fit is cut, and the cut is reported.";
     SessionSilenceMinutes = "session_silence_minutes", "After how many minutes without a sign of life a session counts as gone.";
-    TaskWhenDone = "task_when_done", "What a task becomes when its work is done: `completed`, or `in_review` so that somebody looks at it first.";
+    TaskWhenDone = "task_when_done", "What a task becomes when its work is done: `completed`, or `in_review` so that a person reviews it first.";
     EventRetentionDays = "event_retention_days", "For how many days events of finished things are kept. A project's file may not set it.";
     Agent = "agent", "The coding agent that is started when none is named; without it the first one that is installed.";
     Verify = "verify", "The checks of a workflow's `verify`: commands, each split into words as in a workflow. What a project's file names is run only after `maestro trust --config`.";
@@ -58,7 +58,7 @@ keys! {
     PlanCost = "plan_cost", "How many dollars they may cost for a plan.";
     ToolPrefix = "tool_prefix", "What the names of workflows' and commands' tools begin with over MCP: `s9-` makes `session-start` the tool `s9-session-start`.";
     McpForms = "mcp_forms", "Whether questions are put to users by forms of MCP clients that have them: `always`, `never` (then the model asks), or `auto`, which takes a refusal that comes faster than anybody reads for a client without a user.";
-    Auth = "auth", "`local` lets whoever reaches the server's loopback address call it; `required` asks everybody for a token. A project's file may not set it.";
+    Auth = "auth", "`local` accepts every caller on the server's loopback address; `required` asks every caller for a token. A project's file may not set it.";
 }
 
 impl Key {

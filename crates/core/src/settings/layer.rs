@@ -1,4 +1,4 @@
-//! How does a configuration text become settings entries? One reader for each kind of source; none of them
+//! Layers of settings. One reader for each kind of source; none of them
 //! opens a file.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Where did a setting come from?
+//! The origin of a setting.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub enum Author {
 /// Where a setting came from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// It is the default.
     Default,
     /// A line of a configuration file.
     File {

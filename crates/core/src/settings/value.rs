@@ -1,4 +1,4 @@
-//! How does what somebody wrote become a value of the right kind?
+//! Raw values of settings, and their conversion to the right type.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};

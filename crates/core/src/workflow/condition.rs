@@ -1,4 +1,4 @@
-//! Does a condition hold?
+//! Conditions: a small typed language of yes and no.
 //!
 //! A small typed grammar: names, literals, comparisons, `in`, `and or not`, `is empty`, `length(x)`, parentheses. It is
 //! parsed and type-checked when a workflow is loaded, so that holding or not is all that is left to ask.

@@ -1,4 +1,4 @@
-//! What does a workflow consist of? The types that only a sound definition can have.
+//! The parts of a workflow. The types that only a sound definition can have.
 
 mod command;
 mod review;
@@ -77,7 +77,7 @@ pub struct Workflow {
     pub resources: BTreeMap<Name, Resource>,
     /// What it hands back.
     pub outputs: Vec<(Name, Placed<Template>)>,
-    /// The folder of the skill it belongs to; whoever keeps a definition knows.
+    /// The folder of the skill it belongs to, set by the owner of the definition.
     pub folder: String,
 }
 
@@ -178,7 +178,7 @@ pub struct Resource {
     pub place: Place,
     /// Where the text comes from.
     pub source: ResourceSource,
-    /// What it says; whoever keeps a definition knows.
+    /// What it says, set by the owner of the definition.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is somebody told to do now? Plain data; renderers give it a form.
+//! Directives: what to do now, as plain data; renderers give it a form.
 
 mod build;
 
@@ -101,7 +101,7 @@ pub struct Round {
     pub limit: Option<u32>,
     /// How to look at it.
     pub mode: RoundMode,
-    /// The review it belongs to, once that has begun.
+    /// The review it belongs to, once that has started.
     pub review: Option<Name>,
 }
 
@@ -138,7 +138,7 @@ pub struct DispatchInfo {
     /// Which kind of model it wants.
     #[serde(default)]
     pub model: Option<String>,
-    /// What it is told, unless it walks through a workflow.
+    /// Its instructions, unless it runs a workflow of its own.
     pub prompt: Option<String>,
     /// The workflow it walks through.
     pub workflow: Option<String>,
@@ -170,7 +170,7 @@ pub struct QuestionInfo {
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Whether nobody was told anything in this run before.
+    /// Whether this is the first directive of the run.
     #[serde(default)]
     pub first: bool,
     /// How many steps were visited at least once.
@@ -206,6 +206,6 @@ pub enum FinishedStatus {
     Completed,
     /// It did not.
     Failed,
-    /// Somebody stopped it.
+    /// It was stopped.
     Cancelled,
 }

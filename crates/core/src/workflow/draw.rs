@@ -1,4 +1,4 @@
-//! How does a workflow look as a graph?
+//! Drawing of a workflow as a graph.
 
 mod layout;
 mod svg;

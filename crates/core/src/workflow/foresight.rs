@@ -1,4 +1,4 @@
-//! Which questions follow one another, so that a user can be asked all of them at once?
+//! Questions that follow one another, so that a user can be asked all of them at once.
 
 use super::definition::{Options, Target, Work, Workflow};
 use super::directive::QuestionInfo;

@@ -1,4 +1,4 @@
-//! Is there a way from the start to every step, from every step to an end, and never an endless one?
+//! Checks of a workflow's graph: every step can be reached, every step reaches an end, and no loop is endless.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Is everything there that a workflow refers to: templates, resources, roles, validators, reviews, other workflows?
+//! Checks of a workflow's references: templates, resources, roles, validators, reviews, other workflows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

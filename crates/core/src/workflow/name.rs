@@ -1,4 +1,4 @@
-//! What are the parts of a workflow called? Names by one grammar, each kind a type of its own.
+//! Names of a workflow's parts. One grammar, each kind a type of its own.
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;

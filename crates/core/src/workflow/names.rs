@@ -1,4 +1,4 @@
-//! Is every name declared, and written before it is read?
+//! Checks of names: each is declared, and written before it is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

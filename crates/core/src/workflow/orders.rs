@@ -1,4 +1,4 @@
-//! What would a workflow execute? So that somebody can be shown it before they consent.
+//! Commands that a workflow would execute, to be shown before a user consents.
 
 use std::fmt;
 
@@ -97,7 +97,7 @@ pub enum OwnFolder<'w> {
     /// Nothing.
     Unused,
     /// Files of the skill's folder may be executed, or handed to what is. Which they are, and which others those need,
-    /// nobody can tell before they run.
+    /// is unknown before they run.
     Used,
     /// A path that begins in the folder may lead elsewhere, or to what git keeps there; so it is written.
     Left(&'w str),

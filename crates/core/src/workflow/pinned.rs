@@ -1,4 +1,4 @@
-//! What is kept with a run, so that it goes on as it was begun whatever happens to the files?
+//! Texts of a definition, pinned to a run so that changed files do not affect it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How is somebody told of a run? Each form is a pure function from the same data.
+//! Rendering of a run's reply. Each form is a pure function from the same data.
 
 mod aider;
 mod form;
@@ -20,7 +20,7 @@ pub(super) use xml::unverified;
 use super::told::Told;
 use super::tool::Tool;
 
-/// What somebody is told, in the tool's form. What the tool cannot do is told as something that it can.
+/// Renders a reply in the tool's form. What the tool cannot do is replaced by something it can.
 pub fn told(told: &Told, tool: &Tool) -> String {
     match tool.form {
         Form::Text => text::page(&outline::outline(told, tool)),

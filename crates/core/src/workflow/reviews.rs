@@ -1,4 +1,4 @@
-//! Can the gates and reviews of a workflow do their work?
+//! Checks of a workflow's gates and reviews.
 
 use super::definition::{Part, Target, Work, Workflow};
 use super::finding::FindingCode;
@@ -48,7 +48,7 @@ fn comes_back(workflow: &Workflow, graph: &Graph, gate: &super::definition::Step
     let back = index(&route.target).zip(own);
     let back = back.is_some_and(|(from, own)| from == own || graph.after(from).has(own));
     if !back {
-        let help = "let `fail` lead to the step that mends the work, and from there back here";
+        let help = "route `fail` to the step that fixes the work, and from there back here";
         let message = format!("what fails at `{}` never comes back to it", gate.id);
         reader.find(FindingCode::E15, route.place, message, help);
     }

@@ -1,4 +1,4 @@
-//! Where does a run stand? A value that only its events change.
+//! The state of a run. A value that only its events change.
 
 mod arguments;
 mod decide;
@@ -76,7 +76,7 @@ pub struct Run {
     pub checks: BTreeMap<String, Outcome>,
     /// What a user let pass although a review found fault with it.
     pub accepted_risks: Vec<AcceptedRisk>,
-    /// What was heard last, so that the same words again change nothing.
+    /// The last reports, so that a repeated one changes nothing.
     pub heard: Vec<(Ticket, u64)>,
 }
 
@@ -84,16 +84,16 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It has not begun.
+    /// It has not started.
     #[default]
     New,
-    /// It goes on, or waits for somebody.
+    /// It is running or waiting.
     Active,
-    /// Somebody stopped it for a while.
+    /// It is paused.
     Paused,
     /// It came to its end.
     Ended(Ending),
-    /// Somebody stopped it for good.
+    /// It was canceled.
     Cancelled,
 }
 
@@ -202,7 +202,7 @@ pub enum Progress {
     Ready,
     /// It was started.
     Started,
-    /// It was started, and nobody knows what became of it: the user must say.
+    /// It was started and its result is unknown: the user must say.
     Unsure,
 }
 

@@ -1,4 +1,4 @@
-//! Which names are known where, what do they hold, and where is each one used?
+//! Uses of names: where each is known, what it holds, where it is used.
 
 use super::condition::Condition;
 use super::definition::{Action, Argument, Assigned, ForEach, Mode, Options, Placed, Task, Work, Workflow};
@@ -19,7 +19,7 @@ pub(super) enum Locals<'w> {
     Output(&'w [(Name, Placed<Template>)], Option<&'w Reference>),
     /// `answer`, in a validator.
     Answer,
-    /// `item`, in what a sub-agent is told.
+    /// `item`, in the instructions of a sub-agent.
     Item,
     /// `result`, where an outcome follows from it.
     Result(&'w [Field]),
@@ -39,7 +39,7 @@ pub(super) struct Use<'w> {
     pub(super) locals: Locals<'w>,
 }
 
-/// What a reference holds; nothing when nobody declared it.
+/// What a reference holds; none when it is not declared.
 pub(super) fn type_of(workflow: &Workflow, locals: Locals<'_>, reference: &Reference) -> Option<Type> {
     match reference {
         Reference::Param(name) => workflow.param(name).map(|param| param.kind.clone()),

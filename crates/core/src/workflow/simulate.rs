@@ -1,4 +1,4 @@
-//! Where can a workflow lead? Every outcome is tried on the real engine, up to the bounds.
+//! Simulation of a workflow. Every outcome is tried on the real engine, up to the bounds.
 //!
 //! Visits and rounds are bounded lower than the definition says: what happens at the third visit happened at the
 //! second, and `exhausted` comes all the same.

@@ -1,4 +1,4 @@
-//! What does a text with placeholders say once its names have values?
+//! Templates: texts with placeholders.
 //!
 //! A template is parsed once, when it is loaded. Filling it is a single pass: what a value holds is never looked at
 //! again, so a value with braces in it is only text.

@@ -1,4 +1,4 @@
-//! What is somebody told who asked about a run? What happened on the way, and what is to be done now.
+//! Replies about a run: what happened since the last one, and what to do now.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use super::directive::{Context, Directive, Finished, directive, finished};
 use super::name::{Name, Outcome, StepId};
 use super::run::{Definition, Run, RunEvent, Status, Ticket, Wait};
 
-/// What somebody is told.
+/// A reply about a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// The run.
     pub run: String,
-    /// What happened on the way, oldest first.
+    /// What happened since the last reply, oldest first.
     pub news: Vec<News>,
     /// What is to be done now.
     pub now: Now,
@@ -41,7 +41,7 @@ pub enum Now {
         /// What people call it.
         title: String,
     },
-    /// Nothing: somebody stopped it for a while.
+    /// Nothing: it is paused.
     Paused,
     /// Nothing more at this step by the session that was started for it: what it reported counts when it has ended.
     Noted {
@@ -54,7 +54,7 @@ pub enum Now {
     Handed(Handed),
 }
 
-/// What a sub-agent is told when its report was heard. What its parent was told before is forgotten by then, so this
+/// The reply to a sub-agent's report. Its parent may have forgotten its own directive by then, so this
 /// says what the parent must do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handed {
@@ -68,7 +68,7 @@ pub struct Handed {
     pub parent: Vec<String>,
 }
 
-/// Something worth telling that happened on the way.
+/// Something that happened since the last reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "news", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
@@ -89,7 +89,7 @@ pub enum News {
     },
     /// Something executed did not end well.
     Failed { step: StepId, outcome: Outcome, reason: String },
-    /// An optional step did not go well, and the run went on.
+    /// An optional step did not go well, and the run continued.
     Tolerated { step: StepId, outcome: Outcome },
     /// A value was longer than is stored.
     Cut { name: Name, bytes: usize },
@@ -158,7 +158,7 @@ pub fn now(definition: &Definition, run: &Run, context: Context<'_>) -> Now {
     Now::Busy { title: step.map(|step| step.title.clone()).unwrap_or_default(), step: id }
 }
 
-/// What a sub-agent is told whose report was heard, now or before, if the ticket is a sub-agent's.
+/// The reply to a sub-agent's report, new or repeated, if the ticket is a sub-agent's.
 pub fn handed(run: &Run, ticket: &Ticket, outcome: Outcome, context: Context<'_>) -> Option<Handed> {
     let (child, visit) = ticket.sub_agent()?;
     let position = run.position().filter(|position| format!("{}#{}", position.step, position.visit) == visit);

@@ -1,4 +1,4 @@
-//! What can a coding tool do, and in which form is it told? One type for whoever loads, renders or detects.
+//! Coding tools: what each can do, and the form of its replies. One type for loading, rendering and detection.
 
 mod read;
 mod table;
@@ -50,7 +50,7 @@ impl Capability {
         }
     }
 
-    /// Whether a tool without it is told something else that leads to the same.
+    /// Whether a tool without it gets other instructions that lead to the same.
     pub fn has_fallback(self) -> bool {
         matches!(self, Self::Subagents | Self::Parallel | Self::AskUser | Self::Shell)
     }
@@ -70,7 +70,7 @@ pub struct Tool {
     pub directory: Option<String>,
     /// The folders of a project in which it looks for skills.
     pub skills: Vec<String>,
-    /// The form in which it is told what to do.
+    /// The form of its replies.
     pub form: Form,
     /// What it can do.
     pub capabilities: BTreeSet<Capability>,
@@ -92,7 +92,7 @@ pub struct Player {
 }
 
 impl Tool {
-    /// A tool of which nothing is known: it is told in plain text, and what it cannot do it is told to do otherwise.
+    /// A tool of which nothing is known: it gets plain text and only basic instructions.
     pub fn unknown() -> Self {
         use Capability::{AskUser, Parallel, Shell, Subagents};
         Self {

@@ -1,4 +1,4 @@
-//! Do the types fit where a value is compared, stored, set or handed on?
+//! Checks of types where a value is compared, stored, set or passed on.
 
 use serde_json::Value as Json;
 
@@ -76,7 +76,7 @@ impl<'w> Checker<'w, '_, '_> {
 
     fn is_list(&mut self, reference: &Reference, place: Place, code: FindingCode) {
         if let Some(kind) = self.type_of(reference).filter(|kind| *kind != Type::List) {
-            let message = format!("`{reference}` is no list: it is declared as {}", kind.word());
+            let message = format!("`{reference}` is not a list: it is declared as {}", kind.word());
             self.reader.find(code, place, message, "declare it as `type: list`");
         }
     }

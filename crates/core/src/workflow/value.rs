@@ -1,4 +1,4 @@
-//! Which values may a name hold? Types, and the check that is made whenever something is written.
+//! Types of values, and the check that is made whenever something is written.
 
 use std::fmt;
 
@@ -155,7 +155,7 @@ pub fn admit_fields(fields: &[Field], mut map: Map<String, Json>) -> Result<Map<
     if faults.is_empty() { Ok(admitted) } else { Err(Unfit(faults.join("; "))) }
 }
 
-/// A path that cannot leave the workspace by its spelling; where links lead is for whoever opens it.
+/// A path that cannot leave the workspace by its spelling; the code that opens it checks where links lead.
 fn inside(text: String) -> Result<Json, Unfit> {
     let leaves = text.starts_with('/') || text.split('/').any(|part| part == "..") || text.contains('\0');
     if leaves { Err(Unfit(format!("`{text}` leads out of the workspace"))) } else { Ok(Json::String(text)) }

@@ -1,4 +1,4 @@
-//! What is allowed and yet probably not meant?
+//! Warnings about what is allowed but probably not meant.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(super) fn check(workflow: &Workflow, reader: &mut Reader<'_>) {
         })
         .collect();
     for step in &workflow.steps {
-        // Whoever reads what the sub-agents found knows which of them failed.
+        // The reader of the sub-agents' findings knows which of them failed.
         if !(matches!(step.work, Work::Dispatch(_)) && read.contains(&step.id)) {
             one_way(step, reader);
         }
@@ -77,7 +77,7 @@ fn optional_write(step: &Step, reader: &mut Reader<'_>) {
     }
 }
 
-/// Somebody thought of other outcomes of this step, and not of its failure.
+/// Other outcomes of this step are routed, but not its failure.
 fn silent_end(step: &Step, reader: &mut Reader<'_>) {
     let routed = step.next.keys().any(|outcome| !matches!(outcome.as_str(), "ok" | "skip"));
     let fails = outcomes(step).contains(&Outcome::FAIL) && step.route(&Outcome::FAIL).is_none();

@@ -1,4 +1,4 @@
-//! Which words does a command consist of?
+//! Words of a command.
 //!
 //! They are split by the rules of a shell for quotes, and by nothing else of it. What only a shell could do is refused
 //! with the safe way to say it.

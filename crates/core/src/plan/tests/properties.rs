@@ -1,4 +1,4 @@
-//! What holds for every text whatsoever? Property tests and the bounds on time; it never tests
+//! Properties of every text. Property tests and the bounds on time; it never tests
 //! what a particular plan means.
 
 use proptest::collection::vec;

@@ -1,4 +1,4 @@
-//! Does the reader see the Markdown that a browser would show? Tests of code, comments, labels,
+//! Tests of the Markdown syntax of plans: code, comments, labels,
 //! sections and hints; it never tests which task comes first, except to see what is hidden.
 
 use super::{hints, labels, next, set_aside};

@@ -1,4 +1,4 @@
-//! Do the types of a condition fit together?
+//! Type check of a condition.
 
 use super::{Condition, Literal, Operand, Relation};
 use crate::suggest;
@@ -110,7 +110,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of an operand; nothing when it is a name that nobody declared.
+    /// The type of an operand; none when the name is not declared.
     fn operand(&mut self, operand: &Operand) -> Option<Type> {
         match operand {
             Operand::Value(reference, _) => (self.type_of)(reference),

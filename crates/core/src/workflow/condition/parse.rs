@@ -1,4 +1,4 @@
-//! How is a condition written?
+//! Parser of conditions.
 
 use super::{BadCondition, Condition, Literal, Operand, Relation};
 use crate::workflow::name::is_name_char;

@@ -1,4 +1,4 @@
-//! What does an engine step execute?
+//! Commands and built-in actions of engine steps.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ builtins! {
     GitDiff = "git.diff", Read, ["base", "in"], "What changed.";
     SkillsSync = "skills.sync", Idempotent, [], "Copy the skill packs.";
     PlanTick = "plan.tick", Idempotent, ["plan", "line", "text", "in"], "Tick a task of a plan.";
-    PlanTake = "plan.take", Idempotent, ["plan", "most", "among", "in"], "Take a task of a plan that nobody else has.";
+    PlanTake = "plan.take", Idempotent, ["plan", "most", "among", "in"], "Take a task of a plan that no other run has taken.";
     BranchOpen = "branch.open", Idempotent, ["name", "base"], "Make a branch that several runs work for.";
     WorktreeOpen = "worktree.open", Idempotent, ["name", "base"], "Open a worktree.";
     WorktreeSetup = "worktree.setup", Idempotent, ["in"], "Make a worktree ready for work.";

@@ -1,4 +1,4 @@
-//! How is work reviewed, and what lets it through?
+//! Reviews, and the gates that let work through.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub enum Part {
     Decompose,
     /// Checks the open items.
     Verify,
-    /// Mends what failed.
+    /// Fixes what failed.
     Fix,
 }
 
@@ -84,9 +84,9 @@ pub struct Gate {
     pub max_rounds: u32,
     /// What is said when it passes.
     pub pass_message: Option<Placed<Template>>,
-    /// Who mends what failed.
+    /// Who fixes what failed.
     pub fix_target: Option<(Name, Place)>,
-    /// Whether whoever is told mends it itself.
+    /// Whether the reader of the directive fixes it itself.
     pub self_fix: bool,
 }
 

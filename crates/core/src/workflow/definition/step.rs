@@ -1,4 +1,4 @@
-//! What happens at a step, and where does each outcome lead?
+//! Steps, and the route of each outcome.
 
 use std::collections::BTreeMap;
 
@@ -157,7 +157,7 @@ impl Work {
     }
 }
 
-/// What an agent is told.
+/// The instructions of an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Agent {
     /// What it shall do, one thing each.
@@ -250,7 +250,7 @@ pub struct Session {
     pub budget: Option<Placed<Template>>,
     /// What all sessions of the run may use up together.
     pub run_budget: Option<Placed<Template>>,
-    /// What is wrong with the work so far, and is to be mended.
+    /// Findings about the work so far that are to be fixed.
     pub mends: Option<Placed<Template>>,
     /// Whether the session of the visit before goes on.
     pub resume: bool,
@@ -265,7 +265,7 @@ impl Session {
     }
 }
 
-/// What sub-agents are told.
+/// The instructions of sub-agents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dispatch {
     /// How many there are.
@@ -391,7 +391,7 @@ pub enum EndStatus {
     Success,
     /// It did not.
     Failure,
-    /// Somebody else has to do something first.
+    /// It waits for someone outside the run.
     Blocked,
 }
 

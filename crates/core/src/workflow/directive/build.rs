@@ -1,4 +1,4 @@
-//! How does a directive follow from a definition and a run?
+//! Construction of a directive from a definition and a run.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -26,7 +26,7 @@ pub struct Context<'c> {
     pub program: &'c str,
 }
 
-/// What somebody is told to do now; nothing while the engine or a command is at work, or when the run is over.
+/// What to do now; `None` while the engine or a command is at work, or when the run is over.
 pub fn directive(definition: &Definition, run: &Run, context: Context<'_>) -> Option<Directive> {
     let effects = pending(definition, run);
     let (frame, position, workflow, step) = run.current(definition)?;
@@ -109,7 +109,7 @@ impl Builder<'_> {
             let step = self.definition.workflow(&frame.workflow).and_then(|workflow| workflow.step(id));
             step.is_some_and(|step| match step.work {
                 Work::Command { .. } | Work::Output { .. } | Work::Conditional { .. } | Work::Set(_) => true,
-                // What was called and has ended may have told somebody.
+                // A workflow that was called and has ended may have issued directives.
                 Work::Call(_) => active,
                 _ => active && frame.visits.get(id) == Some(&1),
             })
@@ -158,16 +158,16 @@ impl Builder<'_> {
             (_, Some(Part::Fix)) => RoundMode::ReVerify,
             _ => RoundMode::FreshReview,
         };
-        // The first time, whoever does the work has nothing to mend yet.
-        let begun = part != Some(Part::Fix) || number > 1;
-        Round { number, limit, mode, review: begun.then(|| review.clone()) }
+        // In the first round there is nothing to fix yet.
+        let started = part != Some(Part::Fix) || number > 1;
+        Round { number, limit, mode, review: started.then(|| review.clone()) }
     }
 
     fn agent(&self, agent: &Agent, ticket: &Ticket) -> Directive {
         let mut directive = self.plain(ticket);
         directive.actions = agent.actions.iter().map(|action| self.fill(action)).collect();
         let value = |template: &Placed<Template>| template.value.value(&|reference| self.scope.get(reference));
-        // What nobody has written yet is no material.
+        // A variable without a value is no material.
         let written = |value: &Json| !value.is_null() && value.as_str() != Some("");
         let data = agent.data.iter().map(|(name, template)| (name.to_string(), value(template)));
         directive.data = data.filter(|(_, value)| written(value)).collect();
@@ -210,11 +210,11 @@ impl Builder<'_> {
         (!shown.is_empty()).then(|| ("items".to_owned(), Json::Array(shown)))
     }
 
-    /// Why the gate failed that sent the run here: its reasons, and what the red checks said. It stays as long as it is so,
-    /// whoever asks and however often.
+    /// Why the gate that sent the run here failed: its reasons, and the output of the failed checks. It is the same for
+    /// every caller, as long as the gate has not passed.
     fn refusal(&self) -> Option<(String, Json)> {
         let here = Target::Step(self.step.id.clone());
-        let mends = |gate: &Gate| {
+        let is_fixed_here = |gate: &Gate| {
             let review = gate.review.as_ref().map(|(name, _)| name);
             self.step.work.review().is_some_and(|part| part.part == Part::Fix && Some(&part.review) == review)
         };
@@ -223,7 +223,7 @@ impl Builder<'_> {
             _ => None,
         });
         let (step, gate) = gates.find(|(step, gate)| {
-            let sent = step.route(&Outcome::FAIL) == Some(&here) || mends(gate);
+            let sent = step.route(&Outcome::FAIL) == Some(&here) || is_fixed_here(gate);
             sent && self.frame.refusals.contains_key(&step.id)
         })?;
         let reasons = self.frame.refusals.get(&step.id)?;
@@ -352,9 +352,9 @@ impl Builder<'_> {
             _ => self.step.title.clone(),
         };
         let prompt = format!(
-            "Whoever executed `{what}` at `{}` is gone, and nobody knows whether it was done. Look, then answer:\n\
-             again: it was not done, execute it (again)\n\
-             done: it was done, go on\n\
+            "The executor of `{what}` at `{}` is gone; it is unknown whether it was done. Check, then answer:\n\
+             again: it was not done, run it (again)\n\
+             done: it was done, continue\n\
              abort: end the run",
             self.step.title
         );

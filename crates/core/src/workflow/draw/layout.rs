@@ -1,4 +1,4 @@
-//! Where does each step of a graph stand, and which way does each edge take?
+//! Layout of a graph: the position of every step and the path of every edge.
 //!
 //! Steps stand in layers, each below all that lead to it. What leads back, or far ahead, is taken along the side, on one
 //! lane for each place it leads to. All numbers are whole pixels, and the same graph always looks the same.

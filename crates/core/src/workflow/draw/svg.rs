@@ -1,4 +1,4 @@
-//! How does a workflow look as a picture? SVG that needs nothing beside it and is readable in light and dark.
+//! SVG pictures of workflows that need no other file and are readable in light and dark.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -72,7 +72,7 @@ enum Kind {
 
 fn listed_options(listed: Vec<String>, place: Place, reader: &mut Reader<'_>) -> Option<Options> {
     if listed.is_empty() {
-        reader.find(FindingCode::E17, place, "there is nothing to choose from", "leave `options` out for a free text");
+        reader.find(FindingCode::E17, place, "there are no options", "leave `options` out for a free text");
         return None;
     }
     for (index, option) in listed.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How is Aider told? As plain text, with every command as a `/run` line at the margin, where no value can stand.
+//! The form for Aider: plain text, with every command as a `/run` line at the margin, where no value can stand.
 
 use super::outline::{AIDER_RESULT, Block};
 use super::text::Page;

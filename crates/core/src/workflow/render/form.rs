@@ -1,6 +1,6 @@
-//! Which forms are there to tell somebody what to do?
+//! The forms of a reply.
 
-/// A form in which somebody is told.
+/// A form of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Form {
     /// Plain text with headings at the margin.

@@ -1,4 +1,4 @@
-//! How is somebody told in JSON? A directive and a finished run as they are, anything else as a small object.
+//! The JSON form: a directive and a finished run as they are, anything else as a small object.
 
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -26,7 +26,7 @@ pub(super) fn page(told: &Told) -> String {
     }
 }
 
-/// The directive without what a sub-agent's own run is given: whoever begins it is to hear that when it is time.
+/// The directive without the inputs of a sub-agent's own run: the sub-agent gets them when it starts that run.
 fn unspoilt(directive: &Directive) -> Directive {
     let mut directive = directive.clone();
     for child in directive.dispatches.iter_mut().filter(|child| child.workflow.is_some()) {

@@ -1,4 +1,4 @@
-//! How is somebody told in Markdown? What came from elsewhere stands in list items and table cells whose marks are
+//! The Markdown form. What came from elsewhere stands in list items and table cells whose marks are
 //! escaped, or in fences longer than any within, so that no value can pass for a heading or end its block.
 
 use std::fmt::Write as _;

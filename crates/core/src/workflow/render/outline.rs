@@ -1,4 +1,4 @@
-//! What stands on a page, in which order, before it has a form? Text, Markdown and Aider print the same blocks.
+//! Blocks of a page before it has a form. Text, Markdown and Aider print the same blocks.
 
 mod directive;
 mod news;
@@ -49,7 +49,7 @@ impl Head {
     }
 }
 
-/// What somebody is told, block by block: what happened on the way, then what is to be done.
+/// The blocks of a reply: the updates, then what to do next.
 pub(super) fn outline(told: &Told, tool: &Tool) -> Vec<Block> {
     let mut outline = Outline { tool, blocks: Vec::new() };
     for news in &told.news {
@@ -60,12 +60,12 @@ pub(super) fn outline(told: &Told, tool: &Tool) -> Vec<Block> {
         Now::Finished { finished, message } => outline.finished(finished, message.as_deref()),
         Now::Busy { step, title } => {
             outline.title("WAIT", format!(": {} is being executed ({step})", one_line(title)));
-            outline.heading("NEXT", ": look again in a while");
+            outline.heading("NEXT", ": check again later");
             outline.add(Block::Command(look_again(&told.run)));
         }
         Now::Paused => {
-            outline.title("PAUSED", format!(": run {} does not go on until somebody says so", told.run));
-            outline.heading("NEXT", ": nothing; when the user wants it to go on, run");
+            outline.title("PAUSED", format!(": run {} waits until it is resumed", told.run));
+            outline.heading("NEXT", ": nothing; to resume, run");
             outline.add(Block::Command(resume(&told.run)));
         }
         Now::Noted { step, title } => {
@@ -131,26 +131,26 @@ impl Outline<'_> {
         let items = finished.accepted_risks.iter().flat_map(|risk| &risk.items);
         let risks: Vec<String> = items
             .map(|item| {
-                let finding = item.finding.as_deref().unwrap_or("nobody looked at it");
+                let finding = item.finding.as_deref().unwrap_or("not checked");
                 format!("{} {} ({}): {finding}", item.severity.word(), item.id, item.check)
             })
             .collect();
         self.list("ACCEPTED RISKS", &risks);
     }
 
-    /// The last thing a sub-agent is told is what its parent does next: all that was said before is forgotten by then.
+    /// A sub-agent's last reply says what its parent does next: earlier text may be forgotten by then.
     fn handed(&mut self, handed: &Handed) {
         let (child, outcome) = (one_line(&handed.child), one_line(handed.outcome.as_str()));
         self.title("REPORTED", format!(": {child} ended with {outcome}"));
         let alone = crew(self.tool) == Crew::Alone;
         if !alone {
-            self.text("The sub-agent is done. Its last message repeats what stands below.");
+            self.text("The sub-agent is done. Its last message repeats the text below.");
         }
         self.list("STILL OPEN", &handed.open);
         if alone {
             self.heading("NEXT", ": run");
         } else {
-            self.heading("NEXT", " for the parent: run, once every sub-agent it started has come back");
+            self.heading("NEXT", " for the parent: run, once every sub-agent it started is done");
         }
         self.add(Block::Command(handed.parent.clone()));
     }

@@ -15,7 +15,7 @@ use walk::Walk;
 
 const ITEMS: &str = r#"{"items": [{"check": "names", "severity": "MUST", "scope": "src/**"}, {"check": "style", "severity": "COULD"}]}"#;
 
-/// Everything that is told on a walk that fails a gate, uses up its rounds, accepts the risk and ends.
+/// Every page of a run that fails a gate, uses up its rounds, accepts the risk and ends.
 fn pages(tool: &Tool) -> String {
     let mut walk = Walk::new("the <parser> & \"more\"");
     let mut pages = vec![walk.page(tool)];
@@ -154,7 +154,7 @@ fn several_answers_and_a_choice_that_must_be_made_have_their_own_words() {
     let question = directive.question.as_mut().unwrap();
     (question.multiple, question.options) = (false, Some(["again", "done", "abort"].map(str::to_owned).to_vec()));
     all.push(told(&asked, &claude()));
-    assert!(!all[4].contains("--declined"), "nobody can decline to say whether something was done: {}", all[4]);
+    assert!(!all[4].contains("--declined"), "a recovery question cannot be declined: {}", all[4]);
     insta::assert_snapshot!(all.join("\n"));
 }
 
@@ -206,7 +206,7 @@ fn what_a_tool_cannot_do_is_told_as_something_it_can() {
     for form in [Form::Text, Form::Markdown, Form::Xml] {
         let in_turn = walk.page(&able(&[Capability::Subagents], form));
         assert!(in_turn.contains("look#1/2."), "{in_turn}");
-        assert!(in_turn.contains("the next when the one before has come back"), "{in_turn}");
+        assert!(in_turn.contains("the next when the one before is done"), "{in_turn}");
     }
     let mut walk = Walk::new("it");
     walk.report("ok", json!({"files": ["a.rs"], "size": "small"}));

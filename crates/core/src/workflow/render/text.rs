@@ -1,4 +1,4 @@
-//! How is somebody told in plain text? Headings stand at the margin, and everything that came from elsewhere is
+//! The plain text form. Headings stand at the margin, and everything that came from elsewhere is
 //! indented, so that no value can pass for a heading.
 
 use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-//! How does a value with values inside read? As indented lines, one for each thing that it holds.
+//! Nested values as indented lines, one for each thing that they hold.
 
 use serde_json::Value as Json;
 

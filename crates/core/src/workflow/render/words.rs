@@ -1,4 +1,4 @@
-//! What do all forms say alike? Commands as they are typed, banners, and who does the work.
+//! Phrases shared by all forms: commands as they are typed, banners, and who does the work.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use super::Form;
 
 pub(super) use crate::visible::visible;
 
-/// The banner that tells whoever works in a review which round it is.
+/// The banner with the round of a review.
 pub fn banner(round: &Round) -> Option<String> {
     let review = round.review.as_ref()?.as_str().replace(['-', '_'], " ").to_uppercase();
     let name = if review.ends_with("REVIEW") { review } else { format!("{review} REVIEW") };
@@ -38,7 +38,7 @@ pub(super) fn command(argv: &[String]) -> String {
     let mut text = String::new();
     for word in argv {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./#:=".contains(c);
-        // A word that begins with `#` would be a comment, and nobody knows what will stand in the place of an answer.
+        // A word that begins with `#` would be a comment, and the text of an answer is not known yet.
         let safe = !word.starts_with('#') && word != ANSWER;
         let quoted = if !word.is_empty() && word.chars().all(plain) && safe {
             word.clone()
@@ -68,14 +68,14 @@ pub(super) fn explained(directive: &Directive) -> Option<[(&'static str, &'stati
     unsaid.then(|| outcomes(part))
 }
 
-/// What a task can end with that somebody is given, and what that means.
+/// The outcomes of a given task, and their meanings.
 pub(super) fn outcomes(part: Option<Part>) -> [(&'static str, &'static str); 2] {
     let done = match part {
         Some(Part::Verify) => {
-            "the task is done as told, and the report says what was found, faults too; an item that does not hold is \
+            "the task is done as instructed, and the report says what was found, faults included; an item that does not hold is \
              reported with the status fail, and the outcome is still ok"
         }
-        _ => "the task is done as told, and the report says what was found, faults too",
+        _ => "the task is done as instructed, and the report says what was found, faults included",
     };
     [("ok", done), ("fail", "the task could not be done")]
 }
@@ -94,7 +94,7 @@ pub(super) struct Unanswered {
     pub(super) argv: Vec<String>,
 }
 
-/// What can be run where the user does not answer. Where nobody knows whether something was executed, only an answer
+/// What can be run where the user does not answer. Where it is unknown whether something was executed, only an answer
 /// helps.
 pub(super) fn unanswered(report: &[String], question: &QuestionInfo) -> Vec<Unanswered> {
     let options = question.options.iter().flatten().map(String::as_str);
@@ -130,7 +130,7 @@ pub(super) fn look_again(run: &str) -> Vec<String> {
 }
 
 /// What a session learns that reported of the step it was started for.
-pub(super) const NOTED: &str = "It counts once your session has ended; another report of the step takes its place.";
+pub(super) const NOTED: &str = "It counts once your session has ended; another report of the step replaces it.";
 
 /// The command with which a session says that it is done.
 pub(super) fn complete() -> Vec<String> {
@@ -224,31 +224,31 @@ impl<'n> Verdict<'n> {
         self.round >= self.limit
     }
 
-    /// Who mends what was found.
+    /// Who fixes what was found.
     pub(super) fn mender(&self, tool: &Tool) -> String {
         match self.fix_target {
-            _ if self.used_up() => "Its rounds are used up: the user decides what happens now.".to_owned(),
-            Some(role) if crew(tool) == Crew::Alone => format!("Mend it yourself, in the role {role}."),
-            Some(role) => format!("Have a sub-agent in the role {role} mend it, as the step below says."),
-            None if self.self_fix => "Mend it yourself, as the step below says.".to_owned(),
-            None => "The step below says what is to be mended, and how.".to_owned(),
+            _ if self.used_up() => "No rounds are left: the user decides.".to_owned(),
+            Some(role) if crew(tool) == Crew::Alone => format!("Fix it yourself, in the role {role}."),
+            Some(role) => format!("Have a sub-agent in the role {role} fix it, as the step below says."),
+            None if self.self_fix => "Fix it yourself, as the step below says.".to_owned(),
+            None => "The step below says what to fix, and how.".to_owned(),
         }
     }
 
     /// What must not be done about it.
     pub(super) fn forbidden(&self, tool: &Tool) -> Vec<String> {
         let mut forbidden = vec![
-            "Judge the gate yourself, or go on as if it had passed".to_owned(),
+            "Judge the gate yourself, or continue as if it had passed".to_owned(),
             "Weaken a check, an item or a test so that it passes".to_owned(),
-            "Ask the user whether to go on, or offer alternatives".to_owned(),
+            "Ask the user whether to continue, or offer alternatives".to_owned(),
         ];
         if self.used_up() {
             forbidden.truncate(2);
             forbidden.push("Decide for the user".to_owned());
         } else if self.fix_target.is_some() && crew(tool) != Crew::Alone {
-            forbidden.push("Mend it yourself".to_owned());
+            forbidden.push("Fix it yourself".to_owned());
         } else if self.self_fix {
-            forbidden.push("Leave the mending to somebody else".to_owned());
+            forbidden.push("Leave the fix to someone else".to_owned());
         }
         forbidden
     }
@@ -257,14 +257,14 @@ impl<'n> Verdict<'n> {
 /// How the sub-agents of a dispatch are started.
 pub(super) fn started(tool: &Tool) -> String {
     let told = match crew(tool) {
-        Crew::OneAtATime => "start one sub-agent at a time, the next when the one before has come back",
+        Crew::OneAtATime => "start one sub-agent at a time, the next when the one before is done",
         Crew::AtOnce | Crew::Alone => "start all sub-agents at once and wait for them",
     };
     let otherwise = if tool.is_known() { "" } else { ", or do their work yourself if you can start none" };
     format!("{told}{otherwise}")
 }
 
-/// How to look, for whoever says what to check and for whoever checks it.
+/// Principles of a review, for the steps that list items and the steps that check them.
 pub(super) fn principles(part: Part) -> Vec<String> {
     let texts: &[&str] = match part {
         Part::Decompose => &[

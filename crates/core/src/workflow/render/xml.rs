@@ -1,4 +1,4 @@
-//! How is somebody told in XML, for agents that were taught to follow it? The blocks have seed 4's names. A page is one
+//! The XML form, for agents that were taught to follow it. The blocks have seed 4's names. A page is one
 //! element: a step, or what is said instead of one; what happened on the way stands at its beginning.
 
 mod directive;
@@ -17,7 +17,7 @@ use page::Page;
 
 pub(in crate::workflow) use unverified::page as unverified;
 
-/// What somebody is told, as one element.
+/// A reply as one element.
 pub(super) fn page(told: &Told, tool: &Tool) -> String {
     let mut page = Page::new(tool);
     let run = ("run", told.run.as_str());
@@ -27,16 +27,14 @@ pub(super) fn page(told: &Told, tool: &Tool) -> String {
         Now::Busy { step, title } => {
             page.open("workflow_busy", &[run, ("step", step.as_str()), ("title", title)]);
             page.news(&told.news);
-            let next =
-                format!("Something is being executed. Look again in a while: {}", command(&look_again(&told.run)));
+            let next = format!("A command is running. Check again later: {}", command(&look_again(&told.run)));
             page.leaf("NEXT", &[("required", "true")], &next);
             page.close("workflow_busy");
         }
         Now::Paused => {
             page.open("workflow_paused", &[run]);
             page.news(&told.news);
-            let next =
-                format!("Do nothing. The run does not go on until somebody says so: {}", command(&resume(&told.run)));
+            let next = format!("Do nothing. The run is paused; to resume it, run: {}", command(&resume(&told.run)));
             page.leaf("NEXT", &[("required", "false")], &next);
             page.close("workflow_paused");
         }
@@ -70,7 +68,7 @@ impl Page<'_> {
         self.close("workflow_complete");
     }
 
-    /// The last thing a sub-agent is told is what its parent does next: all that was said before is forgotten by then.
+    /// A sub-agent's last reply says what its parent does next: earlier text may be forgotten by then.
     fn handed(&mut self, handed: &Handed, run: (&str, &str), news: &[News]) {
         let attributes = [run, ("child", handed.child.as_str()), ("outcome", handed.outcome.as_str())];
         self.open("report_heard", &attributes);

@@ -1,4 +1,4 @@
-//! What exactly is executed? A command with its values put in, each inside one argument.
+//! Commands with their values filled in, each value inside one argument.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ fn add(given: &mut Vec<Given>, argument: &Argument, scope: &Scope<'_>, workflow:
         }
         Argument::Spread(reference, _) => {
             let Json::Array(items) = scope.get(reference).into_owned() else {
-                return Err(format!("`{reference}` is no list"));
+                return Err(format!("`{reference}` is not a list"));
             };
             for item in items {
                 let text = whole(in_text(&item))?;
@@ -128,7 +128,7 @@ fn no_option(text: &str, reference: &Reference, workflow: &Workflow) -> Result<(
 }
 
 fn whole(text: String) -> Result<String, String> {
-    if text.contains('\0') { Err("a value has a NUL in it".to_owned()) } else { Ok(text) }
+    if text.contains('\0') { Err("a value contains a NUL byte".to_owned()) } else { Ok(text) }
 }
 
 fn escape(text: &str) -> String {

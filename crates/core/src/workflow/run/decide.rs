@@ -1,4 +1,4 @@
-//! What follows from an input? Events, or a refusal that changes nothing.
+//! The decision on an input: events, or a refusal that changes nothing.
 
 use super::question::option;
 use super::ticket::fingerprint;
@@ -23,7 +23,7 @@ pub fn decide(definition: &Definition, run: &Run, input: Input) -> Result<Vec<Ru
 
 /// Whether a run in this status takes such an input at all.
 fn allowed(run: &Run, input: &Input) -> Result<(), Refusal> {
-    // A command that runs while somebody pauses still comes to its end.
+    // A command that runs when the run is paused still comes to its end.
     let even_paused = matches!(input, Input::Resume | Input::Cancel | Input::Finished { .. } | Input::Lost { .. });
     match (&run.status, input) {
         (Status::New, input) if !matches!(input, Input::Start { .. }) => Err(Refusal::NotStarted),
@@ -82,7 +82,7 @@ impl Walk<'_> {
             Input::Started { ticket, now } => {
                 self.now = now;
                 self.expects(&ticket)?;
-                // Of two who would execute it, one is told that it is not theirs.
+                // Of two executors that want to start it, one is refused.
                 if self.progress() != Some(Progress::Ready) {
                     return Err(self.not_awaited(ticket));
                 }
@@ -156,7 +156,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A command of which nobody knows: what can be repeated is, what cannot waits for the user's word.
+    /// A command with an unknown result: it is repeated if that is safe, otherwise it waits for the user.
     fn lost(&mut self) -> Result<Move, Refusal> {
         let Some((_, position, _, step)) = self.run.current(self.definition) else {
             return Err(Refusal::OtherDefinition);
@@ -186,7 +186,7 @@ impl Walk<'_> {
         match choice {
             Choice::Again => Ok(self.wait(Wait::Command { attempt, progress: Progress::Ready })),
             Choice::Done => {
-                let reason = "the user says that it is done".to_owned();
+                let reason = "the user confirmed that it is done".to_owned();
                 self.executed(step, Outcome::OK, None, Some(reason))
             }
             Choice::Abort => {
@@ -246,7 +246,7 @@ fn until(definition: &Definition, frame: &Frame) -> Option<i64> {
     Some(position.entered.saturating_add(i64::from(timeout) * 1000))
 }
 
-/// When somebody must look whether time ran out, if ever.
+/// When to check whether time ran out, if ever.
 pub fn deadline(definition: &Definition, run: &Run) -> Option<i64> {
     let frames = run.frames.iter().filter(|_| run.status == Status::Active);
     frames.filter_map(|frame| until(definition, frame)).min()

@@ -1,4 +1,4 @@
-//! What has happened to a run? Folding these gives its state.
+//! The events of a run. Folding these gives its state.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -27,7 +27,7 @@ pub enum RunEvent {
     /// The step waits for something.
     #[serde(rename = "run:waiting")]
     Waiting { wait: Wait },
-    /// Words were heard that may be repeated.
+    /// A report arrived that may be repeated.
     #[serde(rename = "run:heard")]
     Heard { ticket: Ticket, fingerprint: u64 },
     /// A variable was written.
@@ -75,7 +75,7 @@ pub enum RunEvent {
     /// A step was not needed.
     #[serde(rename = "run:skipped")]
     Skipped { step: StepId },
-    /// An optional step did not go well, and the run went on.
+    /// An optional step did not go well, and the run continued.
     #[serde(rename = "run:tolerated")]
     Tolerated { step: StepId, outcome: Outcome },
     /// A step was left.

@@ -1,4 +1,4 @@
-//! How does an event change a run?
+//! The effect of an event on a run.
 
 use std::collections::BTreeMap;
 

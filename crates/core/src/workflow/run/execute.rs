@@ -1,4 +1,4 @@
-//! What follows when a command came to its end?
+//! The result of a command, and what follows from it.
 
 use serde_json::{Map, Value as Json};
 
@@ -60,7 +60,7 @@ impl<'d> Walk<'d> {
         reason: Option<String>,
     ) -> Result<Move, Refusal> {
         let id = step.id.clone();
-        // Whoever mends what failed, and whoever is told of it, must know why.
+        // The step that fixes the failure, and its readers, need the reason.
         let error = reason.clone().filter(|_| outcome != Outcome::OK).unwrap_or_default();
         if matches!(step.work, Work::Command { .. } | Work::Call(_)) {
             let result = Map::from_iter([(ERROR.to_owned(), Json::String(error))]);
@@ -95,7 +95,7 @@ impl<'d> Walk<'d> {
             }
             Parse::Lines => Json::Array(lines(output).into_iter().map(Json::String).collect()),
             Parse::Json => {
-                serde_json::from_str(output).map_err(|error| Unfit(format!("it printed no JSON: {error}")))?
+                serde_json::from_str(output).map_err(|error| Unfit(format!("it did not print JSON: {error}")))?
             }
         };
         let value =
@@ -105,7 +105,7 @@ impl<'d> Walk<'d> {
     }
 }
 
-/// How many bytes of what a failed command said last are told.
+/// How many bytes of a failed command's last output are kept.
 const LAST_WORDS: usize = 4 * 1024;
 
 /// Why a command counts as failed, with the last it said: what it complained of comes last.

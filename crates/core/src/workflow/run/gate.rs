@@ -1,4 +1,4 @@
-//! Does a gate let the run through? Computed from recorded items and executed checks, never from anybody's word.
+//! The verdict of a gate. Computed from recorded items and executed checks, never from anybody's word.
 
 use super::review::{Item, ItemStatus};
 use super::{Frame, Run};
@@ -36,7 +36,7 @@ impl Verdict {
             reasons.push("the review has no items".to_owned());
         }
         reasons.extend(self.items.iter().map(|item| {
-            let why = item.finding.as_deref().unwrap_or("nobody has looked at it");
+            let why = item.finding.as_deref().unwrap_or("not checked yet");
             format!("{} {}: {why}", item.severity.word(), item.id)
         }));
         reasons

@@ -1,4 +1,4 @@
-//! What follows when an agent or a sub-agent reports?
+//! Reports of agents and sub-agents, and what follows from them.
 
 use serde_json::{Map, Value as Json};
 
@@ -86,7 +86,7 @@ impl<'d> Walk<'d> {
             };
             let by_engine = |step: &Step| matches!(&step.work, Work::Set(values) if values.iter().any(|(name, ..)| *name == variable.name));
             if workflow.steps.iter().any(by_engine) {
-                return Err(refuse(Unfit("the workflow itself sets it".into())));
+                return Err(refuse(Unfit("only the workflow sets it".into())));
             }
             let value = variable.kind.admit(value, variable.max_length).map_err(refuse)?;
             self.emit(RunEvent::Set { name: variable.name.clone(), value });
@@ -109,10 +109,10 @@ impl<'d> Walk<'d> {
         if !possible {
             return Err(Refusal::Outcome(agent.outcomes.clone()));
         }
-        // Who did not do it need not say what came of it.
+        // A failed step needs no result.
         let nothing_said = !derived && said != Outcome::OK && result.is_empty();
-        let mends = step.work.review().is_some_and(|part| part.part == Part::Fix) && said != Outcome::FAIL;
-        if !nothing_said || mends {
+        let fixes = step.work.review().is_some_and(|part| part.part == Part::Fix) && said != Outcome::FAIL;
+        if !nothing_said || fixes {
             self.review_part(step, &mut result, seen, None)?;
         }
         if !nothing_said {

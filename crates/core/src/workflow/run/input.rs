@@ -1,4 +1,4 @@
-//! What can happen to a run, and why is something refused?
+//! The inputs of a run, and the reasons to refuse one.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum Input {
         /// When.
         now: i64,
     },
-    /// An agent or a sub-agent says what came of its directive.
+    /// An agent or a sub-agent reports the result of its directive.
     Report {
         /// Which directive.
         ticket: Ticket,
@@ -74,14 +74,14 @@ pub enum Input {
         /// When.
         now: i64,
     },
-    /// Whoever executed a command is gone.
+    /// The executor of a command is gone.
     Lost {
         /// Which.
         ticket: Ticket,
         /// When.
         now: i64,
     },
-    /// The user says what became of a command that nobody knows about.
+    /// The user says what happened to a command with an unknown result.
     Consent {
         /// Which.
         ticket: Ticket,
@@ -103,13 +103,13 @@ pub enum Input {
     Cancel,
 }
 
-/// What whoever reports knows of the files that were worked on.
+/// What the reporter knows of the files that were worked on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Seen {
     /// What all files together are now, as git names it.
     pub tree: Option<String>,
-    /// The files that changed since the last review; nothing when nobody knows.
+    /// The files that changed since the last review; none when that is unknown.
     pub changed: Option<Vec<String>>,
 }
 
@@ -142,7 +142,7 @@ pub enum Finish {
     Failed(String),
 }
 
-/// What to do about a command of which nobody knows whether it happened.
+/// What to do about a command with an unknown result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// Execute it again.
@@ -170,7 +170,7 @@ impl Choice {
 /// What something waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// What came of it, from an agent.
+    /// The report of an agent.
     Report,
     /// What the user says.
     Answer,
@@ -191,9 +191,9 @@ impl fmt::Display for Wanted {
 /// Why an input changes nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
-    /// The run has not begun.
+    /// The run has not started.
     NotStarted,
-    /// It has begun already.
+    /// It has started already.
     AlreadyStarted,
     /// It is over.
     Over,
@@ -205,7 +205,7 @@ pub enum Refusal {
     Ticket(Vec<Ticket>),
     /// What the ticket names waits for something else.
     NotAwaited(Ticket, Wanted),
-    /// The sub-agent walks through a workflow, and what came of it is what that walk says.
+    /// The sub-agent has a run of its own, and that run decides its result.
     Walks(String),
     /// The step cannot end with that; it can end with these.
     Outcome(Vec<Outcome>),
@@ -238,8 +238,8 @@ impl fmt::Display for Refusal {
             Self::NotAwaited(ticket, wanted) => write!(f, "{ticket} waits for {wanted}"),
             Self::Walks(workflow) => write!(
                 f,
-                "this sub-agent walks through `{workflow}`, and that walk says what came of it; begin it with the \
-                 command it was told, or report `fail`"
+                "this sub-agent has a run of `{workflow}`, which decides its result; start it with the \
+                 given command, or report `fail`"
             ),
             Self::Outcome(possible) => {
                 let possible: Vec<&str> = possible.iter().map(Outcome::as_str).collect();

@@ -1,4 +1,4 @@
-//! What does a name hold now?
+//! Lookup of the values of names.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ impl<'r> Scope<'r> {
         Self { locals: Some(locals), ..self }
     }
 
-    /// What a reference holds; what nobody has written yet is empty.
+    /// What a reference holds; a name without a value is empty.
     pub(in crate::workflow) fn get(&self, reference: &Reference) -> Cow<'r, Json> {
         match reference {
             Reference::Param(name) => self.param(name).map_or(Cow::Owned(Json::Null), Cow::Borrowed),

@@ -1,4 +1,4 @@
-//! What must somebody else do now, and who?
+//! Effects that a run waits for, and who performs them.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::workflow::Template;
 use crate::workflow::definition::{Options, Placed, Session, Step, Work};
 use crate::workflow::name::StepId;
 
-/// Something that somebody else must do before the run can go on.
+/// Something that must happen outside the engine before the run can continue.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// An agent follows a directive.
@@ -17,7 +17,7 @@ pub enum Effect {
         ticket: Ticket,
         /// At which step.
         step: StepId,
-        /// The session to start for it, if it is not whoever asks.
+        /// The session to start for it, if the caller does not do the work itself.
         session: Option<Seat>,
     },
     /// A sub-agent follows one.
@@ -88,7 +88,7 @@ pub struct Seat {
     pub budget: Option<String>,
     /// What all sessions of the run may use up together.
     pub run_budget: Option<String>,
-    /// What is wrong with the work so far, and is to be mended.
+    /// Findings about the work so far that are to be fixed.
     pub mends: Option<String>,
     /// Whether the session of the visit before goes on.
     pub resume: bool,
@@ -122,7 +122,7 @@ impl Waiting {
     }
 }
 
-/// Whom a run waits for, if it waits for somebody.
+/// Whom a run waits for, if it waits.
 pub fn waiting(run: &Run) -> Option<Waiting> {
     if run.status != Status::Active {
         return None;
@@ -148,7 +148,7 @@ pub(super) fn tickets(run: &Run) -> Vec<Ticket> {
     }
 }
 
-/// What somebody else must do now. A run that is not over and not paused always has something.
+/// What must be done outside the engine now. A run that is not over and not paused always has something.
 pub fn pending(definition: &Definition, run: &Run) -> Vec<Effect> {
     if run.status != Status::Active {
         return Vec::new();
@@ -210,7 +210,7 @@ pub fn pending(definition: &Definition, run: &Run) -> Vec<Effect> {
 
 /// What the user must know to decide what happens at a gate whose rounds are used up.
 fn decision(step: &Step, verdict: &Verdict, reasons: Option<&Vec<String>>, options: &[&str]) -> String {
-    let mut text = format!("`{}` has failed {} times, which is as often as it may:\n", step.title, verdict.round - 1);
+    let mut text = format!("`{}` has failed {} times, the limit:\n", step.title, verdict.round - 1);
     for reason in reasons.into_iter().flatten() {
         let _ = writeln!(text, "- {reason}");
     }
@@ -219,7 +219,7 @@ fn decision(step: &Step, verdict: &Verdict, reasons: Option<&Vec<String>>, optio
         let _ = write!(text, "\n{option}: {}", meaning(option));
     }
     if !options.contains(&ACCEPT) && !verdict.checks.is_empty() {
-        text.push_str("\nA check that is red can be accepted by nobody.");
+        text.push_str("\nA failed check cannot be accepted.");
     }
     text
 }

@@ -1,4 +1,4 @@
-//! What follows when the user answers?
+//! The user's answers, and what follows from them.
 
 use serde_json::{Map, Value as Json};
 
@@ -33,10 +33,10 @@ impl<'d> Walk<'d> {
         self.offer(step, options)
     }
 
-    /// Asks, unless there is nothing to choose from.
+    /// Asks, unless there are no options.
     fn offer(&mut self, step: &'d Step, options: Option<Vec<String>>) -> Result<Move, Refusal> {
         if options.as_ref().is_some_and(Vec::is_empty) {
-            let reason = "there is nothing to choose from".to_owned();
+            let reason = "there are no options".to_owned();
             return self.executed(step, Outcome::FAIL, None, Some(reason));
         }
         Ok(self.wait(Wait::Answer(Asked { options, refused: None, tries: 0 })))
@@ -186,7 +186,7 @@ pub(super) fn choices(gate: &Gate, verdict: &Verdict) -> Vec<&'static str> {
 pub(super) fn meaning(choice: &str) -> String {
     match choice {
         CONTINUE => format!("{GRANTED} more rounds"),
-        ACCEPT => "go on with what is open; it is recorded as an accepted risk".to_owned(),
+        ACCEPT => "continue with what is open; it is recorded as an accepted risk".to_owned(),
         _ => "give up at this gate".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! What is checked in a review, and what did those who checked it say?
+//! Items of a review, and the judgements on them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -26,12 +26,12 @@ pub struct Item {
 }
 
 impl Item {
-    /// What somebody is told who looks at it afresh, and must not see what was found before.
+    /// The item for a fresh review, without earlier findings.
     pub fn to_look_at(&self) -> Json {
         json!({"id": self.id, "scope": self.scope, "check": self.check, "severity": self.severity})
     }
 
-    /// What somebody is told who mends it.
+    /// The item for the step that fixes it.
     pub fn to_mend(&self) -> Json {
         let mut told = json!({"id": self.id, "scope": self.scope, "check": self.check, "severity": self.severity});
         told["finding"] = json!(self.finding);
@@ -46,7 +46,7 @@ impl Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemStatus {
-    /// Nobody has looked.
+    /// It is not checked yet.
     Todo,
     /// It is well.
     Pass,
@@ -54,12 +54,12 @@ pub enum ItemStatus {
     Fail,
 }
 
-/// What somebody says about an item.
+/// A judgement on an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
     /// Which item.
     pub id: String,
-    /// Whether it is well. Nobody may say that nobody has looked.
+    /// Whether it passes. A judgement cannot be "not checked yet".
     pub pass: bool,
     /// What shows it, or what is wrong.
     pub text: String,
@@ -78,7 +78,7 @@ pub(super) fn items(result: &mut Map<String, Json>, most: usize) -> Result<Vec<I
     for (index, entry) in listed.iter().enumerate() {
         let text = |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
         let id = text("id").map_or_else(|| (index + 1).to_string(), str::to_owned);
-        let check = text("check").ok_or_else(|| Unfit(format!("item {id} does not say what to `check`")))?;
+        let check = text("check").ok_or_else(|| Unfit(format!("item {id} has no `check`")))?;
         let said = text("severity").unwrap_or_default().to_ascii_uppercase();
         let severity = Severity::ALL.into_iter().find(|severity| severity.word() == said);
         let severity = severity.ok_or_else(|| Unfit(format!("item {id}: `severity` is MUST, SHOULD or COULD")))?;
@@ -103,7 +103,7 @@ fn scope(value: Option<&Json>) -> Vec<String> {
 fn listed(result: &mut Map<String, Json>) -> Result<Vec<Json>, Unfit> {
     match result.remove("items") {
         Some(Json::Array(items)) => Ok(items),
-        _ => Err(Unfit("`items` is missing or no list".into())),
+        _ => Err(Unfit("`items` is missing or not a list".into())),
     }
 }
 
@@ -181,7 +181,7 @@ fn matches(glob: &str, path: &str) -> bool {
             _ => false,
         }
     }
-    // A pattern of many stars would be tried in ever more ways; nobody writes one.
+    // A pattern of many stars would be tried in ever more ways, and has no use.
     if glob.matches('*').count() > 8 {
         return true;
     }

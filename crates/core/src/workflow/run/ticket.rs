@@ -1,4 +1,4 @@
-//! What is a directive called, so that a report can say which one it answers?
+//! Tickets: the names of directives, by which a report says which one it answers.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::workflow::name::StepId;
 
-/// The name of one directive: `step#visit.nonce`, or `step#visit/child.nonce` for a sub-agent's. Whoever was not told
+/// The name of one directive: `step#visit.nonce`, or `step#visit/child.nonce` for a sub-agent's. An outsider
 /// cannot guess it, and no two directives of a run have the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ticket(String);
 
 impl Ticket {
-    /// The ticket that somebody quotes.
+    /// The ticket that a caller quotes.
     pub fn quoted(text: impl Into<String>) -> Self {
         Self(text.into())
     }

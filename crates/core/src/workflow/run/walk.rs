@@ -1,4 +1,4 @@
-//! Where does a run go from here? The engine's own steps are taken until one must wait.
+//! Transitions of a run. The engine's own steps are taken until one must wait.
 
 use serde_json::{Map, Value as Json};
 
@@ -21,7 +21,7 @@ pub(super) struct Walk<'d> {
 
 /// What comes next.
 pub(super) enum Move {
-    /// Somebody else must do something.
+    /// It waits for something outside the engine.
     Wait,
     /// A step is entered.
     Enter(StepId),
@@ -66,7 +66,7 @@ impl<'d> Walk<'d> {
         Ok(template.fill(&|reference| scope.get(reference)))
     }
 
-    /// Goes on until somebody else must do something, or the end.
+    /// Continues until a step must wait, or the end.
     pub(super) fn go(&mut self, mut next: Move) -> Result<(), Refusal> {
         loop {
             next = match next {
@@ -155,7 +155,7 @@ impl<'d> Walk<'d> {
                 target.clone()
             }
             (None, _) => {
-                let message = format!("`{id}` ended with `{outcome}`, and nothing says where that leads");
+                let message = format!("`{id}` ended with `{outcome}`, which has no route");
                 return Ok(Move::End(EndStatus::Failure, Some(message)));
             }
         };
@@ -174,7 +174,7 @@ impl<'d> Walk<'d> {
         }
     }
 
-    /// Ends the workflow being walked through, and the run if nobody called it.
+    /// Ends the workflow being walked through, and the run if no other workflow called it.
     fn end(&mut self, status: EndStatus, message: Option<String>) -> Result<Move, Refusal> {
         let (status, message) = self.honest(status, message)?;
         let outputs = self.outputs()?;
@@ -305,7 +305,7 @@ impl<'d> Walk<'d> {
         Ok(groups.map(|(index, items)| child((index + 1).to_string(), items.to_vec())).collect())
     }
 
-    /// What whoever mends has to mend.
+    /// The items that the fixing step has to fix.
     fn failed(&self, dispatch: &Dispatch) -> Result<Vec<Json>, Refusal> {
         let Some(part) = dispatch.review.as_ref().filter(|part| part.part == Part::Fix) else { return Ok(Vec::new()) };
         let items = self.frame()?.reviews.get(&part.review).map_or(&[][..], Vec::as_slice);
@@ -349,7 +349,7 @@ pub(super) fn params(declared: &[Variable], mut given: Map<String, Json>) -> Res
             Some(value) => param.kind.admit(value, param.max_length).map_err(|reason| refuse(name, reason))?,
             None => match &param.default {
                 Some(default) => default.clone(),
-                None if param.required => return Err(refuse(name, Unfit("the run cannot start without it".into()))),
+                None if param.required => return Err(refuse(name, Unfit("it is required".into()))),
                 None => param.kind.empty(),
             },
         };

@@ -1,4 +1,4 @@
-//! What is asked about values on the way? Only that can make a difference to where a run goes.
+//! Tests on values along the way. Only these can make a difference to where a run goes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! From where does a value come to be where something is asked about it?
+//! Flow of values to the places that test them.
 
 use super::asked::{Questions, Root, Source, workflows};
 use crate::workflow::definition::{Assigned, Options, Step, Work, Workflow};

@@ -1,4 +1,4 @@
-//! When are two runs at the same point? When nothing that is still asked tells them apart.
+//! Equivalence of runs: two are at the same point when no later test tells them apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

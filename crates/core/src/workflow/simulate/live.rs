@@ -1,4 +1,4 @@
-//! Which values can still make a difference from a step on?
+//! Values that can still make a difference after a step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ type Roots = BTreeSet<Root>;
 /// The values that are read from each step on before they are written again.
 pub(super) struct Live<'w> {
     workflow: &'w Workflow,
-    /// What is read after the end, by whoever called.
+    /// What the caller reads after the end.
     at_end: Roots,
-    /// Before each step is begun.
+    /// Before each step starts.
     entered: BTreeMap<&'w StepId, Roots>,
-    /// While each step waits for somebody.
+    /// While each step waits.
     waiting: BTreeMap<&'w StepId, Roots>,
 }
 
@@ -34,7 +34,7 @@ impl<'w> Live<'w> {
         live
     }
 
-    /// What can still make a difference while a step waits for somebody.
+    /// What can still make a difference while a step waits.
     pub(super) fn waiting(&self, step: &StepId) -> impl Iterator<Item = &Root> {
         self.waiting.get(step).into_iter().flatten()
     }
@@ -151,19 +151,20 @@ impl<'w> Live<'w> {
     }
 }
 
-/// What an agent's report writes anew. A list that it adds to is still what it was before.
+/// What an agent's report overwrites. A list that it adds to is still what it was before.
 fn written(step: &Step, agent: &Agent) -> Roots {
-    let anew = agent.result.iter().filter(|field| !field.append);
-    anew.flat_map(|field| [Root::Result(step.id.clone(), field.name.clone()), Root::Variable(field.name.clone())])
+    let overwritten = agent.result.iter().filter(|field| !field.append);
+    overwritten
+        .flat_map(|field| [Root::Result(step.id.clone(), field.name.clone()), Root::Variable(field.name.clone())])
         .collect()
 }
 
-/// What a step has certainly written when somebody ended it so.
+/// What a step has certainly written when it ended with this outcome.
 fn written_with(step: &Step, outcome: &Outcome) -> Roots {
     let by_engine = *outcome == Outcome::TIMEOUT;
     let stored = || step.store.iter().map(|(name, _)| Root::Variable(name.clone())).collect();
     match &step.work {
-        // Who did not do it need not say what came of it.
+        // A failed step needs no result.
         Work::Agent(agent) if !by_engine && (!agent.outcome_from.is_empty() || *outcome == Outcome::OK) => {
             written(step, agent)
         }

@@ -1,4 +1,4 @@
-//! What might somebody do now? One list of inputs for each thing that leads somewhere else.
+//! Possible inputs of a run at a point: one for each thing that leads somewhere else.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -107,7 +107,7 @@ fn what_is_asked_later_is_varied_where_it_is_found() {
     let simulation = walked(
         "name: w\nvariables: {size: {type: enum, values: [s, m, l, xl]}, copy: string}\nsteps:\n- {id: a, type: agent, outcomes: [ok], result: {size: {type: enum, values: [s, m, l, xl]}, kind: string, note: string, more: list, other: bool}}\n- {id: b, type: set, values: {copy: '{steps.a.result.kind}'}}\n- {id: c, type: agent, when: \"size == 'l'\", outcomes: [ok]}\n- {id: d, type: conditional, cases: [{when: \"copy == 'red'\", next: e}, {when: copy is empty, next: f}], else: end}\n- {id: e, type: end}\n- {id: f, type: end, status: blocked}\n",
     );
-    // Nothing asks about the note, and of the sizes only one is told from the others.
+    // Nothing asks about the note, and of the sizes only one is distinguished from the others.
     assert!(simulation.states <= 8, "{} states", simulation.states);
 }
 

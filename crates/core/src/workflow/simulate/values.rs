@@ -1,4 +1,4 @@
-//! Which values are worth a try? Those that what is asked tells apart, and one where nothing is asked.
+//! Candidate values of a simulation: those that tests tell apart, and one where nothing is tested.
 
 use serde_json::{Map, Value as Json, json};
 

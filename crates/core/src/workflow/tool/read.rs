@@ -1,4 +1,4 @@
-//! What does a text in TOML say of tools?
+//! Reading of tools from TOML.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn tool(reader: &mut Reader<'_>, (name, at, value): &Entry<'_, '_>, tools: &mut 
     }
     if *name == Tool::unknown().name {
         let help = "give the tool a name, and say by which variable it is known";
-        return reader.wrong(*at, format!("`{name}` is what a tool is called that nobody knows"), help);
+        return reader.wrong(*at, format!("`{name}` is the reserved name of an unknown tool"), help);
     }
     let known = tools.iter().position(|tool| tool.name == *name).unwrap_or_else(|| {
         tools.push(Tool { name: name.clone(), capabilities: [].into(), ..Tool::unknown() });

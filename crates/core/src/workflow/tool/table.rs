@@ -1,4 +1,4 @@
-//! Which tools are known, and which one is this?
+//! The table of coding tools, and the detection of the current one.
 
 use std::fmt;
 
@@ -66,7 +66,7 @@ impl Tools {
     }
 }
 
-/// A tool was named that nobody knows.
+/// The name of a tool that is not in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoSuchTool {
     /// What was named.

@@ -1,4 +1,4 @@
-//! In which layer does each box stand, and in which order?
+//! Layers of a graph, and the order of boxes in each.
 
 use super::{Graph, Side};
 

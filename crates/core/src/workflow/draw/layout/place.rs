@@ -1,4 +1,4 @@
-//! How far to the right does each box stand?
+//! Horizontal positions of boxes.
 
 use super::Graph;
 use super::layers::Layered;

@@ -1,4 +1,4 @@
-//! Which way does each edge take between the layers?
+//! Paths of edges between the layers.
 //!
 //! Below every layer there is room for the labels of what leaves it, for level lines towards the sides, for slanted
 //! lines, and for level lines from the sides into the next layer, in this order.

@@ -1,4 +1,4 @@
-//! In which order is a directive told?
+//! Blocks of a directive.
 
 use super::{Block, Outline};
 use crate::workflow::directive::{Directive, DispatchInfo, Expected, QuestionInfo};
@@ -82,10 +82,10 @@ impl Outline<'_> {
             self.text(format!("Use the model {model}."));
         }
         if dispatch.workflow.is_some() {
-            self.text("Tell it to run this, to do what it is told then, and nothing else:");
+            self.text("Give the sub-agent exactly this command:");
             self.add(Block::Command(dispatch.report.clone()));
             let never_begun = words::never_begun(&directive.run, dispatch);
-            self.add(Block::Instead("If it cannot begin, run yourself", never_begun));
+            self.add(Block::Instead("If it cannot start, run this yourself", never_begun));
         } else {
             self.task(dispatch);
             self.text("When it is done, it runs this, OUTCOME being ok or fail:");
@@ -106,7 +106,7 @@ impl Outline<'_> {
         }
     }
 
-    /// The first open task of a dispatch, for somebody who has no sub-agents.
+    /// The first open task of a dispatch, for a tool without sub-agents.
     fn alone(&mut self, directive: &Directive) {
         let Some((first, others)) = directive.dispatches.split_first() else { return };
         let role = first.role.as_ref().map_or_else(String::new, |role| format!(" in the role {role}"));
@@ -118,10 +118,10 @@ impl Outline<'_> {
             self.text(format!("Do these one after the other: {}.", words::more(others.len())));
         }
         if first.workflow.is_some() {
-            self.heading("NEXT", ": run this, and do what you are told then");
+            self.heading("NEXT", ": run this, and follow its output");
             self.add(Block::Command(first.report.clone()));
             let never_begun = words::never_begun(&directive.run, first);
-            self.add(Block::Instead("If that cannot begin, run instead", never_begun));
+            self.add(Block::Instead("If that cannot start, run instead", never_begun));
         } else {
             self.result(directive);
             self.outcomes(directive);
@@ -137,7 +137,7 @@ impl Outline<'_> {
             self.heading("ASK THE USER", " in your final message, and stop:");
         }
         if let Some(refused) = &question.refused {
-            self.text(format!("The last answer was no good: {refused}"));
+            self.text(format!("The last answer was rejected: {refused}"));
         }
         self.text(&question.prompt);
         if let Some(options) = question.options.as_ref().filter(|options| !options.is_empty()) {

@@ -1,4 +1,4 @@
-//! How is it told what happened on the way?
+//! Blocks of a run's updates.
 
 use super::{Block, Outline};
 use crate::workflow::render::words::{Verdict, one_line};
@@ -20,10 +20,10 @@ impl Outline<'_> {
             }
             News::Tolerated { step, outcome } => {
                 let outcome = one_line(outcome.as_str());
-                self.heading("TOLERATED", format!(": {step} ended with {outcome}, and the run went on"));
+                self.heading("TOLERATED", format!(": {step} ended with {outcome}, and the run continued"));
             }
             News::Cut { name, bytes } => {
-                self.heading("CUT", format!(": {name} was too long; its last {bytes} bytes are not there"));
+                self.heading("CUT", format!(": {name} was too long; its last {bytes} bytes were cut"));
             }
             News::RiskAccepted { gate, items } => {
                 self.heading("RISKS ACCEPTED", format!(" by the user at {gate}:"));

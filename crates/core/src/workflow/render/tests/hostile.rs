@@ -1,4 +1,4 @@
-//! Can a value pass for something it is not, whatever it holds?
+//! Tests with hostile values: no value may pass for something it is not.
 
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag};

@@ -1,4 +1,4 @@
-//! A walk through a workflow with everything in it that can be told.
+//! A run through a workflow that renders every kind of reply.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! With which blocks is a directive told?
+//! XML blocks of a directive.
 
 use serde_json::{Map, Value as Json};
 
@@ -114,7 +114,7 @@ impl Page<'_> {
         }
     }
 
-    /// The items of a review that somebody is to judge.
+    /// The items of a review that are to be judged.
     pub(super) fn checklist(&mut self, items: &[Json]) {
         let said = |item: &Json, key: &str| item.get(key).map(in_text).unwrap_or_default();
         self.open("verification_checklist", &[]);
@@ -211,7 +211,7 @@ impl Page<'_> {
         self.leaf("NEXT", &[("required", "true")], &format!("{told}{instead}"));
     }
 
-    /// The command that whoever reads this runs, and the outcomes it has the choice of.
+    /// The command that the reader runs, and the outcomes to choose from.
     fn reporting<'d>(&self, directive: &'d Directive) -> (&'d [String], &'d [Outcome]) {
         let several = if directive.outcomes.len() > 1 { directive.outcomes.as_slice() } else { &[] };
         match directive.dispatches.first() {

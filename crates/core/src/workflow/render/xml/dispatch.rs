@@ -1,4 +1,4 @@
-//! With which blocks is it told which sub-agents to start?
+//! XML blocks of a dispatch.
 
 use serde_json::Value as Json;
 
@@ -10,7 +10,7 @@ use crate::workflow::render::words::{Crew, begins_runs, command, crew, more, nev
 use crate::workflow::value::in_text;
 
 impl Page<'_> {
-    /// One sub-agent, several that are started at once or in turn, or the first of several tasks for somebody who has
+    /// One sub-agent, several that are started at once or in turn, or the first of several tasks for a tool that has
     /// no sub-agents.
     pub(super) fn dispatches(&mut self, directive: &Directive) {
         let dispatches = directive.dispatches.as_slice();
@@ -40,7 +40,7 @@ impl Page<'_> {
                         format!("Start exactly {count} sub-agents in a single message, and wait for all of them.");
                     ("parallel_dispatch", told)
                 } else {
-                    let told = format!("Start exactly {count} sub-agents, the next when the one before has come back.");
+                    let told = format!("Start exactly {count} sub-agents, the next when the one before is done.");
                     ("sequential_dispatch", told)
                 };
                 self.open(name, &[("count", &count)]);
@@ -60,7 +60,7 @@ impl Page<'_> {
         self.leaf("orchestrator_constraint", &[], told);
     }
 
-    /// What every sub-agent is told, unless its own run does: how to look, what its report holds, and how it ends.
+    /// The instructions of every sub-agent without a run of its own: how to review, what its report holds, how it ends.
     fn shared(&mut self, directive: &Directive) {
         if begins_runs(directive) {
             return;
@@ -110,7 +110,7 @@ impl Page<'_> {
             self.leaves("item", &dispatch.items.iter().map(Json::to_string).collect::<Vec<_>>());
         }
         if dispatch.free_form {
-            self.leaf("free_form_instruction", &[], "It may go about it as it likes; the report is the same.");
+            self.leaf("free_form_instruction", &[], "It may work in any way; the report is the same.");
         }
         // Who has no sub-agents reports by itself, as INVOKE_AFTER says.
         if crew(self.tool) != Crew::Alone {
@@ -129,7 +129,7 @@ impl Page<'_> {
         self.leaf("invoke", &[], &argv);
         if crew(self.tool) != Crew::Alone {
             let told = format!(
-                "The sub-agent's prompt MUST be exactly this: \"Do what each command tells you. Start by invoking: {argv}\""
+                "The sub-agent's prompt MUST be exactly this: \"Follow the output of each command. Start by invoking: {argv}\""
             );
             self.leaf("handoff_instruction", &[], &told);
         }

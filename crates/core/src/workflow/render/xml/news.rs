@@ -1,4 +1,4 @@
-//! With which blocks is it told what happened on the way?
+//! XML blocks of a run's updates.
 
 use super::page::Page;
 use crate::workflow::render::words::Verdict;
@@ -17,7 +17,7 @@ impl Page<'_> {
                 }
                 News::Tolerated { step, outcome } => {
                     let attributes = [("step", step.as_str()), ("outcome", outcome.as_str())];
-                    self.leaf("step_tolerated", &attributes, "It is optional, and the run went on.");
+                    self.leaf("step_tolerated", &attributes, "It is optional, and the run continued.");
                 }
                 News::Cut { name, bytes } => {
                     let bytes = bytes.to_string();
@@ -57,10 +57,10 @@ impl Page<'_> {
     /// What follows from a failed gate, and what does not.
     fn post_qr_routing(&mut self, verdict: &Verdict<'_>) {
         self.open("post_qr_routing", &[]);
-        let role = "You are the orchestrator. The gate has judged; your only action is what stands below.";
+        let role = "You are the orchestrator. The gate has judged; your only action is given below.";
         self.leaf("role", &[], role);
         let pedantic = format!(
-            "Every item above blocks. Nothing is too small to be mended. After iteration {} the user decides.",
+            "Every item above blocks. Nothing is too small to fix. After iteration {} the user decides.",
             verdict.limit
         );
         self.leaf("pedantic_mode", &[], &pedantic);

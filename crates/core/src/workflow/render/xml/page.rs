@@ -1,4 +1,4 @@
-//! How is XML written? Everything that is put in is escaped, so the text is well-formed whatever a value holds.
+//! The XML writer. Everything that is put in is escaped, so the text is well-formed whatever a value holds.
 
 use std::fmt::Write as _;
 

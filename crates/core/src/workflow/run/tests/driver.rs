@@ -1,4 +1,4 @@
-//! A run in a test: every input is checked for what holds always.
+//! A run in a test, with every input checked for what always holds.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! What holds for every workflow and every input whatsoever?
+//! Properties of every workflow and every input.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What does the engine do, rule by rule?
+//! Tests of the engine, rule by rule.
 
 use serde_json::{Map, json};
 
@@ -167,7 +167,7 @@ fn an_unrouted_failure_ends_the_run_by_name_and_an_optional_one_is_recorded() {
     driver.execute(1, "");
     assert!(driver.log.contains(&RunEvent::Tolerated { step: id("a"), outcome: Outcome::FAIL }));
     driver.execute(1, "");
-    assert_eq!(driver.ended(), "failure `b` ended with `fail`, and nothing says where that leads");
+    assert_eq!(driver.ended(), "failure `b` ended with `fail`, which has no route");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn an_option_with_a_way_of_its_own_is_the_outcome() {
     let mut driver = Driver::started(text);
     let ticket = driver.ticket();
     driver.give(Input::Answer { ticket, answer: Answer::Declined, now: 0 }).unwrap();
-    assert_eq!(driver.ended(), "failure `a` ended with `declined`, and nothing says where that leads");
+    assert_eq!(driver.ended(), "failure `a` ended with `declined`, which has no route");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_call_has_a_frame_of_its_own_and_its_end_is_the_outcome() {
 #[test]
 fn why_a_call_did_not_go_well_is_told_to_whoever_called() {
     let main = "name: w\nsteps:\n- {id: a, type: call, workflow: helper, max_visits: 2, next: {ok: a, fail: stop, blocked: stop, exhausted: end}}\n- {id: stop, type: end, status: failure, message: 'It stopped: {steps.a.result.error}'}\n";
-    let helper = "name: helper\nsteps:\n- {id: a, type: agent, next: {ok: well, fail: stop}}\n- {id: well, type: end, message: All is well}\n- {id: stop, type: end, status: blocked, message: Nobody knew how}\n";
+    let helper = "name: helper\nsteps:\n- {id: a, type: agent, next: {ok: well, fail: stop}}\n- {id: well, type: end, message: All is well}\n- {id: stop, type: end, status: blocked, message: No way found}\n";
     let mut driver = Driver::new(main);
     driver.definition.callees.insert("helper".into(), workflow(helper));
     driver.start(json!({})).unwrap();
@@ -284,7 +284,7 @@ fn why_a_call_did_not_go_well_is_told_to_whoever_called() {
     assert_eq!(driver.run.frames[0].results[&id("a")], object(json!({})), "what went well has no error");
     driver.report("fail", json!({})).unwrap();
     let Status::Ended(ending) = &driver.run.status else { panic!("{:?}", driver.run.status) };
-    assert_eq!(ending.message.as_deref(), Some("It stopped: Nobody knew how"));
+    assert_eq!(ending.message.as_deref(), Some("It stopped: No way found"));
 }
 
 const REVIEWED: &str = "name: w\nreviews: {code: {}}\nsteps:\n- {id: work, type: agent, review: {name: code, part: fix}, next: {ok: plan, fail: end}}\n- {id: plan, type: agent, review: {name: code, part: decompose}, next: {ok: look, fail: end}}\n- {id: look, type: dispatch, for_each: reviews.code.open, group: 2, prompt: 'Look at {item}', review: {name: code, part: verify}, max_visits: 20, next: {ok: test, fail: test, partial: test, exhausted: end}}\n- {id: test, type: command, command: cargo test, effect: read, next: {ok: gate, fail: gate}}\n- {id: gate, type: gate, review: code, checks: [test], max_rounds: 5, next: {pass: end, fail: work, exhausted: stop}}\n- {id: stop, type: end, status: failure}\n";

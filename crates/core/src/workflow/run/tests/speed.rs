@@ -1,4 +1,4 @@
-//! Does the engine keep up with long runs?
+//! Speed of the engine in long runs.
 
 use std::fmt::Write as _;
 
