@@ -153,7 +153,7 @@ fn programs_get_everything_but_the_values_of_variables() {
       "installed": true,
       "program": "[HOME]/tools/amp",
       "driver": "json",
-      "why": "there is no other way",
+      "why": "its only driver",
       "looked_for": [
         "~/tools/amp",
         "amp"
@@ -241,7 +241,7 @@ fn a_file_of_ones_own_adds_and_changes() {
       aider     Aider          –     not installed           looked for aider
       demo      Demonstration  json  this program            it is part of this program
       command   A command      text  the one you name        nothing is known of it
-      amp       Amp            json  ~/bin/amp               there is no other way
+      amp       Amp            json  ~/bin/amp               its only driver
 
     * is started when none is named: it is the first one that is installed
     ");

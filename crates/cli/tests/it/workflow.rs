@@ -254,13 +254,13 @@ fn a_step_is_printed_without_a_run_and_says_so() {
       <unverified>Nothing is kept and nothing is checked here; whoever runs these commands is believed. Names in braces stand for values that you know. A checked run begins with: maestro workflow start reviewed --param change=VALUE</unverified>
       <gate_result status="fail" gate="gate" title="Review">GATE FAILED (iteration 2 of 5)</gate_result>
       <post_qr_routing>
-        <role>You are the orchestrator. The gate has judged; your only action is what stands below.</role>
-        <pedantic_mode>Every item above blocks. Nothing is too small to be mended. After iteration 5 the user decides.</pedantic_mode>
-        <fix by="step">The step below says what is to be mended, and how.</fix>
+        <role>You are the orchestrator. The gate has judged; your only action is given below.</role>
+        <pedantic_mode>Every item above blocks. Nothing is too small to fix. After iteration 5 the user decides.</pedantic_mode>
+        <fix by="step">The step below says what to fix, and how.</fix>
         <forbidden>
-          <action>Judge the gate yourself, or go on as if it had passed</action>
+          <action>Judge the gate yourself, or continue as if it had passed</action>
           <action>Weaken a check, an item or a test so that it passes</action>
-          <action>Ask the user whether to go on, or offer alternatives</action>
+          <action>Ask the user whether to continue, or offer alternatives</action>
         </forbidden>
       </post_qr_routing>
       <state_banner checkpoint="change" iteration="2" mode="fresh_review" limit="5">CHANGE REVIEW (Iteration 2, fresh review): Previous review found issues.</state_banner>

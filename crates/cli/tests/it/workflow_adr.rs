@@ -131,7 +131,7 @@ fn with_its_names_supplied_it_runs_to_its_end() {
     FAILED: rename-tui-session ended with fail
       it exited with 1: there is no terminal
 
-    TOLERATED: rename-tui-session ended with fail, and the run went on
+    TOLERATED: rename-tui-session ended with fail, and the run continued
 
     WORKFLOW COMPLETE: success
 

@@ -173,6 +173,6 @@ fn a_value_that_could_be_an_option_or_none_at_all_is_refused_with_the_reason() {
       `/usr/bin/printf` cannot be started: Argument list too long (os error 7)
 
     WORKFLOW COMPLETE: failure
-      `within` ended with `fail`, and nothing says where that leads
+      `within` ended with `fail`, which has no route
     ");
 }

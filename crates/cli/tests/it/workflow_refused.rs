@@ -173,7 +173,7 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
     STEP 2/7: Choose
 
     ASK THE USER:
-      The last answer was no good: `coffee` is none of green, black
+      The last answer was rejected: `coffee` is none of green, black
       green and black: which for Ada?
       1. green
       2. black
@@ -198,7 +198,7 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
     STEP 2/7: Choose
 
     ASK THE USER:
-      The last answer was no good: one answer is needed
+      The last answer was rejected: one answer is needed
       green and black: which for Ada?
       1. green
       2. black
@@ -213,7 +213,7 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
     assert_snapshot!(answer(""), @"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE]
     WORKFLOW COMPLETE: failure
-      `choose` ended with `declined`, and nothing says where that leads
+      `choose` ended with `declined`, which has no route
 
     OUTPUTS:
       kind:
@@ -252,7 +252,7 @@ fn a_run_that_does_not_exist_is_told_so() {
     assert_snapshot!(sandbox.maestro("workflow start brew"), @"
     $ maestro workflow start brew
     --- stderr
-    error: `who`: the run cannot start without it
+    error: `who`: it is required
     hint: nothing was changed
     hint: `maestro workflow start brew --param who=…`; `maestro workflow show brew` tells what each means
     --- exit 1

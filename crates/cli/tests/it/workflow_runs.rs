@@ -175,18 +175,18 @@ fn runs_are_listed_paused_resumed_and_cancelled() {
     let (first, second) = (steeping(&sandbox), steeping(&sandbox));
     assert_snapshot!(sandbox.maestro_with(&["workflow", "pause", &first]), @"
     $ maestro workflow pause [RUN-1]
-    PAUSED: run [RUN-1] does not go on until somebody says so
+    PAUSED: run [RUN-1] waits until it is resumed
 
-    NEXT: nothing; when the user wants it to go on, run
+    NEXT: nothing; to resume, run
       maestro workflow resume [RUN-1]
     ");
     assert_eq!(sandbox.maestro_with(&["workflow", "pause", &first]).code, 0, "what is so already is fine");
     let steep = ticket(&sandbox, &second);
     assert_snapshot!(report(&sandbox, &first, "steep#1.000000", "{\"minutes\": 4}"), @"
     $ maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
-    PAUSED: run [RUN-1] does not go on until somebody says so
+    PAUSED: run [RUN-1] waits until it is resumed
 
-    NEXT: nothing; when the user wants it to go on, run
+    NEXT: nothing; to resume, run
       maestro workflow resume [RUN-1]
     --- stderr
     error: the run is paused; resume it first

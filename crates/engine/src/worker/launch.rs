@@ -297,7 +297,7 @@ fn time_left(budget: &Budget, worked: Worked) -> Duration {
 fn whole_prompt(whole: &str, unheard: &[Message], history: &SessionHistory) -> String {
     let mut text = whole.to_owned();
     if let Some(so_far) = history.so_far() {
-        text.push_str("\n\n## What was done so far\n\n");
+        text.push_str("\n\n## Progress so far\n\n");
         text.push_str(&so_far);
         text.push_str("\n\nLook at the files first, and go on from there.");
     }

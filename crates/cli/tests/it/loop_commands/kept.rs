@@ -46,7 +46,7 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     assert_eq!(summary["status"]["ended"]["status"], "success", "{summary:#}");
     assert_eq!(summary["sessions"].as_array().unwrap().len(), 2);
     let (work, review) = (&left["01-implement-prompt.txt"], &left["02-look-prompt.txt"]);
-    let protocol = &work[work.find("## How you report").unwrap()..];
+    let protocol = &work[work.find("## Reporting").unwrap()..];
     let review = review.replace(protocol.trim_end(), "[how it reports, as whoever did it]");
     assert_snapshot!(sandbox.normal(&review), @r#"
     # Review the task

@@ -96,17 +96,17 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
 
     Skill read: letters
 
-    ## How you report
+    ## Reporting
 
-    Nobody reads what you print; people and other agents see only what you report. Run these commands in your shell. They know your session and your task from the environment (`MAESTRO_SESSION_ID`, `MAESTRO_TASK_ID`, `MAESTRO_TASK_IDS`, `MAESTRO_PROJECT_ID`, `MAESTRO_ROLE`), so leave those variables as they are.
+    What you print is not read; people and other agents see only what you report. Run these commands in your shell. They know your session and your task from the environment (`MAESTRO_SESSION_ID`, `MAESTRO_TASK_ID`, `MAESTRO_TASK_IDS`, `MAESTRO_PROJECT_ID`, `MAESTRO_ROLE`), so leave those variables as they are.
 
     - `maestro update "…"` before and after each step: what you do, what you found.
-    - `maestro complete "…"` once everything is done and you have seen that it is. Without it your work does not count as done.
-    - `maestro blocked "…"` if you cannot go on at all: say what stands in the way.
+    - `maestro complete "…"` once everything is done and verified. Without it your work does not count as done.
+    - `maestro blocked "…"` if you cannot continue: say what blocks you.
     - `maestro report needs-input "…"` if a person must decide something.
     - `maestro info` shows your task as it is now.
 
-    A line of a reply that begins with `!` is a message to you: a change of the task, words of a person, `paused` or `cancelled`. Follow it before anything else.
+    A line of a reply that begins with `!` is a message to you: a change of the task, a message of a person, `paused` or `cancelled`. Follow it before anything else.
     --- stderr
     about 850 tokens
     skill letters (keyword: letter, customers, write)
@@ -120,7 +120,7 @@ fn a_dry_run_without_skills_names_the_task_only() {
     let sandbox = repository(&[("PLAN.md", PLAN)]);
     let told = sandbox.maestro("loop PLAN.md --agent demo --dry-run --no-skills");
     let text = told.stdout();
-    assert!(text.contains("> Add a file a.txt that says one\n(Section: Plan)\n\n\n## How you report\n"), "{told}");
+    assert!(text.contains("> Add a file a.txt that says one\n(Section: Plan)\n\n\n## Reporting\n"), "{told}");
     assert!(!text.contains("skill"), "{told}");
     assert!(told.stderr().ends_with("\nno skills: they are off here, or `--no-skills` was said\n"), "{told}");
     assert!(!sandbox.path(".maestro").exists(), "nothing is written");

@@ -116,7 +116,7 @@ fn who_dies_again_and_again_is_given_up() {
     assert_eq!(followed.code, 1, "{followed}");
     let start = stage.settled(&session);
     assert_eq!((start["attempt"].as_i64(), start["outcome"]["kind"].as_str()), (Some(3), Some("failed")), "{start:#}");
-    assert!(followed.stdout().contains("the agent's process was ended by signal 11"), "{followed}");
+    assert!(followed.stdout().contains("the agent's process was killed by signal 11"), "{followed}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn an_agent_that_lost_its_memory_is_told_everything_anew() {
         stage.wait_for(&session, "completed");
         assert!(stage.sandbox.path("went-on").exists());
         let prompt = &prompts(&stage, &session)[0];
-        assert!(prompt.contains("## What was done so far"), "{prompt}");
+        assert!(prompt.contains("## Progress so far"), "{prompt}");
         assert!(prompt.contains("half of it is done"), "{prompt}");
     }
 }

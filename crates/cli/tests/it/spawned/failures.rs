@@ -29,7 +29,7 @@ fn an_end_without_a_word_is_no_success() {
     }
     let (start, followed) = ended(&stage, &json!({ "do": "exit", "code": 7 }).to_string(), "");
     assert_eq!((&start["outcome"]["kind"], followed.code), (&json!("failed"), 1), "{start:#}");
-    assert_eq!(start["outcome"]["reasons"], json!(["the agent's process ended with 7"]));
+    assert_eq!(start["outcome"]["reasons"], json!(["the agent's process exited with code 7"]));
     assert_eq!(start["attempt"], 1, "what ends by itself is not started again");
 }
 

@@ -60,13 +60,13 @@ pub(super) enum Act {
 }
 
 /// How the parts of a prompt begin that say what to do.
-const WHAT: [&str; 4] = ["## Your task", "## Task ", "## What you were told", "## Selected Task"];
+const WHAT: [&str; 4] = ["## Your task", "## Task ", "## Instructions", "## Selected Task"];
 /// How the others begin.
 const HOW: [&str; 6] = [
     "<skills_system",
     "It is done when:",
-    "## What was done so far",
-    "## How you report",
+    "## Progress so far",
+    "## Reporting",
     "## How your work is judged",
     "## Skills",
 ];
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn of_a_prompt_with_parts_only_what_to_do_counts() {
         let prompt = "Say nothing\n## Your task\n\n**Add a file a that says b** (`task_1`)\n\nAdd a file a that says b\n\
-                      ## Details\nSay c\n\nIt is done when:\n- Run ls\n\n## How you report\nRun x\n## Skills\nRun y";
+                      ## Details\nSay c\n\nIt is done when:\n- Run ls\n\n## Reporting\nRun x\n## Skills\nRun y";
         assert_eq!(understood(prompt), [add("a", "b"), Act::Say { text: "c".to_owned() }]);
         assert_eq!(understood("Say x\nnothing\nRun y").len(), 2);
     }
