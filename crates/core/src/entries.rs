@@ -81,7 +81,7 @@ impl<'t> Reader<'t> {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => format!("it can be {}", words.join(", ")),
             };
-            self.wrong(at, format!("`{word}` is no {what}"), help);
+            self.wrong(at, format!("`{word}` is not a valid {what}"), help);
         }
         found
     }
@@ -91,14 +91,14 @@ impl<'t> Reader<'t> {
         if let DeValue::String(text) = value.get_ref() {
             return Some(text.to_string());
         }
-        self.wrong(value.span().start, format!("`{what}` is no text"), "put it into quotes");
+        self.wrong(value.span().start, format!("`{what}` is not a string"), "put it into quotes");
         None
     }
 
     /// The texts of a list, each with its place.
     pub(crate) fn strings(&mut self, what: &str, value: &Value<'_>) -> Option<Vec<(String, usize)>> {
         let DeValue::Array(items) = value.get_ref() else {
-            self.wrong(value.span().start, format!("`{what}` is no list"), "write `[\"…\", \"…\"]`");
+            self.wrong(value.span().start, format!("`{what}` is not a list"), "write `[\"…\", \"…\"]`");
             return None;
         };
         Some(items.iter().filter_map(|item| Some((self.string(what, item)?, item.span().start))).collect())
@@ -107,7 +107,7 @@ impl<'t> Reader<'t> {
     /// The entries of a table, each with its place.
     pub(crate) fn table<'v, 'e>(&mut self, what: &str, value: &'v Value<'e>) -> Option<Vec<Entry<'v, 'e>>> {
         let DeValue::Table(fields) = value.get_ref() else {
-            self.wrong(value.span().start, format!("`{what}` is no table"), "write `{ key = \"…\" }`");
+            self.wrong(value.span().start, format!("`{what}` is not a table"), "write `{ key = \"…\" }`");
             return None;
         };
         Some(fields.iter().map(|(key, value)| (key.get_ref().to_string(), key.span().start, value)).collect())

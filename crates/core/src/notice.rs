@@ -89,7 +89,7 @@ fn other_words(notice: &Notice) -> Option<String> {
         Notice::TaskAssigned { title, .. } => format!("a task was added to your session: {title}"),
         Notice::TaskUnassigned { title, .. } => format!("a task was taken from your session: {title}"),
         Notice::Paused => "paused: stop after what you are doing, and wait".to_owned(),
-        Notice::Resumed => "resumed: go on".to_owned(),
+        Notice::Resumed => "resumed: continue".to_owned(),
         Notice::Cancelled => "cancelled: stop now".to_owned(),
         // The user's own messages are signed `you`, which an agent would take for itself.
         Notice::Message { from, text, .. } if from == "you" => format!("the user says: {text}"),

@@ -263,7 +263,7 @@ fn mistakes_are_told_with_their_place_wherever_agents_matter() {
     error[config-invalid]: an agent has no `titel`
       --> [HOME]/.config/maestro/agents.toml:2:1
       help: did you mean `title`?
-    error[config-invalid]: `jsn` is no driver
+    error[config-invalid]: `jsn` is not a valid driver
       --> [HOME]/.config/maestro/agents.toml:4:11
       help: did you mean `json`?
     error[config-invalid]: `./amp` names no program
@@ -330,7 +330,7 @@ fn a_name_that_nobody_knows_is_not_found() {
     assert_snapshot!(sandbox.maestro("agents cluade"), @"
     $ maestro agents cluade
     --- stderr
-    error: there is no agent `cluade`
+    error: unknown agent `cluade`
     hint: did you mean `claude`?
     hint: ~/.config/maestro/agents.toml may describe agents of your own
     --- exit 2

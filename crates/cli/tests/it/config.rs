@@ -485,7 +485,7 @@ fn a_wrong_variable_and_a_wrong_flag_are_named_as_such() {
     error: the configuration has errors
       because $MAESTRO_SKILLS_DIR: unknown setting `skills_dir` (did you mean `skills_dirs`?)
       because $MAESTRO_SKILLS_ENABLED: `skills_enabled` is `perhaps` (it must be true or false)
-      because --set: `skills_builtin` is no key=value pair (write --set key=value)
+      because --set: `skills_builtin` is not a key=value pair (write --set key=value)
       because --set: unknown setting `skills_valdation` (did you mean `skills_validation`?)
     hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
     --- exit 1

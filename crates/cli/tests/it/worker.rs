@@ -142,7 +142,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
         [ ] [TASK-2]  Write the form
         [x] [TASK-3]  Also fix the tests  (high)
 
-    ! resumed: go on
+    ! resumed: continue
 
     $ MAESTRO_TASK_ID=[TASK-1] maestro blocked "The key is missing"
     Reported as blocked.

@@ -59,7 +59,7 @@ fn whatever_a_command_does_the_run_goes_on_and_no_process_is_left() {
     FAILED: hangs ended with timeout
       it took too long
 
-    CUT: flood was too long; its last 262160 bytes are not there
+    CUT: flood was too long; its last 262160 bytes were cut
 
     FAILED: floods-forever ended with timeout
       it took too long

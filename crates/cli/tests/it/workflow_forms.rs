@@ -131,7 +131,7 @@ fn a_tool_is_told_in_its_own_form() {
     assert_snapshot!(told(&[], &["--tool", "claud"]), @"
     $ maestro workflow next [RUN-1] --tool claud
     --- stderr
-    error: there is no tool `claud`
+    error: unknown tool `claud`
     hint: did you mean `claude`?
     hint: ~/.config/maestro/tools.toml may describe tools of your own
     --- exit 1
@@ -139,7 +139,7 @@ fn a_tool_is_told_in_its_own_form() {
     assert_snapshot!(told(&[], &["--tool", "abacus"]), @"
     $ maestro workflow next [RUN-1] --tool abacus
     --- stderr
-    error: there is no tool `abacus`
+    error: unknown tool `abacus`
     hint: one of claude, opencode, codex, gemini, goose, cursor, aider
     hint: ~/.config/maestro/tools.toml may describe tools of your own
     --- exit 1
@@ -150,7 +150,7 @@ fn a_tool_is_told_in_its_own_form() {
     assert_snapshot!(told(&[], &["--tool", "mine"]), @"
     $ maestro workflow next [RUN-1] --tool mine
     --- stderr
-    error: ~/.config/maestro/tools.toml:2:8: `pdf` is no form
+    error: ~/.config/maestro/tools.toml:2:8: `pdf` is not a valid form
     hint: it can be text, markdown, xml, aider, json
     --- exit 1
     ");

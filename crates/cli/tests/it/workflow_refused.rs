@@ -104,7 +104,7 @@ fn a_result_that_does_not_fit_is_refused_with_the_reason() {
     NEXT: run
       maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file -
     --- stderr
-    error: the result is not what was asked for: `minutes`: "four" is no int
+    error: the result is not what was asked for: `minutes`: "four" is not an int
     hint: nothing was changed
     --- exit 1
     "#);

@@ -341,7 +341,7 @@ pub struct NoSuchAgent {
 
 impl fmt::Display for NoSuchAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no agent `{}`", self.name)
+        write!(f, "unknown agent `{}`", self.name)
     }
 }
 

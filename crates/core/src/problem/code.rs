@@ -44,7 +44,7 @@ codes! {
     CompatibilityInvalid = "compatibility-invalid", "The compatibility text is empty or has more than 500 characters.";
     FieldType = "field-type", "A field has a value of another kind than it should.";
     FieldTypo = "field-typo", "A field is unknown but close to a known one.";
-    FieldDuplicate = "field-duplicate", "A field stands twice; the first one counts.";
+    FieldDuplicate = "field-duplicate", "A field is repeated; the first one counts.";
     HiddenUnicode = "hidden-unicode", "Invisible characters that can hide text from a reader.";
     ManifestInvalid = "manifest-invalid", "A `manifest.json` or `skill.json` cannot be read.";
     ManifestField = "manifest-field", "A manifest lacks a required field; a default is used.";

@@ -192,7 +192,7 @@ fn from_key_value_lines(file: &ConfigText, problems: &mut Vec<Problem>) -> Vec<E
             problems.push(place.problem(
                 Code::ConfigInvalid,
                 Severity::Error,
-                format!("`{line}` is no `key=value` line"),
+                format!("`{line}` is not a `key=value` line"),
                 "write key=value, or put # before a comment",
             ));
             continue;
@@ -245,7 +245,7 @@ fn from_flags(pairs: &[String], problems: &mut Vec<Problem>) -> Vec<Entry> {
             problems.push(place.problem(
                 Code::ConfigInvalid,
                 Severity::Error,
-                format!("`{pair}` is no key=value pair"),
+                format!("`{pair}` is not a key=value pair"),
                 "write --set key=value",
             ));
             continue;

@@ -88,7 +88,10 @@ fn a_typo_in_a_variable_or_flag_is_an_error_too() {
     let layers = [environment(&[("MAESTRO_SKILLS_DIR", "x"), ("MAESTRO_HOME", "/x")]), flags(&["skill_dirs=x", "x"])];
     let (_, problems) = Settings::layered(&places(), &layers);
     let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
-    assert_eq!(messages, ["unknown setting `skills_dir`", "unknown setting `skill_dirs`", "`x` is no key=value pair"]);
+    assert_eq!(
+        messages,
+        ["unknown setting `skills_dir`", "unknown setting `skill_dirs`", "`x` is not a key=value pair"]
+    );
 }
 
 #[test]

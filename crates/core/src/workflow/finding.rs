@@ -51,7 +51,7 @@ codes! {
     E13, Error, "Something that is referred to is not there, or calls itself.";
     E14, Error, "A command that only a shell could understand, or whose program is not fixed.";
     E15, Error, "A gate or a review that cannot work.";
-    E16, Error, "A dispatch over something that is no list, or over an empty roster.";
+    E16, Error, "A dispatch over something that is not a list, or over an empty roster.";
     E17, Error, "The options of a question make no choice.";
     E18, Error, "A limit is too high.";
     E19, Error, "The tool lacks a capability.";

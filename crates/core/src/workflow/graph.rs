@@ -167,7 +167,7 @@ fn reachable(workflow: &Workflow, graph: &Graph, reader: &mut Reader<'_>) {
     for (index, step) in workflow.steps.iter().enumerate() {
         if index != start && !reached.has(index) {
             let help = "route an outcome to it, or remove it";
-            reader.find(FindingCode::E05, step.place, format!("no way leads to `{}`", step.id), help);
+            reader.find(FindingCode::E05, step.place, format!("no route leads to `{}`", step.id), help);
         }
     }
 }

@@ -67,7 +67,7 @@ fn written_are_declared(workflow: &Workflow, reader: &mut Reader<'_>) {
         let Work::Set(values) = &step.work else { continue };
         for (name, place, _) in values.iter().filter(|(name, ..)| workflow.variable(name).is_none()) {
             let help = suggestion(workflow, &Reference::Named(name.clone(), None), Locals::None, &workflow.steps);
-            reader.find(FindingCode::E09, *place, format!("`{name}` is no variable"), help);
+            reader.find(FindingCode::E09, *place, format!("`{name}` is not a variable"), help);
         }
     }
 }

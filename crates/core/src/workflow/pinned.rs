@@ -38,7 +38,7 @@ pub struct Unsound(pub String);
 
 impl std::fmt::Display for Unsound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "what was kept of `{}` is no sound definition", self.0)
+        write!(f, "the pinned definition of `{}` is invalid", self.0)
     }
 }
 

@@ -59,12 +59,12 @@ enum Piece {
 impl Reference {
     /// The reference with this text.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let name = |part: &str| Name::parse(part).map_err(|bad| format!("`{text}` is no name: {bad}"));
+        let name = |part: &str| Name::parse(part).map_err(|bad| format!("`{text}` is not a name: {bad}"));
         let parts: Vec<&str> = text.split('.').collect();
         match parts.as_slice() {
             ["params", param] => Ok(Self::Param(name(param)?)),
             ["steps", step, "result", field] => {
-                let step = StepId::parse(step).map_err(|bad| format!("`{text}` is no name: {bad}"))?;
+                let step = StepId::parse(step).map_err(|bad| format!("`{text}` is not a name: {bad}"))?;
                 Ok(Self::Result(step, name(field)?))
             }
             ["params" | "steps", ..] => Err(format!("`{text}` is neither `params.NAME` nor `steps.ID.result.FIELD`")),

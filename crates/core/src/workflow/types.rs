@@ -90,7 +90,7 @@ impl<'w> Checker<'w, '_, '_> {
             }
             Some(Type::Object(_)) | None => {}
             Some(kind) => {
-                let message = format!("`{reference}` is no object: it is declared as {}", kind.word());
+                let message = format!("`{reference}` is not an object: it is declared as {}", kind.word());
                 let help = "declare it as an object with `fields`, and read the command with `parse: json`";
                 self.reader.find(FindingCode::E10, place, message, help);
             }

@@ -124,7 +124,7 @@ impl Type {
     }
 
     fn not(&self, value: &Json) -> Unfit {
-        Unfit(format!("{} is no {}", show(value), self.word()))
+        Unfit(format!("{} is not {}", show(value), self.described()))
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(Type::Bool.admit(json!("true"), 10), Ok(json!(true)));
         assert_eq!(colour.admit(json!("red"), 10), Ok(json!("red")));
         assert_eq!(colour.admit(json!("green"), 10), Err(Unfit("\"green\" is none of red, blue".into())));
-        assert_eq!(Type::Int.admit(json!(1.5), 10), Err(Unfit("1.5 is no int".into())));
+        assert_eq!(Type::Int.admit(json!(1.5), 10), Err(Unfit("1.5 is not an int".into())));
         assert_eq!(Type::Text.admit(json!("long"), 3), Err(Unfit("it has 4 bytes, and 3 are allowed".into())));
     }
 

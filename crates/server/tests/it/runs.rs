@@ -425,8 +425,8 @@ async fn what_does_not_fit_is_refused_and_the_run_stays(api: &Api) {
     assert_snapshot!(lines.join("\n"), @r#"
     the step can end with ok, fail
     the result is not what was asked for: `cause` is missing
-    the result is not what was asked for: `cause`: null is no string
-    the result is not what was asked for: `cause`: ["a"] is no string
+    the result is not what was asked for: `cause`: null is not a string
+    the result is not what was asked for: `cause`: ["a"] is not a string
     the result is not what was asked for: `more` is not declared
     the result is not what was asked for: it has 262156 bytes, and 262144 are allowed; write to a file and name it
     `mood`: "so so" is none of good, bad
@@ -806,15 +806,15 @@ async fn a_run_cannot_begin_with_what_makes_no_sense(api: &Api) {
     assert_snapshot!(lines.join("\n"), @r#"
     400 VALIDATION_ERROR workflow: the name of a workflow is required
     400 VALIDATION_ERROR `problem`: it is required
-    400 VALIDATION_ERROR `problem`: ["p"] is no string
+    400 VALIDATION_ERROR `problem`: ["p"] is not a string
     400 VALIDATION_ERROR `other`: there is no such parameter
     400 VALIDATION_ERROR params: invalid type: sequence, expected a map at line 1 column 1104
     400 VALIDATION_ERROR workspace: must be an absolute path
     400 VALIDATION_ERROR driver: must be server or caller
     404 NOT_FOUND Project with id 'ghost' not found
     404 NOT_FOUND Task with id 'ghost' not found
-    422 BUSINESS_RULE_ERROR what was kept of `other` is no sound definition
-    422 BUSINESS_RULE_ERROR what was kept of `journey` is no sound definition
+    422 BUSINESS_RULE_ERROR the pinned definition of `other` is invalid
+    422 BUSINESS_RULE_ERROR the pinned definition of `journey` is invalid
     400 VALIDATION_ERROR pinned: has more than 1048576 bytes
     400 VALIDATION_ERROR parent.run: must be the id of a run (a UUID)
     404 NOT_FOUND Run with id '00000000-0000-7000-8000-000000000000' not found

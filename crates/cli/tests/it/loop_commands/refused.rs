@@ -52,8 +52,8 @@ fn what_is_no_plan_and_who_is_no_agent_is_said_at_once() {
         (".", "is a directory, not a plan"),
         ("binary", "is not UTF-8 text"),
         ("large.md", "is larger than 16 MiB"),
-        ("PLAN.md --agent dmeo", "there is no agent `dmeo`"),
-        ("PLAN.md --agent demo --reviewer nobody", "there is no agent `nobody`"),
+        ("PLAN.md --agent dmeo", "unknown agent `dmeo`"),
+        ("PLAN.md --agent demo --reviewer nobody", "unknown agent `nobody`"),
         ("PLAN.md --agent demo --detach", "no server runs that could go on with it"),
     ] {
         let output = refused(&sandbox, words);

@@ -105,7 +105,7 @@ fn what_writes_and_happened_is_not_done_again() {
     let run = killed_at_work(&sandbox);
     for _ in 0..2 {
         let asked = sandbox.maestro_with(&["workflow", "next", &run]);
-        assert!(asked.code == 0 && asked.stdout().contains("nobody knows whether it was done"), "{asked}");
+        assert!(asked.code == 0 && asked.stdout().contains("it is unknown whether it was done"), "{asked}");
     }
     let ticket = sandbox.maestro_with(&["workflow", "next", &run, "--format", "json"]).stdout();
     let ticket: serde_json::Value = serde_json::from_str(&ticket).unwrap();

@@ -51,7 +51,7 @@ pub(super) fn add(text: &str, agents: &mut Vec<Agent>) -> Vec<Mistake> {
 
 fn agent(reader: &mut Reader<'_>, (name, at, value): &Entry<'_, '_>, agents: &mut Vec<Agent>) {
     let DeValue::Table(fields) = value.get_ref() else {
-        return reader.wrong(*at, format!("`{name}` is no agent"), "write a table, such as `[claude]`");
+        return reader.wrong(*at, format!("`{name}` is not a table"), "write a table, such as `[claude]`");
     };
     if Name::parse(name).is_err() {
         return reader.wrong(*at, format!("`{name}` cannot be an agent's name"), "use letters, digits, `-` and `_`");

@@ -83,10 +83,7 @@ fn a_user_changes_what_is_mentioned_and_adds_agents() {
     let amp = agents.find("amp").unwrap().launch(Driver::Json).unwrap();
     assert_eq!((amp.format, amp.prompt, amp.can_resume()), (Format::Claude, PromptBy::Stdin, false));
     let unknown = agents.find("cluade").unwrap_err();
-    assert_eq!(
-        (unknown.to_string().as_str(), unknown.close.as_deref()),
-        ("there is no agent `cluade`", Some("claude"))
-    );
+    assert_eq!((unknown.to_string().as_str(), unknown.close.as_deref()), ("unknown agent `cluade`", Some("claude")));
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Checker<'_> {
             }
             Condition::Truth(a) => {
                 if let Some(kind) = self.operand(a).filter(|kind| *kind != Type::Bool) {
-                    let message = format!("{} is no condition by itself", kind.described());
+                    let message = format!("{} is not a condition by itself", kind.described());
                     self.fault(a, message, "compare it, or ask `is empty`");
                 }
             }

@@ -83,7 +83,7 @@ fn types_that_do_not_fit_are_told_with_their_places() {
     assert_eq!(faults("word in ['low', 'x']"), ["16 'x' is none of the values / it can be low, high"]);
     assert_eq!(faults("n == 'x'"), ["5 an int never equals a string / compare values of one type"]);
     assert_eq!(faults("text < 'b'").len(), 1);
-    assert_eq!(faults("text"), ["0 a string is no condition by itself / compare it, or ask `is empty`"]);
+    assert_eq!(faults("text"), ["0 a string is not a condition by itself / compare it, or ask `is empty`"]);
     assert_eq!(faults("n is empty or length(flag) > 1 or 1 in text").len(), 3);
 }
 

@@ -230,7 +230,7 @@ impl fmt::Display for Refusal {
             Self::Over => f.write_str("the run is over"),
             Self::Paused => f.write_str("the run is paused; resume it first"),
             Self::NotPaused => f.write_str("the run is not paused"),
-            Self::Ticket(current) if current.is_empty() => f.write_str("no report is waited for now"),
+            Self::Ticket(current) if current.is_empty() => f.write_str("the run is not waiting for a report"),
             Self::Ticket(current) => {
                 let current: Vec<&str> = current.iter().map(Ticket::as_str).collect();
                 write!(f, "that ticket is not the current one; the run waits for {}", current.join(", "))

@@ -19,7 +19,7 @@ pub(super) fn add(text: &str, tools: &mut Vec<Tool>) -> Vec<Mistake> {
 
 fn tool(reader: &mut Reader<'_>, (name, at, value): &Entry<'_, '_>, tools: &mut Vec<Tool>) {
     let DeValue::Table(fields) = value.get_ref() else {
-        return reader.wrong(*at, format!("`{name}` is no tool"), "write a table, such as `[claude]`");
+        return reader.wrong(*at, format!("`{name}` is not a table"), "write a table, such as `[claude]`");
     };
     if Name::parse(name).is_err() {
         return reader.wrong(*at, format!("`{name}` cannot be a tool's name"), "use letters, digits, `-` and `_`");
@@ -78,7 +78,7 @@ fn field(reader: &mut Reader<'_>, tool: &mut Tool, key: &str, at: usize, value: 
 fn sign(reader: &mut Reader<'_>, text: &str, at: usize) -> Option<Sign> {
     let sign = Sign::parse(text);
     if sign.is_none() {
-        reader.wrong(at, format!("`{text}` is no variable"), "write `NAME` or `NAME=VALUE`");
+        reader.wrong(at, format!("`{text}` is not a variable"), "write `NAME` or `NAME=VALUE`");
     }
     sign
 }

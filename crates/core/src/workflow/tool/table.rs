@@ -79,7 +79,7 @@ pub struct NoSuchTool {
 
 impl fmt::Display for NoSuchTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no tool `{}`", self.name)
+        write!(f, "unknown tool `{}`", self.name)
     }
 }
 

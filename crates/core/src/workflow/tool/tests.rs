@@ -49,7 +49,7 @@ fn a_tool_is_named_or_told_or_seen_or_unknown() {
         assert_eq!(name(tools.detect(None, &env)).as_deref(), Ok(expected), "{variable}={value}");
     }
     let error = tools.detect(Some("cluade"), &nothing).unwrap_err();
-    assert_eq!((error.to_string().as_str(), error.close.as_deref()), ("there is no tool `cluade`", Some("claude")));
+    assert_eq!((error.to_string().as_str(), error.close.as_deref()), ("unknown tool `cluade`", Some("claude")));
 }
 
 #[test]
