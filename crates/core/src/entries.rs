@@ -23,7 +23,7 @@ pub(crate) type Value<'t> = Spanned<DeValue<'t>>;
 /// A key, where it stands, and what it has.
 pub(crate) type Entry<'v, 't> = (String, usize, &'v Value<'t>);
 
-/// Reads a text and goes on after every mistake.
+/// Reads a text and continues after every mistake.
 pub(crate) struct Reader<'t> {
     text: &'t str,
     mistakes: Vec<Mistake>,

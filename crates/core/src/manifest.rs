@@ -10,7 +10,7 @@ const CRITERION: &str = "Task completion as described";
 /// The models that a manifest may name.
 const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
 
-/// A task, as far as a manifest tells of it.
+/// A task as a manifest lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are those of a task")]
 pub struct ManifestTask {

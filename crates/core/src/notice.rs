@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{MessageId, TaskId};
 
-/// Something that changed under a session's feet, told in the reply to its next call.
+/// Something that changed for a session, reported in the reply to its next call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Notice {
@@ -47,7 +47,7 @@ pub enum Notice {
     },
     /// It should wait.
     Paused,
-    /// It may go on.
+    /// It may continue.
     Resumed,
     /// It should end.
     Cancelled,

@@ -12,11 +12,11 @@ use crate::task::UnknownWord;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportKind {
-    /// It goes on.
+    /// It makes progress.
     Progress,
     /// It is done.
     Complete,
-    /// It cannot go on.
+    /// It cannot continue.
     Blocked,
     /// Something went wrong.
     Error,

@@ -25,7 +25,7 @@ pub struct Session {
     pub role: Role,
     /// The agent.
     pub agent: Option<String>,
-    /// Variables its programs get; those that could be secret are kept from everybody else.
+    /// Variables its programs get; those that could be secret are shown to no one else.
     pub env: Map<String, Json>,
     /// How it goes through its tasks.
     pub strategy: Approach,
@@ -72,7 +72,7 @@ pub struct TimelineEntry {
     pub metadata: Option<Json>,
 }
 
-/// Something a session did, as its tools tell it.
+/// Something a session did, as its tools report it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionEvent {
     /// Its id.
@@ -244,7 +244,7 @@ words! {
         Working = "working",
         /// It asks a person.
         NeedsInput = "needs_input",
-        /// It cannot go on.
+        /// It cannot continue.
         Blocked = "blocked",
         /// It says that it is done.
         Completed = "completed",

@@ -32,10 +32,10 @@ const MOST_BUDGET_TOKENS: i64 = 1_000_000;
 /// The default limit of a prompt, in characters.
 const PROMPT_CHARS: u32 = 200_000;
 
-/// The fewest characters that an agent can be told to any purpose.
+/// The smallest useful limit of a prompt, in characters.
 const LEAST_PROMPT_CHARS: i64 = 2_000;
 
-/// The most characters that an agent can be told.
+/// The largest limit of a prompt, in characters.
 const MOST_PROMPT_CHARS: i64 = 10_000_000;
 
 /// The most minutes that a session may be silent: a week.

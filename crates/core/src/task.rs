@@ -74,7 +74,7 @@ pub enum TaskStatus {
     Completed,
     /// It will not be done.
     Cancelled,
-    /// It cannot go on without help.
+    /// It cannot continue without help.
     Blocked,
     /// It is out of sight.
     Archived,

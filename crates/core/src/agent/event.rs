@@ -38,7 +38,7 @@ pub enum AgentEvent {
         /// The words.
         text: String,
     },
-    /// It called a tool. Told again with the same id, more is known of the same call.
+    /// It called a tool. The same id again adds details to the same call.
     #[serde(rename = "agent:tool_began")]
     ToolBegan {
         /// The call.
@@ -62,7 +62,7 @@ pub enum AgentEvent {
         /// What it answered.
         output: String,
     },
-    /// It changed a file, as it says itself. What really changed, the worktree tells.
+    /// It changed a file, as it says itself. The worktree shows what really changed.
     #[serde(rename = "agent:changed")]
     Changed {
         /// The file.
@@ -77,7 +77,7 @@ pub enum AgentEvent {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         diff: Option<String>,
     },
-    /// It spent tokens; what is not told is absent, never zero.
+    /// It spent tokens; what is not reported is absent, never zero.
     #[serde(rename = "agent:usage")]
     Usage {
         /// Whether this is added to what was spent before, or is all of it.
@@ -281,7 +281,7 @@ words! {
 words! {
     /// What a number of tokens stands for.
     Scope {
-        /// What was spent since the last such event, whichever process told that; it is added.
+        /// What was spent since the last such event, by whichever process; it is added.
         Turn = "turn",
         /// All that the agent's own session ever spent, also before it was resumed; it replaces.
         Session = "session",

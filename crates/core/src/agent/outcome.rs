@@ -26,7 +26,7 @@ pub enum Outcome {
     },
     /// A person or Maestro ended it.
     Cancelled,
-    /// It cannot go on before a person does something.
+    /// It cannot continue before a person does something.
     Parked {
         /// What stands in its way.
         reason: String,
@@ -97,7 +97,7 @@ pub enum Expected {
 pub struct Evidence {
     /// What it reported last of its tasks' end; progress is no end.
     pub reported: Option<Reported>,
-    /// Files that really changed, as the worktree tells.
+    /// Files that really changed in the worktree.
     pub changed: Vec<String>,
     /// The checks that were executed.
     pub checks: Vec<Checked>,
@@ -131,7 +131,7 @@ impl Evidence {
         }
     }
 
-    /// Takes note of what the agent told.
+    /// Records an event of the agent.
     pub fn note(&mut self, event: &AgentEvent) {
         match event {
             AgentEvent::Trouble { kind: TroubleKind::Denied, message, .. } => keep(&mut self.denials, message.clone()),

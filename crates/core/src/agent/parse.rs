@@ -69,7 +69,7 @@ pub struct Parser {
     dialect: Dialect,
     /// The last line of standard error, which often is all that an agent says when it cannot begin.
     last_err: String,
-    /// How the last trouble began: agents tell the same thing twice.
+    /// The beginning of the last failure: agents report the same thing twice.
     last_trouble: String,
 }
 
@@ -101,7 +101,7 @@ impl Parser {
         Self { dialect, last_err: String::new(), last_trouble: String::new() }
     }
 
-    /// What a line of standard output tells, whatever its bytes are.
+    /// The events of a line of standard output, whatever its bytes are.
     pub fn feed(&mut self, line: &[u8]) -> Vec<AgentEvent> {
         if line.len() > MOST_LINE {
             let (head, rest) = line.split_at(MOST_LINE);
@@ -111,7 +111,7 @@ impl Parser {
         self.told(events)
     }
 
-    /// What a line as [`super::Lines`] gives it tells.
+    /// The events of a line from [`super::Lines`].
     pub fn feed_line(&mut self, line: &Line) -> Vec<AgentEvent> {
         match line {
             Line::Whole(line) => self.feed(line),
@@ -119,7 +119,7 @@ impl Parser {
         }
     }
 
-    /// What a line of standard error tells.
+    /// The events of a line of standard error.
     pub fn feed_err(&mut self, line: &Line) -> Vec<AgentEvent> {
         let (bytes, cut) = match line {
             Line::Whole(line) => (line, None),
@@ -140,7 +140,7 @@ impl Parser {
         }
     }
 
-    /// What is to be told when the process has ended: what was held back, why it could not even begin, and how it ended.
+    /// The last events of a process: what was held back, why it could not start, and how it ended.
     pub fn finish(mut self, exit: Exit) -> Vec<AgentEvent> {
         let held = match &mut self.dialect {
             Dialect::Claude(claude) => claude.finish(),
@@ -190,7 +190,7 @@ impl Parser {
 
     fn cut(&mut self, head: &[u8], bytes: u64) -> Vec<AgentEvent> {
         let head = String::from_utf8_lossy(head);
-        // Half of a JSON object tells nothing, but people see what it was.
+        // Half of a JSON object has no meaning, but people see what it was.
         let shown = match &mut self.dialect {
             Dialect::Aider(_) | Dialect::Text => &*head,
             _ => &head[..head.floor_char_boundary(SHOWN)],

@@ -11,7 +11,7 @@ use super::event::ToolKind;
 use super::table::Permission;
 use looks::only_looks;
 
-/// What an agent may do without anybody being asked.
+/// What an agent may do without an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy<'a> {
     /// How much it may do.

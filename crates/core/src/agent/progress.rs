@@ -9,7 +9,7 @@ const LAST: usize = 20;
 /// How many characters of each.
 const SHOWN: usize = 240;
 
-/// What an agent did so far, as far as another one must know.
+/// What an agent did so far, as much as the next one needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Progress {
     turns: u64,

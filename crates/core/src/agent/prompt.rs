@@ -114,7 +114,7 @@ pub fn prompt(briefing: &Briefing<'_>, most: usize) -> Prompt {
     Prompt { text, cuts }
 }
 
-/// What is said to who goes on with something.
+/// The note for a session that continues earlier work.
 const RESUMED: &str = "Look at the files first: they count, not this summary. Continue from there; do not start over.";
 
 fn opening(briefing: &Briefing<'_>) -> String {

@@ -17,7 +17,7 @@ use crate::session::words;
 use crate::suggest;
 use crate::task::UnknownWord;
 
-/// What is known without anybody saying so.
+/// The built-in table.
 const BUILTIN: &str = include_str!("agents.toml");
 
 words! {
@@ -33,7 +33,7 @@ words! {
 }
 
 words! {
-    /// How an agent gets its prompt; never as an argument, which everybody on the machine can read and which may be too
+    /// How an agent gets its prompt; never as an argument, which every user of the machine can read and which may be too
     /// long.
     PromptBy {
         /// On standard input.
@@ -206,7 +206,7 @@ impl Launch {
         self.attach.iter().map(|argument| filled(argument, &[("{session}", session)])).collect()
     }
 
-    /// Whether it can go on with a session that was there before.
+    /// Whether it can resume an earlier session.
     pub fn can_resume(&self) -> bool {
         self.prompt == PromptBy::Protocol || !self.resume.is_empty()
     }
@@ -300,7 +300,7 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Those that are known without anybody saying so.
+    /// The built-in agents.
     pub fn builtin() -> Self {
         Self { agents: Vec::new() }.extended(BUILTIN).0
     }

@@ -28,7 +28,7 @@ pub enum Verdict {
     Fail,
 }
 
-/// Something that went wrong, as an event: what an agent does not tell is looked for in its words.
+/// A failure as an event; a status that the agent does not give is searched in its message.
 pub fn trouble(status: Option<u16>, message: &str) -> AgentEvent {
     let status = status.or_else(|| read::status(message));
     AgentEvent::Trouble {

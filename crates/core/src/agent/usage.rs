@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{AgentEvent, Scope};
 
-/// Tokens and money; what no agent told is zero.
+/// Tokens and money; what no agent reported is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
@@ -40,9 +40,9 @@ impl Spent {
 /// Keeps the account of one session of ours, over all processes and all sessions of the agent's own that it takes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Ledger {
-    /// What was added, and what sessions that are over told last.
+    /// What was added, and the last totals of sessions that are over.
     settled: Spent,
-    /// What the agent's current session told last.
+    /// The last total of the agent's current session.
     current: Spent,
     /// The agent's current session, where it says so.
     session: Option<String>,
@@ -66,7 +66,7 @@ impl Ledger {
                 };
                 match scope {
                     Scope::Turn => self.settled = self.settled.plus(told),
-                    // Goose tells a total of nothing when the model's server refused.
+                    // Goose reports a total of zero when the model's server refused.
                     Scope::Session if told.tokens() == 0 => {}
                     Scope::Session => {
                         // A total only grows; one that is smaller is another session's that gave no name.

@@ -68,7 +68,7 @@ pub enum Expected {
     Verdict {
         /// What to say when nothing was found.
         if_pass: Option<String>,
-        /// How to tell what was found.
+        /// How to report what was found.
         when_issues: Option<String>,
         /// What there is to be found.
         categories: Vec<String>,

@@ -132,7 +132,7 @@ fn did_you_mean(text: &str, steps: &[Step], otherwise: &str) -> String {
     }
 }
 
-/// Tells of routes to steps that do not exist; whether there are any.
+/// Reports routes to steps that do not exist; whether there are any.
 fn unknown_targets(workflow: &Workflow, reader: &mut Reader<'_>) -> bool {
     let mut unknown = false;
     let known: BTreeSet<&StepId> = workflow.steps.iter().map(|step| &step.id).collect();

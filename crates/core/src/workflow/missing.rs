@@ -261,7 +261,7 @@ fn handed_over(
 fn capabilities(workflow: &Workflow, surroundings: &Surroundings<'_>, reader: &mut Reader<'_>) {
     let Some(tool) = surroundings.known_tool() else { return };
     for (capability, place) in &workflow.requires.capabilities {
-        // What it lacks and can be told to do otherwise stops nothing.
+        // A missing capability with a fallback is no error.
         if !tool.can(*capability) && !capability.has_fallback() {
             let help = "use another tool, or take it from `requires` if the workflow can do without";
             reader.find(FindingCode::E19, *place, format!("{} has no `{}`", tool.name, capability.word()), help);

@@ -109,7 +109,7 @@ impl Outcome {
     pub const TIMEOUT: Self = Self(Cow::Borrowed("timeout"));
     /// The step's condition did not hold.
     pub const SKIP: Self = Self(Cow::Borrowed("skip"));
-    /// What was called could not go on.
+    /// The called workflow could not continue.
     pub const BLOCKED: Self = Self(Cow::Borrowed("blocked"));
 
     /// The outcome with this text.

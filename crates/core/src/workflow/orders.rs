@@ -43,7 +43,7 @@ impl fmt::Display for Cause<'_> {
 }
 
 /// Everything that a workflow itself would execute and that needs consent. What only reads, and is our own, needs none,
-/// so a workflow without any of these may be run by anybody.
+/// so a workflow without any of these needs no consent.
 pub fn orders(workflow: &Workflow) -> Vec<Execution<'_>> {
     let steps = workflow.steps.iter().filter_map(|step| match &step.work {
         Work::Command { action, .. } => Some(Execution { cause: Cause::Step(&step.id), action }),
@@ -104,7 +104,7 @@ pub enum OwnFolder<'w> {
 }
 
 /// Whether a workflow executes files of its skill's folder, or hands the folder on to what does: by a variable, to a
-/// workflow that it calls, to one that calls it. What is only told to an agent, or shown, does not count.
+/// workflow that it calls, to one that calls it. What is only shown to an agent or a user does not count.
 pub fn own_folder(workflow: &Workflow) -> OwnFolder<'_> {
     let programs = orders(workflow).into_iter().filter_map(|order| match order.action {
         Action::Program { program, .. } => program.strip_prefix(SKILL_DIR).map(|rest| (program.as_str(), rest)),

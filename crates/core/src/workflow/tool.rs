@@ -107,7 +107,7 @@ impl Tool {
         }
     }
 
-    /// The same tool, told in this form.
+    /// The same tool with this form.
     #[must_use]
     pub fn in_form(self, form: Form) -> Self {
         Self { form, ..self }

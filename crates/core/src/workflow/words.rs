@@ -69,7 +69,7 @@ pub fn words(text: &str) -> (Vec<Word>, Vec<BadWord>) {
             }
             (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '\n') => {
                 splitter.end();
-                // `&&` and `$(` are one operator, and told once.
+                // `&&` and `$(` are one operator, reported once.
                 if bad.last().is_none_or(|last| last.at + 1 != at) {
                     bad.push(operator(at, c));
                 }

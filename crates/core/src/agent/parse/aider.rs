@@ -13,12 +13,12 @@ const APPLIED: &str = "Applied edit to ";
 #[derive(Debug, Default)]
 pub(super) struct Aider {
     version: Option<String>,
-    /// An error whose words go on in the next lines, since they are wrapped.
+    /// An error whose text continues on the next lines, since it is wrapped.
     error: Option<String>,
 }
 
 impl Aider {
-    /// What a line tells.
+    /// The events of a line.
     pub(super) fn read(&mut self, line: &str) -> Vec<AgentEvent> {
         if let Some(at) = broken_off(line) {
             let (words, error) = line.split_at(at);

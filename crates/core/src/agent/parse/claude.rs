@@ -24,7 +24,7 @@ const LONGEST_ERROR: usize = 4096;
 pub(super) struct Claude {
     /// An error printed as a message of the agent; the result repeats it with its status.
     held: Option<String>,
-    /// How it began; each turn tells that again.
+    /// How it started; each turn repeats that.
     began: Option<AgentEvent>,
     /// What the turns before this one cost.
     paid: f64,
@@ -33,7 +33,7 @@ pub(super) struct Claude {
 }
 
 impl Claude {
-    /// What a line tells; `None`, if it is nothing known.
+    /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
             "system" => self.system(json)?,
@@ -125,7 +125,7 @@ impl Claude {
     }
 }
 
-/// What the agent says, unless only its word for the kind of error tells what kind it is.
+/// The agent's message, unless only its error code shows the kind of error.
 fn failure(status: Option<u16>, said: &str, held: Option<&str>) -> AgentEvent {
     match held {
         Some(held) if classify(status, said) == TroubleKind::Other => trouble(status, held),
@@ -176,7 +176,7 @@ fn system(json: &Json) -> Option<AgentEvent> {
     }
 }
 
-/// What a block of the agent's message tells. What a sub-agent says is not said to the user.
+/// The events of a block of a message. What a sub-agent says is not shown to the user.
 fn block_of(block: &Json, speaker: Speaker) -> Vec<AgentEvent> {
     match text(block, "type") {
         Some("text") => owned(block, "text").map(|text| said(text, speaker)).into_iter().collect(),

@@ -21,14 +21,14 @@ const LONGEST_ID: usize = 128;
 /// What is remembered between lines.
 #[derive(Debug, Default)]
 pub(super) struct Codex {
-    /// The calls that were told to begin and have not ended.
+    /// The calls that started and have not ended.
     open: BTreeSet<String>,
-    /// An error that the end of the turn tells again.
+    /// An error that the end of the turn repeats.
     held: Option<String>,
 }
 
 impl Codex {
-    /// What a line tells; `None`, if it is nothing known.
+    /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
             "thread.started" | "thread.resumed" => {

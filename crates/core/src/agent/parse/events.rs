@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::agent::event::AgentEvent;
 
-/// What a line tells; nothing that is known, if it is no event.
+/// The event of a line; `None` if it is not an event.
 pub(super) fn read(json: Json) -> Option<Vec<AgentEvent>> {
     serde_json::from_value(json).ok().map(|event| vec![event])
 }

@@ -17,7 +17,7 @@ pub(super) struct Gemini {
 }
 
 impl Gemini {
-    /// What a line tells; `None`, if it is nothing known.
+    /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
             "init" => {

@@ -23,7 +23,7 @@ pub(super) struct Goose {
 }
 
 impl Goose {
-    /// What a line tells; `None`, if it is nothing known.
+    /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         Some(match text(json, "type")? {
             "message" => {
@@ -92,7 +92,7 @@ enum Speaker {
     Other,
 }
 
-/// What words of Goose tell, by whichever protocol.
+/// The event of a message of Goose, in either protocol.
 pub fn said(text: String) -> AgentEvent {
     if ERRORS.iter().any(|words| text.starts_with(words)) { trouble(None, &text) } else { AgentEvent::Said { text } }
 }

@@ -18,7 +18,7 @@ pub(super) struct Opencode {
 }
 
 impl Opencode {
-    /// What a line tells; `None`, if it is nothing known.
+    /// The events of a line; `None` if it is unknown.
     pub(super) fn read(&mut self, json: &Json) -> Option<Vec<AgentEvent>> {
         let part = &json["part"];
         let known = match text(json, "type")? {

@@ -6,9 +6,9 @@ use super::inside;
 
 /// Programs that write nothing and start nothing, whichever of their short options they get.
 const READERS: [&str; 8] = ["cat", "grep", "head", "ls", "nl", "pwd", "tail", "wc"];
-/// What of git only tells.
+/// The commands of git that only print.
 const TELLS: [&str; 4] = ["diff", "log", "show", "status"];
-/// Options of git that only say how it tells. Others write files or have programs started.
+/// Options of git that only format its output. Others write files or start programs.
 const HOW_IT_TELLS: [&str; 10] = [
     "--cached",
     "--name-only",

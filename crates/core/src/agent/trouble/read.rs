@@ -1,6 +1,6 @@
 //! HTTP status and waiting time in the text of a failure.
 
-/// How much of a message is looked at; the point comes early.
+/// How much of a message is searched; the cause comes early.
 const LOOKED_AT: usize = 4096;
 
 /// What stands before a number that is a status.

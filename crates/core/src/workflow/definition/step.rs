@@ -27,7 +27,7 @@ pub struct Step {
     pub phase: Option<String>,
     /// When it is done at all.
     pub when: Option<Placed<Condition>>,
-    /// Whether the run goes on when it fails.
+    /// Whether the run continues when it fails.
     pub optional: bool,
     /// How many seconds it may take.
     pub timeout: Option<u32>,
@@ -160,7 +160,7 @@ impl Work {
 /// The instructions of an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Agent {
-    /// What it shall do, one thing each.
+    /// What it does, one thing each.
     pub actions: Vec<Placed<Template>>,
     /// What it must not do.
     pub forbidden: Vec<Placed<Template>>,
@@ -172,7 +172,7 @@ pub struct Agent {
     pub data: Vec<(Name, Placed<Template>)>,
     /// Who it is.
     pub role: Option<(Name, Place)>,
-    /// Skills it shall use.
+    /// Skills it uses.
     pub skills: Vec<String>,
     /// The session that is started for it.
     pub session: Option<Session>,
@@ -195,7 +195,7 @@ pub enum Expected {
     Verdict {
         /// What to say when nothing was found.
         if_pass: Option<Placed<Template>>,
-        /// How to tell what was found.
+        /// How to report what was found.
         when_issues: Option<Placed<Template>>,
         /// What there is to be found.
         categories: Vec<Placed<Template>>,
@@ -252,7 +252,7 @@ pub struct Session {
     pub run_budget: Option<Placed<Template>>,
     /// Findings about the work so far that are to be fixed.
     pub mends: Option<Placed<Template>>,
-    /// Whether the session of the visit before goes on.
+    /// Whether the session of the visit before continues.
     pub resume: bool,
 }
 

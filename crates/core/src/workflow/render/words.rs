@@ -55,7 +55,7 @@ pub(super) fn with_outcome(report: &[String], outcome: &str) -> Vec<String> {
     report.iter().map(|word| if word == OUTCOME { outcome } else { word }.to_owned()).collect()
 }
 
-/// Whether its sub-agents begin runs of their own, which tell them what to do and report by themselves.
+/// Whether its sub-agents start runs of their own, which instruct them and report by themselves.
 pub(super) fn begins_runs(directive: &Directive) -> bool {
     directive.dispatches.iter().any(|child| child.workflow.is_some())
 }
@@ -124,7 +124,7 @@ pub(super) fn answering(question: &QuestionInfo) -> String {
     told
 }
 
-/// The command that tells again what is to be done.
+/// The command that prints the current directive again.
 pub(super) fn look_again(run: &str) -> Vec<String> {
     ["maestro", "workflow", "next", run].map(str::to_owned).to_vec()
 }
@@ -137,7 +137,7 @@ pub(super) fn complete() -> Vec<String> {
     ["maestro", "complete"].map(str::to_owned).to_vec()
 }
 
-/// The command that lets a paused run go on.
+/// The command that resumes a paused run.
 pub(super) fn resume(run: &str) -> Vec<String> {
     ["maestro", "workflow", "resume", run].map(str::to_owned).to_vec()
 }
@@ -219,7 +219,7 @@ impl<'n> Verdict<'n> {
         (!self.passed).then(|| format!("iteration {} of {}", self.round, self.limit))
     }
 
-    /// Whether only the user can go on.
+    /// Whether only the user can decide how to continue.
     pub(super) fn used_up(&self) -> bool {
         self.round >= self.limit
     }

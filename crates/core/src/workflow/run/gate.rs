@@ -1,4 +1,4 @@
-//! The verdict of a gate. Computed from recorded items and executed checks, never from anybody's word.
+//! The verdict of a gate. Computed from recorded items and executed checks, never from a claim.
 
 use super::review::{Item, ItemStatus};
 use super::{Frame, Run};

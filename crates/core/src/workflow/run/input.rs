@@ -95,11 +95,11 @@ pub enum Input {
         /// When it is.
         now: i64,
     },
-    /// It shall stop for a while.
+    /// Pause the run.
     Pause,
-    /// It shall go on.
+    /// Resume it.
     Resume,
-    /// It shall stop for good.
+    /// Cancel it.
     Cancel,
 }
 

@@ -90,7 +90,7 @@ pub struct Seat {
     pub run_budget: Option<String>,
     /// Findings about the work so far that are to be fixed.
     pub mends: Option<String>,
-    /// Whether the session of the visit before goes on.
+    /// Whether the session of the visit before continues.
     pub resume: bool,
 }
 

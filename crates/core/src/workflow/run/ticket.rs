@@ -71,7 +71,7 @@ fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A number that tells two texts apart (FNV-1a); it is kept, so it must be the same in every build.
+/// A hash of a text (FNV-1a); it is kept, so it must be the same in every build.
 pub(super) fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

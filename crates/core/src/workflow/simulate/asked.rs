@@ -128,7 +128,7 @@ pub(super) fn workflows(definition: &Definition) -> impl Iterator<Item = (&Strin
     [(&definition.main.name, &definition.main)].into_iter().chain(&definition.callees)
 }
 
-/// Whether a flow told its beginning something new.
+/// Whether a flow added tests to its source.
 fn follow(flow: &Flow, found: &mut BTreeMap<String, Asked>) -> bool {
     let there: Vec<(Source, Questions)> = match found.get(&flow.to.0) {
         Some(asked) => asked.of(&flow.to.1).map(|(source, questions)| (source.clone(), questions.clone())).collect(),

@@ -26,7 +26,7 @@ pub(super) struct KnownWorkflow<'d> {
     points: BTreeMap<&'d StepId, Point<'d>>,
 }
 
-/// What tells runs apart that wait at one step.
+/// What distinguishes runs that wait at one step.
 struct Point<'d> {
     /// The values, with what is asked about them.
     values: Vec<(Source, Questions)>,
@@ -149,7 +149,7 @@ fn value(scope: Scope<'_>, source: &Source) -> Json {
     }
 }
 
-/// Writes what the questions tell of a value, and nothing else of it.
+/// Writes the results of the tests on a value, and nothing else of it.
 fn told_apart(value: &Json, questions: &Questions, key: &mut String) {
     let longest = questions.lengths.last().copied().unwrap_or(0);
     let _ = match value {

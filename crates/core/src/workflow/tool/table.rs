@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Mistake, Tool, read};
 use crate::suggest;
 
-/// What is known without anybody saying so.
+/// The built-in table.
 const BUILTIN: &str = include_str!("tools.toml");
 
 /// The variable that names the tool.
@@ -18,7 +18,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Those that are known without anybody saying so.
+    /// The built-in tools.
     pub fn builtin() -> Self {
         Self { tools: Vec::new() }.extended(BUILTIN).0
     }

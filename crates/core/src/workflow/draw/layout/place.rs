@@ -7,7 +7,7 @@ use super::layers::Layered;
 const BESIDE: i64 = 20;
 /// How much room an edge has that goes through a layer.
 const LINE: i64 = 16;
-/// How much more a box counts from which something goes on than one where all ends, so that the main way is straight.
+/// How much more a box with a way out weighs than an end, so that the main path is straight.
 const WEIGHT: f64 = 8.0;
 /// How often boxes are drawn towards what they are joined with.
 const PULLS: usize = 16;
