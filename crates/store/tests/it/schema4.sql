@@ -1,5 +1,8 @@
--- The rows of a database of schema 4, as a program of that schema left them: a paused run whose agent is still at work,
--- its pinned definition, its session at a step, transcript lines, a report that waits for the session's end.
+-- Rows of a database of schema 4: a paused run whose agent is still at work, its pinned definition, its session at a
+-- step, transcript lines, a report that waits for the session's end.
+--
+-- Taken from a run of a program of that schema, then edited: the agent is put back to work, and the skill deliveries,
+-- the report, the request to attach and the tasks without a session are written by hand.
 INSERT INTO projects (id, name, working_dir, description, created_at, updated_at, revision) VALUES
   ('proj_1794823289945_ftdudc6x4', 'shop', '/work/shop', '', 1794823289945, 1794823289945, 1);
 INSERT INTO tasks (id, project_id, parent_id, title, description, status, priority, initial_prompt, skills, agents, dependencies, model, created_at, updated_at, started_at, completed_at, by_hand, revision) VALUES
