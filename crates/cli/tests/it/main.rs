@@ -11,6 +11,7 @@ mod builtin_skills;
 mod builtin_skills_commands;
 mod completions;
 mod config;
+mod contract;
 mod connect;
 mod connect_doctor;
 mod connect_workflows;

@@ -11,6 +11,7 @@
 
 mod access;
 mod bad_input;
+mod contract;
 mod document;
 mod listener;
 mod projects;
