@@ -36,6 +36,7 @@ mod plan;
 mod projects;
 mod prompt;
 mod queue;
+mod readme;
 mod reference;
 mod rights;
 mod roles;
