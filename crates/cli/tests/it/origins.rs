@@ -1,4 +1,4 @@
-//! Does every row of `docs/seeds.md` have its proof?
+//! The proofs in `docs/origins.md`: every test and file that a row names exists.
 
 use std::collections::HashSet;
 use std::fs;
@@ -39,26 +39,27 @@ fn faults(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
         let cells = cells(line);
         let is_rule = cells.iter().all(|cell| cell.chars().all(|c| matches!(c, '-' | ':' | ' ')));
         let proof = cells.last().map(String::as_str).unwrap_or_default();
-        if is_rule || proof == "proof" || proof.starts_with("differs:") || proof.starts_with("later:") {
+        if is_rule || proof == "proof" || proof.starts_with("differs:") {
             continue;
         }
         let number = index + 1;
         let tests: Vec<&str> = proof.split('`').skip(1).step_by(2).collect();
         if cells.len() != 3 {
-            faults.push(format!("docs/seeds.md:{number}: {} cells instead of requirement, where, proof", cells.len()));
+            faults
+                .push(format!("docs/origins.md:{number}: {} cells instead of requirement, where, proof", cells.len()));
         }
         if tests.is_empty() {
-            faults.push(format!("docs/seeds.md:{number}: names no test, and neither `differs:` nor `later:` says why"));
+            faults.push(format!("docs/origins.md:{number}: names no test, and no `differs:` says why"));
         }
         let missing = tests.iter().filter(|name| !exists(name));
-        faults.extend(missing.map(|name| format!("docs/seeds.md:{number}: there is no test `{name}`")));
+        faults.extend(missing.map(|name| format!("docs/origins.md:{number}: there is no test `{name}`")));
     }
     faults
 }
 
 #[test]
-fn every_test_that_the_seeds_table_names_exists() {
-    let text = fs::read_to_string(Path::new(REPOSITORY).join("docs/seeds.md")).unwrap();
+fn every_test_that_a_requirement_names_exists() {
+    let text = fs::read_to_string(Path::new(REPOSITORY).join("docs/origins.md")).unwrap();
     let mut known = HashSet::new();
     functions(Path::new(REPOSITORY), &mut known);
     let faults = faults(&text, |name| known.contains(name));
@@ -66,7 +67,7 @@ fn every_test_that_the_seeds_table_names_exists() {
 }
 
 #[test]
-fn a_row_of_the_seeds_table_without_proof_is_noticed() {
+fn a_requirement_without_proof_is_noticed() {
     let table = "\
 | requirement | where | proof |
 |---|---|---|
@@ -74,16 +75,32 @@ fn a_row_of_the_seeds_table_without_proof_is_noticed() {
 | two \\| too | `core` | `gone` |
 | three | `core` | surely |
 | four | `core` | differs: nobody needs it |
-| five | | later: with the server |
 | six | `a_test` |
 ";
     let found = faults(table, |name| matches!(name, "a_test" | "b_test"));
     assert_eq!(
         found,
         [
-            "docs/seeds.md:4: there is no test `gone`",
-            "docs/seeds.md:5: names no test, and neither `differs:` nor `later:` says why",
-            "docs/seeds.md:8: 2 cells instead of requirement, where, proof",
+            "docs/origins.md:4: there is no test `gone`",
+            "docs/origins.md:5: names no test, and no `differs:` says why",
+            "docs/origins.md:7: 2 cells instead of requirement, where, proof",
         ]
     );
+}
+
+/// Where a path of the `where` column lies: `skills/` is the built-in pack, or the crate of that name.
+fn exists(path: &str) -> bool {
+    let Some((crate_name, rest)) = path.split_once('/') else { return false };
+    let repository = Path::new(REPOSITORY);
+    repository.join(path).exists() || repository.join("crates").join(crate_name).join("src").join(rest).exists()
+}
+
+#[test]
+fn every_file_that_a_requirement_names_exists() {
+    let text = fs::read_to_string(Path::new(REPOSITORY).join("docs/origins.md")).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with('|')).map(cells);
+    let named: Vec<String> = rows.filter_map(|row| row.get(1).cloned()).collect();
+    let paths = named.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let missing: Vec<&str> = paths.filter(|path| !exists(path)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
