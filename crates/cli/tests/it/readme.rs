@@ -35,7 +35,7 @@ fn blocks(markdown: &str) -> Vec<Block> {
     while let Some((index, line)) = lines.next() {
         if let Some(language) = line.strip_prefix("```") {
             let inside = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```");
-            let text = inside.map(|line| format!("{line}\n")).collect();
+            let text = inside.flat_map(|line| [line, "\n"]).collect();
             found.push(Block { line: index + 1, mark: mark.take(), language: language.to_owned(), text });
         } else {
             mark = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")).map(str::to_owned);
@@ -44,12 +44,18 @@ fn blocks(markdown: &str) -> Vec<Block> {
     found
 }
 
-/// The kinds of ids that commands refer to, and how each begins.
-const KINDS: [(&str, fn(&str) -> bool); 3] = [
-    ("TASK", |word| word.starts_with("task_")),
-    ("SESSION", |word| word.starts_with("sess_")),
-    ("RUN", |word| word.len() == 36 && word.split('-').map(str::len).eq([8, 4, 4, 4, 12])),
-];
+/// The names of ids in commands.
+const NAMES: [&str; 3] = ["TASK", "SESSION", "RUN"];
+
+/// The name that commands use for an id, if the word is one.
+fn name_of(word: &str) -> Option<&'static str> {
+    let is_run = word.len() == 36 && word.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+    match word {
+        _ if word.starts_with("task_") => Some("TASK"),
+        _ if word.starts_with("sess_") => Some("SESSION"),
+        _ => is_run.then_some("RUN"),
+    }
+}
 
 /// A reader who types every command.
 struct Reader {
@@ -87,8 +93,8 @@ impl Reader {
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "$ {line}\n{stdout}{}", String::from_utf8_lossy(&output.stderr));
         let words: Vec<&str> = stdout.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').collect();
-        for (name, is_kind) in KINDS {
-            if let Some(id) = words.iter().find(|word| is_kind(word)) {
+        for name in NAMES {
+            if let Some(id) = words.iter().find(|word| name_of(word) == Some(name)) {
                 self.ids.insert(name, (*id).to_owned());
             }
         }
@@ -140,7 +146,7 @@ fn every_command_of_the_readme_works() {
             (_, None) => {}
         }
     }
-    assert!(reader.ids.len() == KINDS.len() && !reader.background.is_empty(), "{:?}", reader.ids);
+    assert!(reader.ids.len() == NAMES.len() && !reader.background.is_empty(), "{:?}", reader.ids);
 }
 
 #[test]

@@ -120,7 +120,9 @@ async fn every_schema_keeps_its_name_and_properties() {
         let schema = &schemas[name];
         if schema["properties"].is_object() {
             writeln!(text, "{name}").unwrap();
-            properties(schema).iter().for_each(|line| writeln!(text, "  {line}").unwrap());
+            for line in properties(schema) {
+                writeln!(text, "  {line}").unwrap();
+            }
         } else {
             writeln!(text, "{name} = {}", shape(schema)).unwrap();
         }
