@@ -1,8 +1,8 @@
-//! How is a coding agent started, heard, talked to and ended?
+//! Coding agents: start, events, input and end.
 //!
-//! Most are handed their prompt and print what they do; Claude Code converses, and others speak the Agent Client
-//! Protocol. All are a [`Session`]:
-//! events to be read, and a handle. Whoever does not read keeps the agent waiting; whoever lets go of the handle ends it.
+//! Most agents get their prompt and print what they do; Claude Code reads messages, and others speak the Agent Client
+//! Protocol. All are a [`Session`]: a stream of events and a handle. A reader that does not read makes the agent wait;
+//! dropping the handle ends it.
 
 mod acp;
 mod book;
@@ -35,51 +35,51 @@ pub use lines::LineReader;
 use pace::Step;
 use process::{Ended, Limits, Over, StartError};
 
-/// How many events wait for whoever reads them.
+/// How many events wait for the reader.
 const WAITING: usize = 64;
-/// How long an agent that was told by its protocol to stop may take before it is ended.
+/// How long an agent may take to stop through its protocol before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long it may take to end once nobody has anything more to say.
+/// How long it may take to end once there is no more input.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// An agent to be started.
+/// The specification of an agent to start.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// Our own program, which watches over it.
+    /// Our own program, which supervises it.
     pub maestro: PathBuf,
     /// Its entry in the table.
     pub agent: Agent,
-    /// The way to speak with it.
+    /// The protocol to use with it.
     pub driver: Driver,
-    /// Its program, where it was found.
+    /// The path of its program.
     pub program: PathBuf,
     /// Arguments after those of the table.
     pub arguments: Vec<String>,
-    /// The model, if not its own choice.
+    /// The model, if not the agent's default.
     pub model: Option<String>,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Its environment, to which the table adds.
     pub env: BTreeMap<String, String>,
-    /// How often it may ask a model's server again by itself.
+    /// How often it may retry a request to its model provider.
     pub retries: u32,
-    /// What it is told first.
+    /// Its first prompt.
     pub prompt: String,
-    /// What its session is called, where it lets us choose: a UUID.
+    /// The id of its session, where we can choose it: a UUID.
     pub session: String,
-    /// The session of its own to go on with instead.
+    /// The session of its own to resume instead.
     pub resume: Option<String>,
     /// What it may do without asking.
     pub permission: Permission,
-    /// How long it may go on.
+    /// How long it may run.
     pub limits: Limits,
     /// Where it may write.
     pub policy: Policy,
-    /// The MCP servers it is told of by the protocol. Where it does not speak it, its arguments tell of them.
+    /// The MCP servers it receives through its protocol. Without a protocol, its arguments name them.
     pub mcp: Vec<McpServer>,
 }
 
-/// A program that serves tools to an agent.
+/// An MCP server for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServer {
     /// What it is called.
@@ -95,24 +95,24 @@ pub struct McpServer {
 /// Why an agent was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// Its program did not begin.
+    /// Its program did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// Its prompt cannot be put into a file.
+    /// Its prompt cannot be written to a file.
     #[error("its prompt cannot be put into a file: {0}")]
     Prompt(std::io::Error),
-    /// None of its arguments names the file with its prompt.
+    /// None of its arguments names the prompt file.
     #[error("none of its arguments says `{{prompt_file}}`, so it would not find its prompt")]
     NoPlaceForPrompt,
-    /// It cannot be spoken with so.
+    /// It does not support this driver.
     #[error("`{agent}` cannot be spoken with by `{driver}`")]
     NoSuchWay {
         /// The agent.
         agent: String,
-        /// The way.
+        /// The driver.
         driver: Driver,
     },
-    /// It cannot go on with a session.
+    /// It cannot resume a session.
     #[error("`{0}` cannot go on with a session; begin a new one that is told what was done")]
     NoResume(
         /// The agent.
@@ -120,19 +120,19 @@ pub enum LaunchError {
     ),
 }
 
-/// Why an agent was not told something.
+/// Why an agent did not accept input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TalkError {
-    /// It takes one prompt, and that is all.
+    /// It accepts one prompt only.
     #[error("this agent is told one thing and then works alone; go on with its session to tell it more")]
     OneTurn,
-    /// Too much waits for it already.
+    /// Too many prompts are waiting.
     #[error("too much waits to be said to it already")]
     Busy,
-    /// It asked no such question, or has its answer.
+    /// It has no such open question.
     #[error("it does not wait for an answer to that")]
     NotAsked,
-    /// The question cannot be answered so.
+    /// The question does not accept this answer.
     #[error("its question cannot be answered so")]
     NoSuchChoice,
     /// It has ended.
@@ -146,18 +146,18 @@ impl From<Over> for TalkError {
     }
 }
 
-/// An agent at work.
+/// A running agent.
 #[derive(Debug)]
 pub struct Session {
-    /// What it does. The last event is that it ended; then there is no more.
+    /// Its events. The last one is its end.
     pub events: mpsc::Receiver<AgentEvent>,
-    /// To talk to it, and to hold on to it.
+    /// The handle to talk to it and to keep it alive.
     pub handle: Handle,
-    /// Whether its writes are kept in bounds.
+    /// Whether the sandbox restricts its writes.
     pub sandbox: Sandbox,
 }
 
-/// To talk to an agent. When the last one is gone, the agent ends with everything that came of it.
+/// The handle of an agent. When the last clone is dropped, the agent ends with all its descendants.
 #[derive(Debug, Clone)]
 pub struct Handle {
     process: process::Handle,
@@ -165,7 +165,7 @@ pub struct Handle {
     agent_session: watch::Receiver<Option<String>>,
 }
 
-/// Something for an agent's driver.
+/// A command for an agent's driver.
 #[derive(Debug)]
 enum Talk {
     Say {
@@ -177,16 +177,16 @@ enum Talk {
         kind: ChoiceKind,
         done: oneshot::Sender<Result<(), TalkError>>,
     },
-    /// Stop what you are at.
+    /// Stop the current turn.
     Interrupt,
     /// Stop, and end.
     Cancel,
-    /// End after what was said so far.
+    /// End after the queued prompts.
     Finish,
 }
 
 impl Handle {
-    /// Tells it something more, once it is through with what it is at.
+    /// Queues another prompt, for after the current turn.
     pub async fn say(&self, text: &str) -> Result<(), TalkError> {
         let (done, said) = oneshot::channel();
         self.talk(Talk::Say { text: text.to_owned(), done }).await?;
@@ -200,31 +200,30 @@ impl Handle {
         answered.await.unwrap_or(Err(TalkError::Ended))
     }
 
-    /// Has it stop what it is at, and wait for what is said next.
+    /// Stops the current turn, and waits for the next prompt.
     pub async fn interrupt(&self) -> Result<(), TalkError> {
         self.talk(Talk::Interrupt).await
     }
 
-    /// Has it end once it is through with everything it was told. One that takes one prompt does so anyway.
+    /// Ends it after all queued prompts. An agent with a single prompt does so anyway.
     pub async fn finish(&self) {
         let _ = self.talk(Talk::Finish).await;
     }
 
-    /// Has it stand still with everything that came of it, and returns once it does. No limit counts meanwhile; what is
-    /// said to it waits.
+    /// Pauses it with all its descendants, and returns once they are stopped. No limit counts meanwhile; prompts wait.
     pub async fn pause(&self) -> Result<(), TalkError> {
         Ok(self.process.pause().await?)
     }
 
-    /// Has it go on after a pause.
+    /// Resumes it after a pause.
     pub async fn go_on(&self) -> Result<(), TalkError> {
         Ok(self.process.go_on().await?)
     }
 
-    /// Ends it and everything that came of it. It is told so first, where it can be; what does not listen is killed.
+    /// Ends it and all its descendants: through its protocol where possible, otherwise by a signal.
     pub fn cancel(&self) {
         let Some(talk) = &self.talk else { return self.process.cancel() };
-        // Who stands still does not listen.
+        // A stopped process does not react.
         if talk.try_send(Talk::Cancel).is_err() || self.process.pace().step() == Step::Stands {
             return self.process.cancel();
         }
@@ -236,12 +235,12 @@ impl Handle {
         });
     }
 
-    /// How its process ended, once nothing of it is left.
+    /// How its process ended, once none of its processes is left.
     pub async fn wait(&self) -> Ended {
         self.process.wait().await
     }
 
-    /// What it calls its session, as soon as that is known: by this it is resumed.
+    /// The agent's id of its session, as soon as it is known; it is needed to resume.
     pub fn agent_session(&self) -> Option<String> {
         self.agent_session.borrow().clone()
     }
@@ -271,7 +270,7 @@ pub async fn start(launch: Launch) -> Result<Session, LaunchError> {
 }
 
 impl Launch {
-    /// What to run.
+    /// The command to run.
     fn spec(&self, way: &Way, prompt_file: &str, stdin: Stdin) -> Spec {
         let fresh = Conversation::Fresh(&self.session);
         let fill = Fill {
@@ -283,13 +282,13 @@ impl Launch {
         let mut argv = vec![self.program.display().to_string()];
         argv.extend(way.arguments(&fill));
         argv.extend(self.arguments.iter().cloned());
-        // What the table says of permissions stands, whatever was set before.
+        // The table's permission variables override the caller's.
         let mut env = self.env.clone();
         env.extend(self.agent.variables(way, &fill, self.retries));
         Spec { program: self.program.clone(), argv, cwd: self.cwd.clone(), env, policy: self.policy.clone(), stdin }
     }
 
-    /// What the agent calls its session, where that is known before it begins.
+    /// The agent's id of its session, where it is known before the start.
     fn known_session(&self, way: &Way) -> Option<String> {
         let ours = (!way.session.is_empty()).then(|| self.session.clone());
         self.resume.clone().or(ours)

@@ -1,4 +1,4 @@
-//! What is an agent given before it begins: its skills, and the file about its session?
+//! Briefing of an agent: its skills, and the file about its session.
 
 use std::path::Path;
 
@@ -13,19 +13,19 @@ use maestro_skills::{Catalogue, Lookup, Skill, for_role, in_order};
 use maestro_store::hash;
 use serde_json::Value as Json;
 
-/// The skills of a session, as they are handed over.
+/// The skills of a session, as delivered.
 #[derive(Debug, Default)]
 pub struct Handed {
-    /// Those that arrive, dependencies before dependents.
+    /// The delivered skills, dependencies before dependents.
     pub skills: Vec<GivenSkill>,
-    /// What does not arrive, and why.
+    /// The skills that could not be delivered, and why.
     pub missing: Vec<Missing>,
-    /// Whose texts were cut.
+    /// The skills whose texts were cut.
     pub cut: Vec<String>,
 }
 
 impl Handed {
-    /// What is told of it: nothing that is missing or cut is silent.
+    /// The notices about it: everything missing or cut is reported.
     pub fn events(&self, run_id: RunId, max_chars: usize) -> Vec<Event> {
         let missing = self.missing.iter().cloned();
         let missing = missing.map(|Missing { name, reason }| SkillsLoadFailed { run_id, name, error: reason });
@@ -34,25 +34,25 @@ impl Handed {
     }
 }
 
-/// A skill that does not arrive.
+/// A skill that was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// Why it does not arrive.
+    /// The reason.
     pub reason: String,
 }
 
-/// How much of a skill's text is handed over.
+/// How much of a skill's text is delivered.
 #[derive(Debug, Clone, Copy)]
 pub struct Measure {
-    /// Whether what it refers to is part of it.
+    /// Whether the files it refers to are part of it.
     pub references: References,
     /// How many characters at most.
     pub most_chars: usize,
 }
 
-/// The skills of a role, then those that were asked for. What cannot be loaded stops nothing.
+/// The skills of a role, then the requested ones. A skill that cannot be loaded does not stop the others.
 pub fn skills(catalogue: &Catalogue, role: Role, asked: &[String], measure: Measure) -> Handed {
     let mut handed = Handed::default();
     let mut wanted: Vec<&Skill> = for_role(catalogue, role).skills;

@@ -1,10 +1,10 @@
-//! How does a program run so that nothing of it outlives us?
+//! Supervised child processes: nothing of a program outlives Maestro.
 //!
-//! Everything we start goes through `maestro child`. That process leads a session of its own and adopts whatever its
-//! program leaves behind. It hears what to run as one line of JSON on its standard input, which is one end of a socket
-//! whose other end we hold; on the same socket it says how that went. One more word from us, or the end of the socket
-//! because we are gone, and it ends the program with everything that came of it. Only a [`Word`] it knows means something
-//! else: what the program is to read, and that all of it is to stand still or to go on.
+//! Everything we start goes through `maestro child`. That process leads a session of its own and adopts the processes
+//! its program leaves behind. It reads what to run as one line of JSON on its standard input, which is one end of a
+//! socket whose other end we hold; it reports the result on the same socket. Any further line from us, or the end of
+//! the socket because we are gone, makes it end the program with all its descendants. Only a known [`Word`] means
+//! something else: input for the program, pause, and resume.
 
 mod enter;
 mod family;
@@ -23,32 +23,32 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::sandbox::{Policy, Sandbox};
 
-/// The word after the program's name that makes it a child.
+/// The argument that makes this program a child supervisor.
 pub const COMMAND: &str = "child";
-/// The word after that one for the second stage.
+/// The argument after that one for the second stage.
 const ENTER: &str = "enter";
-/// How many bytes a line of the socket may have.
+/// The longest line on the socket, in bytes.
 const MAX_LINE: u64 = 32 * 1024 * 1024;
 
-/// What to run.
+/// The program to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
     /// The program's file.
     pub program: PathBuf,
-    /// Its arguments, the first of which is what it is called by.
+    /// Its arguments, starting with its name.
     pub argv: Vec<String>,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Its whole environment.
     pub env: BTreeMap<String, String>,
     /// Where it may write.
     pub policy: Policy,
-    /// What it reads.
+    /// Its standard input.
     #[serde(default)]
     pub stdin: Stdin,
 }
 
-/// What a program reads on its standard input.
+/// The standard input of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdin {
@@ -57,29 +57,29 @@ pub enum Stdin {
     Nothing,
     /// This file.
     File(PathBuf),
-    /// What its supervisor is told, as [`Word`]s.
+    /// What its supervisor receives, as [`Word`]s.
     Relay,
 }
 
-/// What a supervisor is told while a program runs. Everything else means that it is to end.
+/// A message to the supervisor while a program runs. Anything else means that the program must end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// This is for the program to read, if it reads from here ([`Stdin::Relay`]).
+    /// Input for the program, if it reads from here ([`Stdin::Relay`]).
     Input(String),
-    /// There is no more to read.
+    /// End of the input.
     Close {},
-    /// The program and all that came of it are to stand still.
+    /// Pause the program and all its descendants.
     Pause {},
-    /// They are to go on.
+    /// Resume them.
     GoOn {},
 }
 
-/// What is said about a program.
+/// A report about a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// There is a process for it, which cannot do anything yet: whatever it does to its supervisor, we know of it.
+    /// Its process exists, but cannot act yet: we know of it before it can harm its supervisor.
     Forked {
         /// The process, which leads a group of its own.
         pid: u32,
@@ -88,7 +88,7 @@ pub enum Said {
     Started {
         /// As this process, which leads a group of its own.
         pid: u32,
-        /// Whether its writes are kept in bounds.
+        /// Whether the sandbox restricts its writes.
         sandbox: Sandbox,
     },
     /// It could not be started.
@@ -96,35 +96,35 @@ pub enum Said {
         /// Why.
         reason: String,
     },
-    /// It stands still, with all that came of it.
+    /// It is paused, with all its descendants.
     Paused {
         /// All of them.
         still: Vec<Still>,
     },
-    /// It goes on.
+    /// It is resumed.
     GoesOn {},
-    /// It exited, and nothing of it is left.
+    /// It exited, and no process of it is left.
     Exited {
-        /// With this code.
+        /// The exit code.
         code: i32,
     },
-    /// It died of a signal, and nothing of it is left.
+    /// A signal killed it, and no process of it is left.
     Killed {
-        /// Of which.
+        /// The signal.
         signal: i32,
     },
 }
 
-/// A process that stands still, known even when its number is given to another one.
+/// A paused process, identified even if its pid is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Still {
-    /// Its number.
+    /// Its pid.
     pub pid: u32,
-    /// When it began, in the kernel's ticks.
+    /// Its start time, in the kernel's ticks.
     pub began: u64,
 }
 
-/// Why a child could not do its work.
+/// Why a child failed.
 #[derive(Debug, thiserror::Error)]
 enum ChildError {
     #[error("what is said on the socket is no sense: {0}")]
@@ -135,9 +135,9 @@ enum ChildError {
     Io(#[from] io::Error),
 }
 
-/// Does what `maestro child` does; `arguments` are the words after that.
+/// Runs `maestro child`; `arguments` are the arguments after that.
 ///
-/// It is for Maestro itself: whoever types it gets an exit code and nothing else.
+/// It is for Maestro itself: a person who runs it gets an exit code and nothing else.
 pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let done = match arguments.next() {
         None => supervise::supervise(),
@@ -147,7 +147,7 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The socket that is our standard input. The copy is not handed on to programs.
+/// The socket that is our standard input. Programs do not inherit the copy.
 fn socket() -> io::Result<UnixStream> {
     Ok(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
@@ -159,7 +159,7 @@ fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>, Child
     match line.last() {
         Some(b'\n') => Ok(Some(serde_json::from_slice(&line)?)),
         Some(_) if line.len() as u64 == MAX_LINE => Err(ChildError::TooLong),
-        // Whoever wrote half of it is gone.
+        // A partial line: its writer is gone.
         Some(_) | None => Ok(None),
     }
 }
@@ -168,19 +168,19 @@ fn say(to: &mut impl Write, what: &impl Serialize) -> Result<(), ChildError> {
     Ok(to.write_all(&line(what)?)?)
 }
 
-/// Kills everybody below a supervisor that does not do so itself.
+/// Kills all descendants of a supervisor that does not do so itself.
 pub(crate) fn kill_below(supervisor: u32) {
     if let Some(root) = i32::try_from(supervisor).ok().and_then(rustix::process::Pid::from_raw) {
         family::kill_below(root);
     }
 }
 
-/// Kills those who stand still and whose supervisor is gone: nobody else would ever wake them.
+/// Kills paused processes whose supervisor is gone: nothing else would ever resume them.
 pub(crate) fn kill_still(still: &[Still]) {
     family::kill_still(still);
 }
 
-/// Something as a line of the socket.
+/// A value as a line of the socket.
 pub(crate) fn line(what: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');

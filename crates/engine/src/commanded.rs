@@ -1,19 +1,19 @@
-//! How is a command of a `skill.json` carried out? As a workflow of one step, so that it is allowed, kept in bounds,
-//! executed and told of like every other.
+//! Workflow of a single step for a command of a `skill.json`, so that trust, sandbox, execution and reports work as for
+//! every other workflow.
 
 use maestro_core::workflow::Name;
 use maestro_skills::{Command, Skill};
 use serde_json::{Map, Value as Json, json};
 
-/// What the run hands back: what the command printed.
+/// The run's result: the output of the command.
 pub const OUTPUT: &str = "output";
 
-/// The name that a command is started by as a workflow.
+/// The name by which a command starts as a workflow.
 pub(crate) fn name(skill: &Skill, command: &Command) -> String {
     format!("{}/{}", skill.id, command.name)
 }
 
-/// A definition that carries a command out; nothing for one that only the skill's text explains. JSON is YAML.
+/// A definition that executes a command; nothing for one that only the skill's text explains. JSON is YAML.
 pub(crate) fn definition(skill: &Skill, command: &Command) -> Option<String> {
     let run = command.run.as_ref()?;
     let schema = command.input_schema();
@@ -31,14 +31,15 @@ pub(crate) fn definition(skill: &Skill, command: &Command) -> Option<String> {
     Some(format!("{definition:#}\n"))
 }
 
-/// What the definition calls itself, which nobody goes by. A skill may have a name that no workflow can have: `3d-print`.
+/// The definition's own name, which is never used to look it up. A skill may have a name that no workflow can have:
+/// `3d-print`.
 fn sound_name(skill: &Skill, command: &Command) -> String {
     let name = name(skill, command);
     let is_sound = name.split('/').all(|part| Name::parse(part).is_ok());
     if is_sound { name } else { "command".to_owned() }
 }
 
-/// A property of a schema as a parameter. A number that is no integer stays as it is written.
+/// A property of a schema as a parameter. A number that is not an integer keeps its spelling.
 fn param(property: &Json) -> Json {
     let values = property["enum"].as_array().filter(|values| values.iter().all(Json::is_string));
     let kind = match (property["type"].as_str(), values) {

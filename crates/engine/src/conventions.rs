@@ -1,6 +1,6 @@
-//! Which texts about how work is judged come with the program?
+//! Built-in texts about how work is judged.
 
-/// The conventions that need no file.
+/// The built-in conventions.
 const BUILTIN: [(&str, &str); 6] = [
     ("structural", include_str!("../../../conventions/structural.md")),
     ("temporal", include_str!("../../../conventions/temporal.md")),
@@ -10,10 +10,10 @@ const BUILTIN: [(&str, &str); 6] = [
     ("diff-format", include_str!("../../../conventions/diff-format.md")),
 ];
 
-/// Where a workspace keeps its own, the first one first. They come before those of the program.
+/// Where a workspace keeps its own, in order of precedence. They override the built-in ones.
 pub(crate) const FOLDERS: [&str; 2] = [".maestro/conventions", ".claude/conventions"];
 
-/// The text of a convention that comes with the program.
+/// The text of a built-in convention.
 pub(crate) fn builtin(name: &str) -> Option<&'static str> {
     BUILTIN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

@@ -1,14 +1,14 @@
-//! Who executes something, so that another one can find out whether that one is still there?
+//! Identity of an executing process, by which others find out whether it still runs.
 
 use std::fs;
 use std::process;
 
-/// The name of a process, which no other has, on this machine or another.
+/// The name of a process, unique across machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity(String);
 
 impl Identity {
-    /// That of this process.
+    /// The identity of this process.
     pub fn of_this_process() -> Self {
         let pid = process::id();
         Self(format!("{} {pid} {}", machine(), began(pid).unwrap_or_default()))
@@ -19,7 +19,7 @@ impl Identity {
         &self.0
     }
 
-    /// Whether another one is gone for certain. Of other machines nothing is certain.
+    /// Whether the process is certainly gone. Nothing is certain about other machines.
     pub fn knows_gone(&self, other: &str) -> bool {
         let mut parts = other.split(' ');
         let (Some(there), Some(pid), Some(began_at)) = (parts.next(), parts.next(), parts.next()) else {
@@ -31,7 +31,7 @@ impl Identity {
         if host != other_host {
             return false;
         }
-        // A machine that was started anew has none of its old processes.
+        // A restarted machine has none of its old processes.
         boot != other_boot || pid.parse().ok().and_then(began).as_deref() != Some(began_at)
     }
 }
@@ -42,11 +42,11 @@ fn machine() -> String {
     format!("{}/{}", read("/proc/sys/kernel/hostname").replace(' ', "-"), read("/proc/sys/kernel/random/boot_id"))
 }
 
-/// When a process began, if there is such a process and it has not ended.
+/// The start time of a process, if it exists and has not ended.
 #[cfg(target_os = "linux")]
 fn began(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses and may hold anything; what follows it does not.
+    // The name is in parentheses and may hold anything; the fields after it do not.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
     let state = fields.next()?;

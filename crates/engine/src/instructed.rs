@@ -1,8 +1,8 @@
-//! How is a skill that has instructions only walked through? As one step: an agent follows them.
+//! Workflow of a single step for a skill with instructions only.
 
 use maestro_skills::Skill;
 
-/// A definition that says so. It is also what such a skill can be converted to.
+/// The definition: an agent follows the instructions. Such a skill can also be converted to it.
 pub fn definition(skill: &Skill) -> String {
     let name = quoted(skill.id.as_str());
     let file = skill.instructions.as_ref().map_or_else(|| "SKILL.md".to_owned(), ToString::to_string);
@@ -38,7 +38,7 @@ outputs:
     )
 }
 
-/// A text as YAML reads it whatever it holds; JSON's way of quoting is one of YAML's.
+/// A text as YAML reads it, whatever it holds; JSON quoting is valid YAML.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,5 +1,4 @@
-//! What drives a run? Definitions are found and pinned here, what they order is executed here, and nothing else starts
-//! a process.
+//! Engine: finds and pins definitions, executes their directives, and starts all processes.
 
 pub mod agents;
 pub mod branches;

@@ -1,6 +1,6 @@
-//! How is one program run from here, within its time and with as much of its output as is wanted?
+//! One program run to its end, within its time and with limited output.
 //!
-//! Dropping the future closes the socket to the supervisor, which then ends the program with all that came of it.
+//! Dropping the future closes the socket to the supervisor, which then ends the program and all its descendants.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,20 +21,20 @@ use crate::sandbox::Sandbox;
 
 /// How many bytes of the end of standard error are kept.
 const STDERR_TAIL: usize = 4 * 1024;
-/// How long a supervisor may take to end everything: its own patience, and some more.
+/// How long a supervisor may take to end everything: its own timeout, and some more.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) how: How,
-    /// The beginning of what it printed.
+    /// The start of its standard output.
     pub(crate) stdout: Vec<u8>,
-    /// How many bytes more there were.
+    /// How many bytes were cut.
     pub(crate) cut: u64,
-    /// The end of what it complained of.
+    /// The end of its standard error.
     pub(crate) stderr: Vec<u8>,
-    /// Whether its writes were kept in bounds; nothing where it never ran.
+    /// Whether the sandbox restricted its writes; nothing where it never ran.
     pub(crate) sandbox: Option<Sandbox>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum How {
     NotStarted(String),
 }
 
-/// What was heard and read of a program so far.
+/// The reports and output of a program so far.
 #[derive(Default)]
 struct Heard {
     said: Vec<Said>,
@@ -56,7 +56,7 @@ struct Heard {
     stderr: Vec<u8>,
 }
 
-/// Runs a program to its end, or to the end of its time.
+/// Runs a program to its end or timeout.
 pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Result<Ended> {
     let line = child::line(spec)?;
     let (mut supervisor, control) = supervise(maestro)?;
@@ -67,7 +67,7 @@ pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Resu
     if finished.is_err() {
         stop(&mut supervisor, control, &heard).await;
     } else {
-        // It has said all there is to say; tokio sees to what is left of it should it not be quick.
+        // It has reported everything; tokio reaps it should it not end at once.
         let _ = timeout(PATIENCE, supervisor.wait()).await;
     }
     let sandbox = heard.said.iter().find_map(|said| match said {
@@ -86,11 +86,11 @@ pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Resu
     Ok(Ended { how, stdout: heard.stdout, cut: heard.cut, stderr: heard.stderr, sandbox })
 }
 
-/// Starts a supervisor, which knows nothing of our environment.
+/// Starts a supervisor, which inherits nothing of our environment.
 pub(crate) fn supervise(maestro: &Path) -> io::Result<(Child, UnixStream)> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
-    // Their end is ours no longer once this statement is over, so that we hear when they are gone.
+    // Our copies of its ends close after this statement, so that we notice when the supervisor is gone.
     let child = Command::new(maestro)
         .arg(COMMAND)
         .env_clear()
@@ -102,7 +102,7 @@ pub(crate) fn supervise(maestro: &Path) -> io::Result<(Child, UnixStream)> {
     Ok((child, UnixStream::from_std(ours)?))
 }
 
-/// Says what to run, and takes in all that comes of it.
+/// Sends the program to run, and collects its reports and output.
 async fn follow(
     words: OwnedReadHalf,
     control: &mut OwnedWriteHalf,
@@ -114,7 +114,7 @@ async fn follow(
 ) {
     let Heard { said, stdout: kept, cut, stderr: tail } = heard;
     let tell = async {
-        // A supervisor that does not listen says nothing, either.
+        // A supervisor that does not read reports nothing, either.
         let _ = control.write_all(line).await;
     };
     let hear = async {
@@ -122,13 +122,13 @@ async fn follow(
         while let Ok(Some(word)) = words.next_line().await {
             said.extend(serde_json::from_str::<Said>(&word));
         }
-        // Whoever watched over it is gone without a word, perhaps by its doing: what stayed in its group ends.
+        // The supervisor is gone without a report, perhaps killed by the program: its process group is killed.
         kill_group(said);
     };
     tokio::join!(tell, hear, keep_head(stdout, limits.output, kept, cut), keep_tail(stderr, tail));
 }
 
-/// Ends a program whose time is over; what does not listen is killed.
+/// Ends a program after its timeout; if the supervisor does not react, it is killed.
 async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &Heard) {
     let _ = control.write_all(b"stop\n").await;
     drop(control);
@@ -138,7 +138,7 @@ async fn stop(supervisor: &mut Child, mut control: OwnedWriteHalf, heard: &Heard
     kill(supervisor, &heard.said).await;
 }
 
-/// Ends a supervisor that does not listen, and everybody below it before they are nobody's.
+/// Kills a supervisor that does not react, and all its descendants before they lose their parent.
 pub(crate) async fn kill(supervisor: &mut Child, said: &[Said]) {
     if let Some(supervisor) = supervisor.id() {
         child::kill_below(supervisor);
@@ -147,7 +147,7 @@ pub(crate) async fn kill(supervisor: &mut Child, said: &[Said]) {
     kill_group(said);
 }
 
-/// Kills the group of a program that began and of which nobody said how it ended.
+/// Kills the group of a program that started and whose end was never reported.
 pub(crate) fn kill_group(said: &[Said]) {
     let Some(Said::Forked { pid } | Said::Started { pid, .. }) = said.last() else { return };
     if let Some(group) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
@@ -155,7 +155,7 @@ pub(crate) fn kill_group(said: &[Said]) {
     }
 }
 
-/// Reads everything and keeps the beginning.
+/// Reads everything and keeps the start.
 async fn keep_head(from: Option<impl AsyncRead + Unpin>, limit: usize, kept: &mut Vec<u8>, cut: &mut u64) {
     let Some(mut from) = from else { return };
     let mut piece = vec![0; 16 * 1024];

@@ -1,4 +1,4 @@
-//! How does a run that is kept go on? It is read, the engine decides, and what follows is kept if nobody came first.
+//! Runs of a store: each input is read, decided by the engine, and stored unless another writer was faster.
 
 mod view;
 
@@ -26,60 +26,60 @@ use uuid::Uuid;
 pub use view::{Hand, View};
 use view::{child_of, handed, view};
 
-/// How many runs can be changed beside each other without any two that share a turn.
+/// How many runs can change at the same time without any two sharing a lock.
 const TURNS: usize = 64;
-/// How often somebody else may come first before it is given up.
+/// How often another writer may be faster before an input is given up.
 const TRIES: usize = 200;
-/// How far back is looked for what somebody missed.
+/// How many events are searched for missed ones.
 const TAIL: i64 = 1000;
-/// How many definitions are kept at hand.
+/// How many definitions are cached.
 const KEPT: usize = 64;
 
-/// Why a run does not go on.
+/// Why a run does not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The engine says no; where the run stands is told with it.
+    /// The engine refuses; the state of the run comes with it.
     #[error("{refusal}")]
     Refused {
         /// Why.
         refusal: Refusal,
-        /// Where it stands.
+        /// The state of the run.
         view: Box<View>,
     },
-    /// The run cannot begin like that.
+    /// The run cannot start like that.
     #[error("{0}")]
     CannotStart(Refusal),
-    /// What a sub-agent was given does not fit the workflow it walks through; it counts as failed.
+    /// The input of a sub-agent does not fit its workflow; it counts as failed.
     #[error("{refusal}: what sub-agent {ticket} was given does not fit, so it counts as failed; its parent goes on")]
     Unfit {
-        /// The sub-agent's.
+        /// The sub-agent's ticket.
         ticket: Ticket,
-        /// The run it is a part of.
+        /// The parent run.
         parent: RunId,
         /// Why.
         refusal: Refusal,
     },
-    /// The ticket is no sub-agent's that walks through a workflow.
+    /// The ticket does not belong to a sub-agent with a workflow.
     #[error("`{0}` is not the ticket of a sub-agent that walks through a workflow")]
     NotAChild(Ticket),
-    /// What was kept of the definition cannot be understood.
+    /// The stored definition cannot be parsed.
     #[error(transparent)]
     Unsound(#[from] Unsound),
-    /// The store says no.
+    /// The store fails.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What a run is started with.
+/// The inputs of a new run.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// The workflow and all it reaches.
+    /// The workflow and everything it calls.
     pub pinned: Pinned,
     /// Its parameters.
     pub params: Map<String, Json>,
-    /// Where it works.
+    /// Its working directory.
     pub workspace: String,
-    /// The directory of the tool that asks, by which `{tool}` is known.
+    /// The directory of the calling tool, which determines `{tool}`.
     pub tool: String,
     /// The project.
     pub project: Option<ProjectId>,
@@ -87,11 +87,11 @@ pub struct Start {
     pub task: Option<TaskId>,
     /// The session that starts it.
     pub session: Option<SessionId>,
-    /// Who executes what it orders.
+    /// Who executes its directives.
     pub driver: Driver,
 }
 
-/// Definitions at hand, by the hash of what they are from and their names.
+/// Cached definitions, by the hash of their sources and their names.
 type Kept = BTreeMap<(String, String), Arc<Definition>>;
 
 /// The runs of a store.
@@ -103,13 +103,13 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Those of this store.
+    /// The runs of this store.
     pub fn of(store: Store) -> Self {
         let turns = Arc::new(std::array::from_fn(|_| tokio::sync::Mutex::default()));
         Self { store, kept: Arc::default(), turns }
     }
 
-    /// Begins a run.
+    /// Starts a run.
     pub async fn start(&self, start: Start, now: i64, once: Option<Once>) -> Result<View, RunError> {
         let about = RunAbout {
             workflow: start.pinned.main.clone(),
@@ -123,7 +123,7 @@ impl Runs {
         self.begin(&start.pinned, about, start.params, context, now, once).await
     }
 
-    /// Begins the run of a sub-agent, which reports to its ticket when it ends. Begun again, it is the same run.
+    /// Starts the run of a sub-agent, which reports to its ticket when it ends. Started again, it is the same run.
     pub async fn start_child(&self, parent: RunId, ticket: &Ticket, now: i64) -> Result<View, RunError> {
         let view = self.get(parent, now).await?;
         let dispatch = match &view.told.now {
@@ -141,7 +141,7 @@ impl Runs {
         let text = |key: &str| view.record.run.context.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         let place = Place { workspace: text("workspace"), tool: text("tool") };
         match self.begin(&pinned, about, dispatch.with.clone(), place, now, None).await {
-            // Nobody could ever begin it, so its parent must not wait for it.
+            // It could never start, so its parent must not wait for it.
             Err(RunError::CannotStart(refusal)) => {
                 let failed = Input::Walked { ticket: ticket.clone(), outcome: Outcome::FAIL, result: Map::new(), now };
                 self.submit(parent, failed, Hand::Nobody).await?;
@@ -175,7 +175,7 @@ impl Runs {
             let news = told::news(&definition, &record.run, &events);
             view(record, definition, news)
         } else {
-            // The same request again is answered with the run it began the first time, whatever its files say by now.
+            // A repeated request gets the run of the first one, whatever its files say by now.
             let definition = self.definition(&record).await?;
             view(record, definition, Vec::new())
         };
@@ -183,28 +183,28 @@ impl Runs {
         Ok(view)
     }
 
-    /// Where a run stands. What follows from time alone has followed by then.
+    /// The state of a run, after everything that follows from time alone.
     pub async fn get(&self, id: RunId, now: i64) -> Result<View, RunError> {
         let record = self.store.read(RunById(id)).await?;
         let definition = self.definition(&record).await?;
         match deadline(&definition, &record.run) {
             Some(at) if at <= now => {
                 match Box::pin(self.submit(id, Input::Elapsed { now }, Hand::Nobody)).await {
-                    // Somebody ended or paused it in between.
+                    // Another caller ended or paused it in between.
                     Err(RunError::Refused { view, .. }) => Ok(*view),
                     elapsed => elapsed,
                 }
             }
             _ => {
-                // Whoever wrote the end may have died before the parent heard of it.
+                // The process that wrote the end may have died before it reported to the parent.
                 self.tell_parent(&record, now).await?;
                 self.caught_up(view(record, definition, Vec::new()), now).await
             }
         }
     }
 
-    /// The run after it heard of all its sub-agents' runs that are over. It hears nothing while it is paused, and whoever
-    /// would have told it may have died.
+    /// The run after the reports of all its sub-agents' runs that are over. It receives none while it is paused, and
+    /// the process that would have reported may have died.
     async fn caught_up(&self, view: View, now: i64) -> Result<View, RunError> {
         let Now::Directive { directive } = &view.told.now else { return Ok(view) };
         if directive.dispatches.iter().all(|dispatch| dispatch.workflow.is_none()) {
@@ -223,7 +223,7 @@ impl Runs {
         Ok(view::view(record, view.definition, view.told.news))
     }
 
-    /// Where a run stands, with what happened since somebody last said something: whoever asks may have missed it.
+    /// The state of a run, with the events since the last input: the caller may have missed them.
     pub async fn recall(&self, id: RunId, now: i64) -> Result<View, RunError> {
         let mut view = self.get(id, now).await?;
         let mut news = self.since(&view.record, &view.definition, None).await?;
@@ -232,7 +232,7 @@ impl Runs {
         Ok(view)
     }
 
-    /// What happened after a ticket's words were heard, until the next words; without one, after the last words.
+    /// The events after a ticket's report, until the next report; without a ticket, after the last report.
     async fn since(
         &self,
         record: &RunRecord,
@@ -252,12 +252,12 @@ impl Runs {
         Ok(told::news(definition, &record.run, &events[from..to]))
     }
 
-    /// What follows from an input. Somebody else may come first: then it is looked at again.
+    /// Applies an input. If another writer is faster, the decision is made again.
     pub async fn submit(&self, id: RunId, input: Input, hand: Hand) -> Result<View, RunError> {
         self.submit_at(id, None, input, hand).await
     }
 
-    /// The same, unless the run is not at the revision that whoever says this knows.
+    /// The same, unless the run is not at the revision that the caller knows.
     pub async fn submit_at(
         &self,
         id: RunId,
@@ -307,7 +307,7 @@ impl Runs {
             };
             drop(turn);
             let news = match (ticket_of(&input), events.is_empty()) {
-                // The same words again are answered as they were the first time.
+                // A repeated report gets the answer of the first one.
                 (Some(ticket), true) => self.since(&advanced, &definition, Some(ticket)).await?,
                 _ => told::news(&definition, &advanced.run, &events),
             };
@@ -322,13 +322,13 @@ impl Runs {
         Err(StoreError::Busy.into())
     }
 
-    /// Those of this process who change the same run take turns: of many at once each would come second again and again.
+    /// Changes of one run in this process take turns: otherwise many at once would collide again and again.
     fn turn(&self, id: RunId) -> &tokio::sync::Mutex<()> {
         let place = Uuid::from(id).as_u128() % TURNS as u128;
         &self.turns[usize::try_from(place).unwrap_or_default()]
     }
 
-    /// Looks at every run whose time may have run out. One that cannot be understood is in nobody else's way.
+    /// Checks every run whose time may have run out. A run that cannot be parsed does not block the others.
     pub async fn elapse(&self, now: i64) -> Result<(), RunError> {
         let mut failed = Ok(());
         for id in self.store.read(OverdueRuns { now }).await? {
@@ -340,7 +340,7 @@ impl Runs {
         failed
     }
 
-    /// What a run was started with.
+    /// The inputs a run was started with.
     pub async fn pinned(&self, record: &RunRecord) -> Result<BTreeMap<String, PinnedText>, RunError> {
         Ok(self.store.read(PinnedBy(record.hash.clone())).await?)
     }
@@ -361,7 +361,7 @@ impl Runs {
         Ok(definition)
     }
 
-    /// Reports the end of a sub-agent's run to the run that it is a part of. Said twice, it is heard once.
+    /// Reports the end of a sub-agent's run to its parent run. A repeated report has no effect.
     async fn tell_parent(&self, record: &RunRecord, now: i64) -> Result<(), RunError> {
         let (Some((parent, ticket)), true) = (&record.about.parent, record.run.is_over()) else {
             return Ok(());
@@ -373,14 +373,14 @@ impl Runs {
         let report = |outcome: Outcome, result| Input::Walked { ticket: ticket.clone(), outcome, result, now };
         let told = Box::pin(self.submit(*parent, report(outcome.clone(), result), Hand::Nobody)).await;
         match told {
-            // What it hands back does not fit: its parent must not wait for ever.
+            // Its result does not fit: its parent must not wait for ever.
             Err(RunError::Refused { refusal: Refusal::Result(_), .. }) if outcome == Outcome::OK => {
                 match Box::pin(self.submit(*parent, report(Outcome::FAIL, Map::new()), Hand::Nobody)).await {
                     Ok(_) | Err(RunError::Refused { .. }) => Ok(()),
                     Err(error) => Err(error),
                 }
             }
-            // Heard before, or its parent has gone on without it.
+            // Already reported, or its parent has continued without it.
             Ok(_) | Err(RunError::Refused { .. } | RunError::Store(StoreError::NotFound { .. })) => Ok(()),
             Err(error) => Err(error),
         }
@@ -401,7 +401,7 @@ impl Place {
     }
 }
 
-/// The ticket of what an agent or the user says.
+/// The ticket of a report by an agent or the user.
 fn ticket_of(input: &Input) -> Option<&Ticket> {
     match input {
         Input::Report { ticket, .. } | Input::Answer { ticket, .. } => Some(ticket),
@@ -409,7 +409,7 @@ fn ticket_of(input: &Input) -> Option<&Ticket> {
     }
 }
 
-/// Where an agent or the user was heard, and not the end of what is executed.
+/// Whether an agent or the user reported, and not the executor.
 fn said(events: &[RunEvent]) -> Vec<usize> {
     let (mut found, mut executing) = (Vec::new(), false);
     for (at, event) in events.iter().enumerate() {
@@ -423,7 +423,7 @@ fn said(events: &[RunEvent]) -> Vec<usize> {
     found
 }
 
-/// Whether somebody asks for what is so already.
+/// Whether the requested state is already reached.
 fn repeated(run: &Run, input: &Input) -> bool {
     matches!(
         (&run.status, input),
@@ -431,7 +431,7 @@ fn repeated(run: &Run, input: &Input) -> bool {
     )
 }
 
-/// When something happened, if it says so.
+/// The time of an event, if it has one.
 fn time_of(input: &Input) -> Option<i64> {
     match input {
         Input::Start { now, .. }
@@ -447,7 +447,7 @@ fn time_of(input: &Input) -> Option<i64> {
     }
 }
 
-/// What somebody consents to, and what a run is kept by: every text it reaches, whichever of them is walked through.
+/// The content that trust and pinning are about: every text the workflow reaches, whichever of them is executed.
 pub fn hash(definitions: &BTreeMap<String, PinnedText>) -> String {
     let mut hasher = Sha256::new();
     let mut add = |text: &str| {

@@ -1,8 +1,8 @@
-//! Where may a program write?
+//! Sandbox of a program: where it may write.
 //!
 //! It reads whatever its user may read. It writes to its workspace, to temporary files and to what it was given
-//! besides; what is sealed stays out of its reach even where it lies below one of those. The kernel sees to that where
-//! it can (landlock), for the program and everything it starts.
+//! besides; sealed paths stay out of reach even below one of those. The kernel enforces that where it can (Landlock),
+//! for the program and everything it starts.
 
 mod git;
 
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use git::GitPlaces;
 
-/// How many entries of a directory are looked at to leave one of them out.
+/// How many entries of a directory are listed to leave one of them out.
 const MAX_ENTRIES: usize = 10_000;
 
-/// What a program may write to although it lies elsewhere: it keeps nothing.
+/// Devices a program may write to: they store nothing.
 const DEVICES: [&str; 8] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 /// Where temporary files go.
@@ -25,31 +25,31 @@ const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// Where a program may write.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Policy {
-    /// Files and directories with all that is in them. What is not there when the program starts is left out.
+    /// Files and directories with their contents. Paths that do not exist when the program starts are left out.
     pub writable: Vec<PathBuf>,
-    /// What is out of reach all the same.
+    /// Sealed paths.
     pub sealed: Vec<PathBuf>,
 }
 
-/// Whether a program's writes are kept in bounds.
+/// Whether the sandbox restricts a program's writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sandbox {
-    /// They are.
+    /// It does.
     Applied,
-    /// The kernel is an older one and knows some of the bounds only.
+    /// The kernel is too old to enforce all restrictions.
     Partial,
-    /// The kernel has nothing for it.
+    /// The kernel has no support.
     Unavailable,
 }
 
-/// Why a program could not be kept in bounds although the kernel could do it.
+/// Why a program could not be sandboxed although the kernel supports it.
 #[derive(Debug, thiserror::Error)]
 #[error("the program cannot be kept from writing elsewhere: {0}")]
 pub(crate) struct SandboxError(String);
 
 impl Policy {
-    /// What every program may write to: temporary files, and the places of its repository that it needs to commit.
+    /// Paths for every program: temporary files, and the parts of its repository that it needs to commit.
     pub fn usual(workspace: &Path, temporary: Option<&Path>) -> Self {
         let mut writable: Vec<PathBuf> = DEVICES.iter().chain(&TEMPORARY).map(PathBuf::from).collect();
         writable.push(workspace.to_owned());
@@ -62,14 +62,14 @@ impl Policy {
         Self { writable, sealed }
     }
 
-    /// The same, and this may be written to as well.
+    /// Also allows this path.
     #[must_use]
     pub fn allow(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.writable.extend(paths);
         self
     }
 
-    /// The same, and all of the workspace's repository may be written to.
+    /// Also allows the whole repository of the workspace.
     pub(crate) fn with_repository(mut self, workspace: &Path) -> Self {
         if let Some(git) = GitPlaces::of(workspace) {
             self.sealed.retain(|path| !path.starts_with(&git.shared));
@@ -78,14 +78,14 @@ impl Policy {
         self
     }
 
-    /// The same, and this is out of reach.
+    /// Also seals this path.
     #[must_use]
     pub fn seal(mut self, path: PathBuf) -> Self {
         self.sealed.push(path);
         self
     }
 
-    /// What the kernel is told: nothing of it contains anything sealed.
+    /// The paths to grant: none of them contains a sealed one.
     fn grants(&self) -> io::Result<Vec<PathBuf>> {
         let sealed: Vec<PathBuf> = self.sealed.iter().map(|path| real(path)).collect();
         let mut grants = Vec::new();
@@ -95,11 +95,11 @@ impl Policy {
         Ok(grants)
     }
 
-    /// Keeps this process and everything it starts in these bounds, for good.
+    /// Restricts this process and everything it starts, for good.
     #[cfg(target_os = "linux")]
     pub(crate) fn apply(&self) -> Result<Sandbox, SandboxError> {
         use landlock::{ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus};
-        // The third version knows of everything that changes a file; later ones are about other things.
+        // Version 3 covers everything that changes a file; later ones cover other things.
         let writing = AccessFs::from_write(ABI::V3);
         let grants = self.grants().map_err(|error| SandboxError(error.to_string()))?;
         let restrict = || {
@@ -114,7 +114,7 @@ impl Policy {
         })
     }
 
-    /// There is nothing for it here.
+    /// Not supported on this platform.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn apply(&self) -> Result<Sandbox, SandboxError> {
         self.grants().map_err(|error| SandboxError(error.to_string()))?;
@@ -122,7 +122,7 @@ impl Policy {
     }
 }
 
-/// Whether the kernel keeps programs in bounds at all.
+/// Whether the kernel supports sandboxing at all.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_there() -> bool {
     use landlock::{ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _};
@@ -130,13 +130,13 @@ pub(crate) fn is_there() -> bool {
     required.handle_access(AccessFs::from_write(ABI::V1)).and_then(Ruleset::create).is_ok()
 }
 
-/// There is nothing for it here.
+/// Not supported on this platform.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_there() -> bool {
     false
 }
 
-/// Where a path really leads; what is not there yet is where its directory leads.
+/// The real path; a missing file is located by its directory.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => real(parent).join(name),
@@ -144,8 +144,8 @@ fn real(path: &Path) -> PathBuf {
     })
 }
 
-/// Grants a directory, or what is in it where something in it is sealed. A grant always holds for all that is below
-/// it, so a directory with something sealed in it cannot be granted itself: nothing new can be made right there.
+/// Grants a directory, or its entries where one of them is sealed. A grant always includes everything below it, so a
+/// directory that contains a sealed path cannot be granted itself: no new entry can be created right there.
 fn carve(path: PathBuf, sealed: &[PathBuf], grants: &mut Vec<PathBuf>) -> io::Result<()> {
     if !sealed.iter().any(|sealed| sealed.starts_with(&path)) {
         grants.push(path);
@@ -160,7 +160,7 @@ fn carve(path: PathBuf, sealed: &[PathBuf], grants: &mut Vec<PathBuf>) -> io::Re
             let shown = path.display();
             return Err(io::Error::other(format!("{shown} has more than {MAX_ENTRIES} entries, one of them sealed")));
         }
-        // A link may lead to what is sealed.
+        // A link may lead to a sealed path.
         if !entry.file_type()?.is_symlink() {
             carve(entry.path(), sealed, grants)?;
         }

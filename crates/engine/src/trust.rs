@@ -1,7 +1,7 @@
-//! What has somebody allowed to be executed?
+//! Consents of the user to execute things.
 //!
-//! A consent is about contents: whatever changes one byte of what would be executed needs another one. Consents are
-//! kept in a file of the user's own, which nothing that we start can reach but our own program.
+//! A consent is about contents: a change of one byte of what would be executed needs another one. Consents are kept in
+//! a file of the user, which nothing that we start can reach but our own program.
 
 mod folder;
 mod subject;
@@ -19,17 +19,17 @@ use serde::{Deserialize, Serialize};
 pub use folder::{Folder, Listed};
 pub use subject::{Folders, Subject, Uncovered, agents_hash, config_hash, needs_consent, setup_hash};
 
-/// How the file is written.
+/// The version of the file format.
 const VERSION: u32 = 1;
-/// How many bytes it may have.
+/// The largest file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What somebody consented to.
+/// A consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
-    /// What kind of thing it is.
+    /// The kind of thing.
     pub kind: Kind,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The hash of what it would execute.
     pub hash: String,
@@ -39,13 +39,13 @@ pub struct Consent {
     pub at: i64,
 }
 
-/// What one can consent to.
+/// What a consent can be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A workflow with everything it reaches.
+    /// A workflow with everything it calls.
     Workflow,
-    /// What a project's configuration would run.
+    /// The commands of a project's configuration.
     Config,
     /// The agents that a project describes.
     Agents,
@@ -62,10 +62,10 @@ impl Kind {
     }
 }
 
-/// Why consents cannot be known or changed.
+/// Why consents cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("`{}` cannot be read", path.display())]
     Unreadable {
         /// The file.
@@ -73,12 +73,12 @@ pub enum TrustError {
         /// Why.
         source: io::Error,
     },
-    /// The file says something else than consents.
+    /// The file does not hold consents.
     #[error("`{}` is damaged: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// In which way.
+        /// What is wrong with it.
         reason: String,
     },
     /// The file cannot be written.
@@ -97,7 +97,7 @@ struct Kept {
     consents: Vec<Consent>,
 }
 
-/// What somebody has allowed.
+/// The consents of the user.
 #[derive(Debug)]
 pub struct Trust {
     path: PathBuf,
@@ -105,34 +105,34 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// What is known of it. Without a file nothing is allowed; a damaged one is an error and no empty one.
+    /// Loads the consents. Without a file nothing is allowed; a damaged file is an error, not an empty one.
     pub fn load(home: &Path) -> Result<Self, TrustError> {
         let path = home.join("trust.json");
         let consents = read(&path)?;
         Ok(Self { path, consents })
     }
 
-    /// Every consent, the oldest first.
+    /// Every consent, oldest first.
     pub fn consents(&self) -> &[Consent] {
         &self.consents
     }
 
-    /// Whether what has this hash may be executed.
+    /// Whether content with this hash may be executed.
     pub fn allows(&self, hash: &str) -> bool {
         self.consents.iter().any(|consent| consent.hash == hash)
     }
 
-    /// Whether checks may be run: the user's own always, a project's with consent.
+    /// Whether checks may run: the user's own always, a project's with consent.
     pub fn allows_checks(&self, verify: &Setting<Vec<String>>) -> bool {
         !verify.origin.comes_with_project() || self.allows(&config_hash(&verify.value))
     }
 
-    /// Whether what makes worktrees ready may be run: the user's own always, a project's with consent.
+    /// Whether worktree setup may run: the user's own always, a project's with consent.
     pub fn allows_setup(&self, setup: &Setting<Vec<String>>) -> bool {
         !setup.origin.comes_with_project() || self.allows(&setup_hash(&setup.value))
     }
 
-    /// Adds a consent, unless it is there.
+    /// Adds a consent, unless it exists.
     pub fn add(&mut self, consent: Consent) -> Result<(), TrustError> {
         self.change(|consents| {
             if !consents.iter().any(|known| known.hash == consent.hash) {
@@ -141,7 +141,7 @@ impl Trust {
         })
     }
 
-    /// Takes consents back, by name or hash (or the beginning of one), and returns them.
+    /// Removes consents by name, hash or the start of a hash, and returns them.
     pub fn revoke(&mut self, what: &str) -> Result<Vec<Consent>, TrustError> {
         let by_hash = |consent: &Consent| what.len() >= 8 && consent.hash.starts_with(what);
         let mut revoked = Vec::new();
@@ -151,7 +151,7 @@ impl Trust {
         Ok(revoked)
     }
 
-    /// Changes the file as it is now, not as it was when it was loaded; nobody else does so meanwhile.
+    /// Changes the file as it is now, not as it was when loaded, under a lock.
     fn change(&mut self, change: impl FnOnce(&mut Vec<Consent>)) -> Result<(), TrustError> {
         let unwritable = |source| TrustError::Unwritable { path: self.path.clone(), source };
         let dir = self.path.parent().unwrap_or(Path::new("/"));
@@ -207,7 +207,7 @@ mod tests {
         let mut trust = Trust::load(&home).unwrap();
         assert!(!trust.allows("aaaaaaaaaa"));
         trust.add(consent("one", "aaaaaaaaaa")).unwrap();
-        // Somebody else who loaded it before does not undo that.
+        // Another process that loaded it before does not undo that.
         let mut other = Trust { path: home.join("trust.json"), consents: Vec::new() };
         other.add(consent("two", "bbbbbbbbbb")).unwrap();
         other.add(consent("two", "bbbbbbbbbb")).unwrap();

@@ -1,4 +1,4 @@
-//! What do the definitions of workflows say, and what is kept of them with a run?
+//! Definitions of workflows, and the texts that a run pins.
 
 mod source;
 
@@ -17,21 +17,21 @@ use source::Part;
 
 pub use source::Source;
 
-/// How large a definition may be; one byte more is told by the loader.
+/// The largest definition; the loader reports one byte more.
 const MAX_BYTES: u64 = 1024 * 1024 + 1;
 
-/// Why a workflow cannot be had.
+/// Why a workflow cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
-    /// There is none of that name.
+    /// No workflow has that name.
     #[error("there is no workflow `{name}`")]
     NotFound {
         /// The name.
         name: String,
-        /// The closest one there is.
+        /// The closest existing name.
         close: Option<String>,
     },
-    /// There is none at that path.
+    /// No workflow exists at that path.
     #[error("there is no workflow at `{}`", .0.display())]
     NoneAt(
         /// The path.
@@ -44,10 +44,10 @@ pub enum DefinitionError {
         name: String,
         /// Its file.
         path: PathBuf,
-        /// What was found, one line each.
+        /// The findings, one line each.
         findings: Vec<String>,
     },
-    /// A file of it cannot be read.
+    /// One of its files cannot be read.
     #[error("`{}` cannot be read", path.display())]
     Unreadable {
         /// The file.
@@ -55,37 +55,37 @@ pub enum DefinitionError {
         /// Why.
         source: io::Error,
     },
-    /// A file of it is no text.
+    /// One of its files is not text.
     #[error("`{}` is not UTF-8 text", .0.display())]
     NotText(
         /// The file.
         PathBuf,
     ),
-    /// It has too much text to be kept.
+    /// Its texts are too large to be stored.
     #[error("the workflow `{name}` and all it reaches have {bytes} bytes, and {MAX_PINNED} are kept with a run")]
     TooLarge {
         /// Its name.
         name: String,
-        /// How many.
+        /// The size in bytes.
         bytes: usize,
     },
 }
 
-/// A definition as it was read.
+/// A loaded definition.
 #[derive(Debug)]
 pub struct Loaded {
     /// Its file.
     pub source: Source,
-    /// What the file says.
+    /// The source.
     pub text: String,
-    /// What that means, if it has no errors.
+    /// The parsed workflow, if it has no errors.
     pub workflow: Option<Workflow>,
-    /// What was found.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
 impl Loaded {
-    /// Whether a list of workflows names it.
+    /// Whether a list of workflows includes it.
     pub fn is_listed(&self) -> bool {
         matches!(self.source.part, Part::Main | Part::Instructions)
             || self.workflow.as_ref().is_some_and(|workflow| workflow.listed)
@@ -96,12 +96,12 @@ impl Loaded {
         self.workflow.is_some()
     }
 
-    /// Whether it is made of a command that a `skill.json` declares.
+    /// Whether it executes a command of a `skill.json`.
     pub fn is_made_of_command(&self) -> bool {
         self.source.part == Part::Command
     }
 
-    /// Whether it is made of a skill's instructions, because the skill has no definition.
+    /// Whether it follows a skill's instructions, because the skill has no definition.
     pub fn is_made_of_instructions(&self) -> bool {
         self.source.part == Part::Instructions
     }
@@ -110,27 +110,27 @@ impl Loaded {
 /// All definitions that are found.
 pub struct Workflows<'c> {
     catalogue: &'c Catalogue,
-    /// Where relative paths begin, and where a workspace's conventions are.
+    /// The base of relative paths, and of a workspace's conventions.
     directory: &'c Path,
     tool: Option<&'c Tool>,
     sources: Vec<Source>,
 }
 
 impl<'c> Workflows<'c> {
-    /// Those of the skills in a catalogue.
+    /// The definitions of the skills in a catalogue.
     pub fn of(catalogue: &'c Catalogue, directory: &'c Path) -> Self {
         let sources = catalogue.skills.iter().flat_map(|entry| Source::all_of(entry.skill())).collect();
         Self { catalogue, directory, tool: None, sources }
     }
 
-    /// The same, looked at for a tool.
+    /// The same, for a given tool.
     #[must_use]
     pub fn for_tool(mut self, tool: &'c Tool) -> Self {
         self.tool = Some(tool);
         self
     }
 
-    /// Those at paths that were named.
+    /// The definitions at given paths.
     pub fn at(&self, paths: &[PathBuf]) -> Result<Vec<Source>, DefinitionError> {
         let mut found = Vec::new();
         for path in paths {
@@ -153,7 +153,7 @@ impl<'c> Workflows<'c> {
         &self.sources
     }
 
-    /// The definition of this name or alias, sound or not. A skill without one is followed in one step.
+    /// The definition with this name or alias, valid or not. A skill without one is followed in one step.
     pub fn find(&self, name: &str) -> Result<Loaded, DefinitionError> {
         if let Some(source) = self.sources.iter().find(|source| source.name == name) {
             return self.load(source);
@@ -176,7 +176,7 @@ impl<'c> Workflows<'c> {
         self.catalogue.skills.iter().map(Entry::skill).find(|skill| skill.id.as_str() == id)
     }
 
-    /// A sound definition with everything it calls.
+    /// A valid definition with everything it calls.
     pub fn definition(&self, name: &str) -> Result<Definition, DefinitionError> {
         let pinned = self.pinned(name)?;
         let path = || self.sources.iter().find(|source| source.name == name).map(|source| source.path.clone());
@@ -187,7 +187,7 @@ impl<'c> Workflows<'c> {
         })
     }
 
-    /// What is kept of a workflow with a run: its text, and those of everything it reaches.
+    /// The texts to store with a run: the workflow and everything it reaches.
     pub fn pinned(&self, name: &str) -> Result<Pinned, DefinitionError> {
         let main = self.find(name)?.source.name;
         let mut definitions = BTreeMap::new();
@@ -230,7 +230,7 @@ impl<'c> Workflows<'c> {
         Ok(texts)
     }
 
-    /// Reads a definition, with what it refers to looked up.
+    /// Loads a definition and resolves its references.
     pub fn load(&self, source: &Source) -> Result<Loaded, DefinitionError> {
         let text = self.text(source)?;
         let folder = self.directory.join(&source.folder);
@@ -266,7 +266,7 @@ impl<'c> Workflows<'c> {
         String::from_utf8(bytes).map_err(|_| DefinitionError::NotText(skill.path.clone()))
     }
 
-    /// What a caller needs to know of a workflow. One with errors of its own is there all the same.
+    /// The description of a workflow for callers. One with errors is included.
     fn callee(&self, name: &str) -> Option<Callee> {
         let source = self.sources.iter().find(|source| source.name == name)?;
         let text = self.text(source).ok()?;
@@ -291,8 +291,8 @@ fn text_at(path: &Path) -> Result<String, DefinitionError> {
     String::from_utf8(contents.bytes).map_err(|_| DefinitionError::NotText(path.to_owned()))
 }
 
-/// Whether there is such a file in a folder, and neither its spelling nor a link leads out of it: what a definition names
-/// is shown to an agent, and a folder from elsewhere must not choose among the user's own files.
+/// Whether this file exists in a folder, and neither its spelling nor a link leads out of it: a file named by a
+/// definition is shown to an agent, and a foreign folder must not choose among the user's own files.
 fn lies_inside(folder: &Path, file: &str) -> bool {
     let plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let real = || Some((folder.canonicalize().ok()?, folder.join(file).canonicalize().ok()?));

@@ -1,4 +1,4 @@
-//! Who calls?
+//! Identity and rights of the caller of a request.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -19,12 +19,12 @@ pub(crate) const TASK: &str = "x-task-id";
 /// The cookie in which a browser keeps the server's token.
 pub(crate) const COOKIE: &str = "maestro_token";
 
-/// Who calls, as far as could be made sure.
+/// The caller, as far as it is known.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller(pub(crate) Actor);
 
 impl Caller {
-    /// Refuses everybody but people.
+    /// Refuses everyone but people.
     pub(crate) fn person(&self, what: &str) -> Result<(), ApiError> {
         match &self.0 {
             Actor::Person => Ok(()),
@@ -32,7 +32,7 @@ impl Caller {
         }
     }
 
-    /// Refuses workers, who do the work and do not hand it out.
+    /// Refuses workers: they do the work and do not assign it.
     pub(crate) fn not_a_worker(&self, what: &str) -> Result<(), ApiError> {
         match &self.0 {
             Actor::Session { id, role: Role::Worker } => {
@@ -62,13 +62,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Makes out who calls: the server's token, a session's token, the name of a session that has none, or nobody special.
+/// Identifies the caller: the server's token, a session's token, the name of a session without a token, or anonymous.
 pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let wanted = matches!(app.facts.access, Access::Token(_));
-    // Browsers keep one cookie for all ports of a host: where no token is wanted, it is another server's.
+    // Browsers keep one cookie for all ports of a host: where no token is required, it belongs to another server.
     if let Some(token) = bearer(headers)?.or_else(|| cookie(headers).filter(|_| wanted)) {
         let caller = of_token(app, token).await?;
-        // Whoever holds the server's token may still say on whose behalf a command runs.
+        // A caller with the server's token may still say on whose behalf a command runs.
         return if caller.0 == Actor::Person { named(app, headers).await } else { Ok(caller) };
     }
     if wanted {
@@ -77,7 +77,7 @@ pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, A
     named(app, headers).await
 }
 
-/// The session that is named, or that works on the task that is; else nobody special.
+/// The session that is named, or the one that works on the named task; otherwise anonymous.
 async fn named(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     match (text(SESSION), text(TASK)) {
@@ -97,17 +97,17 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     token.map(Some).ok_or_else(|| ApiError::unauthorized("Authorization: must be `Bearer` and a token"))
 }
 
-/// The token that a browser keeps. It is sent by pages of this server only, which `guard` makes sure of.
+/// The token in the browser's cookie. `guard` ensures that only pages of this server send it.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(axum::http::header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
 }
 
-/// Whether it is the server's own token.
+/// Whether this is the server's own token.
 pub(crate) fn is_token(app: &App, token: &str) -> bool {
     match &app.facts.access {
-        // Hashes of equal length are compared, so that the time taken tells nothing of the token.
+        // Hashes of equal length are compared, so that the time taken reveals nothing about the token.
         Access::Token(own) => hash_of(own.as_bytes()) == hash_of(token.as_bytes()),
         Access::Local => false,
     }

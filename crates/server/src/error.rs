@@ -1,4 +1,4 @@
-//! What does a caller hear when something cannot be done? One shape for every failure.
+//! Error of a request, in one shape for every failure.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 pub struct ErrorBody {
     /// Always true.
     pub error: bool,
-    /// The status, again.
+    /// The HTTP status, repeated.
     pub status_code: u16,
-    /// A word for programs.
+    /// A code for programs.
     pub code: String,
     /// A sentence for people.
     pub message: String,
-    /// What exactly, where there is more to say.
+    /// Details, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub details: Option<Json_>,
@@ -40,12 +40,12 @@ impl ApiError {
         Self { status, code, message: message.into(), details: None }
     }
 
-    /// The request makes no sense.
+    /// The request is not valid.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "VALIDATION_ERROR", message)
     }
 
-    /// A field of the request is wrong.
+    /// A field of the request is not valid.
     pub(crate) fn field(field: &str, message: impl std::fmt::Display) -> Self {
         Self::invalid(format!("{field}: {message}")).with(json!({ "field": field }))
     }

@@ -1,4 +1,4 @@
-//! What did the caller ask for? Paths, queries and bodies, with the wrong field named.
+//! Paths, queries and bodies of requests; an error names the wrong field.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::drive::PATIENCE;
 use crate::error::ApiError;
 use crate::wire::words::RetryKey;
 
-/// How many things a list holds when nobody says, and at most.
+/// How many items a list holds by default and at most.
 const MOST: i64 = 10_000;
 /// The largest number that every reader of JSON can keep.
 pub(crate) const LARGEST: i64 = 9_007_199_254_740_991;
@@ -57,7 +57,7 @@ impl<A: Id, B: Id, S: Send + Sync> FromRequestParts<S> for TwoIds<A, B> {
     }
 }
 
-/// What stands behind the question mark.
+/// The query string.
 pub(crate) struct Asked<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
@@ -74,7 +74,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
     }
 }
 
-/// A JSON body, and the mark of a request that must not be carried out twice.
+/// A JSON body, and the key of a request that must not be carried out twice.
 pub(crate) struct Sent<T> {
     pub(crate) value: T,
     pub(crate) once: Option<Once>,
@@ -104,7 +104,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
     }
 }
 
-/// How a request is marked that must not be carried out twice; [`Sent`] reads it.
+/// The header that marks a request that must not be carried out twice; [`Sent`] reads it.
 #[derive(utoipa::IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "only describes what is read")]
@@ -114,21 +114,21 @@ pub(crate) struct Retry {
     key: Option<String>,
 }
 
-/// How long a caller waits for what its request sets going.
+/// How long a caller waits for the result of its request.
 pub(crate) struct Wait(pub(crate) Duration);
 
 impl<S: Send + Sync> FromRequestParts<S> for Wait {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        // A preference that is not understood is none.
+        // A preference that cannot be parsed is ignored.
         let prefers = parts.headers.get("prefer").and_then(|value| value.to_str().ok());
         let seconds = prefers.and_then(|prefers| prefers.trim().strip_prefix("wait=")?.parse().ok());
         Ok(Self(seconds.map_or(PATIENCE, |seconds| PATIENCE.min(Duration::from_secs(seconds)))))
     }
 }
 
-/// How a caller says how long it waits; [`Wait`] reads it.
+/// The header that says how long a caller waits; [`Wait`] reads it.
 #[derive(utoipa::IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "only describes what is read")]
@@ -138,11 +138,11 @@ pub(crate) struct Prefer {
     prefer: Option<String>,
 }
 
-/// Nothing that matters; a body may be sent all the same.
+/// A body that is ignored.
 #[derive(Debug, serde::Deserialize)]
 pub(crate) struct Nothing {}
 
-/// Something with named fields; a list is not taken for them in their order.
+/// A body with named fields; a list in field order is not accepted.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) T);
 
@@ -169,7 +169,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 /// Reads a body; an empty one is an empty object.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     if holds_nul(bytes) {
-        // One of the databases cannot keep it, and no text needs it.
+        // One of the databases cannot store it, and no text needs it.
         return Err(ApiError::invalid("the body holds a NUL character"));
     }
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
@@ -189,7 +189,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     Ok(value)
 }
 
-/// Whether JSON text holds an escaped NUL; an unescaped one is no JSON.
+/// Whether JSON text holds an escaped NUL; an unescaped one is not valid JSON.
 fn holds_nul(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
@@ -208,7 +208,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
-/// A key is its caller's own: nobody hears what another one was answered.
+/// A key belongs to its caller: callers never receive each other's answers.
 fn once(headers: &HeaderMap, caller: Option<&Caller>, request: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let fits = |key: &&str| (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
@@ -219,7 +219,7 @@ fn once(headers: &HeaderMap, caller: Option<&Caller>, request: &str, body: &[u8]
     Ok(Some(Once { request: format!("{request} {session} {key}"), fingerprint: hash(body) }))
 }
 
-/// The revision that `If-Match` names; `*` and nothing name none.
+/// The revision in `If-Match`; `*` and a missing header name none.
 pub(crate) struct Expected(pub(crate) Option<i64>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Expected {
@@ -239,14 +239,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Expected {
     }
 }
 
-/// Which part of a list is wanted.
+/// A page of a list.
 #[derive(Debug, Clone, Copy, Default, serde::Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Paging {
-    /// How many at most.
+    /// How many items at most.
     #[param(minimum = 1, maximum = 10_000)]
     pub(crate) limit: Option<i64>,
-    /// The `Maestro-Next-Cursor` of the part before.
+    /// The `Maestro-Next-Cursor` of the previous page.
     #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     pub(crate) cursor: Option<i64>,
 }
@@ -265,7 +265,7 @@ impl Paging {
     }
 }
 
-/// Reads a whole number however it is written; `5.0` is one.
+/// Reads an integer in any notation; `5.0` is one.
 pub(crate) fn whole_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<i64>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(reader)? else { return Ok(None) };
     let written_long = || number.as_f64().filter(|long| long.fract() == 0.0)?.to_string().parse().ok();
@@ -273,7 +273,7 @@ pub(crate) fn whole_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Optio
     whole.map(Some).ok_or_else(|| serde::de::Error::custom(format!("`{number}` is no whole number that fits")))
 }
 
-/// Reads an optional word, saying which field was wrong.
+/// Parses an optional word; the error names the field.
 pub(crate) fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
     field: &str,
     text: Option<&str>,
@@ -281,7 +281,7 @@ pub(crate) fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
     text.map(|text| text.parse().map_err(|error| ApiError::field(field, error))).transpose()
 }
 
-/// Requires text that is more than blank.
+/// Requires text that is not blank.
 pub(crate) fn required(text: Option<String>, message: &str) -> Result<String, ApiError> {
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     text.ok_or_else(|| ApiError::invalid(message))

@@ -1,4 +1,4 @@
-//! May this request come in at all? Checked before anything is read of it.
+//! Checks of host, origin and token, before anything of a request is read.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::caller;
 use crate::error::ApiError;
 use crate::page::sign_in;
 
-/// What every answer says: nothing of it is for other pages, and nothing in it runs but our own.
+/// Headers of every response: other origins cannot read it, and only our own scripts run in it.
 const HEADERS: [(HeaderName, &str); 6] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -26,7 +26,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Lets a request through to the API, or says why not.
+/// Passes a request on to the API, or refuses it.
 pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let mut response = match admit(&app, &mut request).await {
         Ok(()) => next.run(request).await,
@@ -50,7 +50,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), ApiError> {
     if request.method() == Method::OPTIONS {
         return Ok(());
     }
-    // Whoever only asks whether the server lives need not say who they are, and whoever is about to cannot yet.
+    // Health checks and the sign-in form need no token.
     let path = request.uri().path();
     if path == "/health" || path == sign_in::PLACE || path.starts_with("/assets/") {
         return Ok(());
@@ -60,7 +60,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Whether a person looks for the page, and can be asked for the token.
+/// Whether a person opens the page in a browser and can be asked for the token.
 fn wants_page(request: &Request) -> bool {
     let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let path = request.uri().path();
@@ -83,14 +83,14 @@ fn name_of(authority: &str) -> &str {
 
 fn is_ours(app: &App, host: &str) -> bool {
     let hosts = &app.facts.hosts;
-    // Who listens everywhere is called by any of the machine's addresses. A page that lies about its name has a name.
+    // A server that listens on all addresses accepts any IP address as host. A page that rebinds DNS has a name.
     let everywhere = || hosts.iter().any(|own| own.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified()));
     matches!(host, "localhost" | "127.0.0.1" | "::1")
         || hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
         || (host.parse::<IpAddr>().is_ok() && everywhere())
 }
 
-/// A page of somebody else's must not call us with the user's browser.
+/// A page of another origin must not call us from the user's browser.
 fn check_origin(app: &App, headers: &HeaderMap) -> Result<(), ApiError> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What happens, as it happens? Everything live is a reader of the store's log.
+//! Live events: every stream is a reader of the store's log.
 
 mod catch_up;
 mod feed;

@@ -1,4 +1,4 @@
-//! How much happened? Counted in this process, told as Prometheus reads it.
+//! Metrics of this process in the Prometheus text format.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,11 @@ use maestro_core::event::SkillMetrics;
 
 use crate::app::App;
 
-/// What was counted since the server started.
+/// The counts since the server started.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     skills: Mutex<SkillMetrics>,
-    /// Requests by the first digit of their answer's status.
+    /// Requests by the first digit of their status.
     answers: [AtomicU64; 6],
 }
 
@@ -36,7 +36,7 @@ impl Metrics {
     }
 }
 
-/// Every counter with what it means.
+/// Every counter with its description.
 pub(crate) async fn metrics(State(app): State<App>) -> Response {
     let mut text = String::new();
     let mut tell = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {

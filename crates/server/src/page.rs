@@ -1,7 +1,7 @@
-//! What does a person see? Pages rendered here that work without script, and stay current with it.
+//! Page for people: rendered on the server, works without scripts, and stays current with them.
 //!
-//! A page is made of fragments, each an element with an id. The same fragments go out whole when the page is asked for
-//! and one by one when what they show has changed, so that the two cannot differ.
+//! A page consists of fragments, each an element with an id. The same fragments are sent whole when the page is loaded
+//! and one by one when they change, so that the two cannot differ.
 
 mod assets;
 mod clock;
@@ -40,7 +40,7 @@ use live::{Scene, Shots};
 use now::Now;
 use session::{Account, Look};
 
-/// The page's routes. They are for people, and no part of the API.
+/// The page's routes. They are for people, and not part of the API.
 pub(crate) fn routes(app: &App) -> Router<App> {
     Router::new()
         .route("/", get(home))
@@ -57,10 +57,10 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .layer(Extension(Arc::new(Shots::new(app.clone()))))
 }
 
-/// What of everything is to be seen.
+/// The query of the first page.
 #[derive(Debug, Default, Deserialize)]
 struct Wanted {
-    /// Only this project.
+    /// Show only this project.
     project: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl Wanted {
 
 /// `GET /`.
 async fn home(State(app): State<App>, Asked(wanted): Asked<Wanted>, request: Request) -> Response {
-    // Old clients open their conversation where the page is.
+    // Old clients open their WebSocket at the page's address.
     if ws::is_upgrade(request.headers()) {
         return api::live::open(State(app), request).await.into_response();
     }
@@ -89,10 +89,10 @@ async fn now_page(app: &App, wanted: &Wanted) -> Result<String, ApiError> {
     Ok(fragments::page(&view, &Shot::of(&view, None)?)?)
 }
 
-/// Which part of what an agent did is to be seen.
+/// The query of a session's page.
 #[derive(Debug, Deserialize)]
 struct Part {
-    /// What came before this place; else the newest.
+    /// Show what came before this place; otherwise the newest.
     before: Option<i64>,
 }
 
@@ -116,19 +116,19 @@ async fn one_session(
     }
 }
 
-/// What a live page says about itself.
+/// What a live page reports about itself.
 #[derive(Debug, Deserialize)]
 struct Watching {
     project: Option<String>,
     /// The session it shows.
     session: Option<String>,
-    /// Which program made it.
+    /// The build that rendered it.
     build: Option<String>,
     /// The last event it shows.
     seen: Option<i64>,
 }
 
-/// `GET /page/live`: what changes on a page, as it changes.
+/// `GET /page/live`: changes of a page, as they happen.
 async fn follow(
     State(app): State<App>,
     Extension(shots): Extension<Arc<Shots>>,
@@ -143,7 +143,7 @@ async fn follow(
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let seen: Option<i64> = last.or(watching.seen);
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    // A page of another build, or of events that never happened here, has to begin anew.
+    // A page of another build, or with events that do not exist here, has to reload.
     let foreign = watching.build.as_deref() != Some(assets::build());
     if foreign || seen > Some(app.store.read(LastSeq).await?) {
         return Ok((kind, live::RELOAD).into_response());
@@ -153,20 +153,20 @@ async fn follow(
     Ok((kind, body).into_response())
 }
 
-/// A page. Its own forms must be able to say where they come from, and nobody else learns of it.
+/// A page. Its own forms must be able to send their origin; other sites never receive it.
 fn page(status: StatusCode, html: String) -> Response {
     const POLICY: (HeaderName, &str) = (header::REFERRER_POLICY, "same-origin");
     (status, [POLICY], Html(html)).into_response()
 }
 
-/// Says in words why something could not be done.
+/// A page with an error message.
 fn failure(error: &ApiError) -> Response {
     let (status, message) = (error.status(), error.message());
     let html = fragments::failure(message).unwrap_or_else(|_| "This could not be done.".to_owned());
     page(status, html)
 }
 
-/// A template that cannot be rendered is our own mistake.
+/// A template that cannot be rendered is a bug.
 impl From<minijinja::Error> for ApiError {
     fn from(error: minijinja::Error) -> Self {
         Self::internal(format!("the page cannot be rendered: {error:#}"))

@@ -1,9 +1,9 @@
-//! How does an agent work that speaks the Agent Client Protocol?
+//! Driver of agents that speak the Agent Client Protocol.
 //!
-//! One task holds the conversation. It does one thing at a time: while it waits for an answer of the agent it hears
-//! whatever else the agent tells or asks, and what its user has to say. Nothing is read before what was read last has
-//! been passed on, so an agent that floods us waits; the protocol's own crate keeps what it reads in queues without
-//! bounds, which is why it is not used here.
+//! One task holds the conversation and does one thing at a time: while it waits for a response of the agent, it handles
+//! the agent's other messages and the commands of its user. Nothing is read before the last message was passed on, so
+//! an agent that floods us waits; the protocol's own crate keeps what it reads in unbounded queues, which is why it is
+//! not used here.
 
 pub(super) mod greeting;
 mod hearing;
@@ -31,7 +31,7 @@ use wire::{Message, Refusal};
 
 /// How long an agent may take to open a session.
 const OPENING: Duration = Duration::from_mins(2);
-/// How much is kept of its last words, in case they say what went wrong.
+/// How much of its last output is kept, in case it explains a failure.
 const LAST_WORDS: usize = 1024;
 
 /// Starts one.
@@ -60,28 +60,28 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
     Ok(opened.session)
 }
 
-/// What the agent is at.
+/// The activity of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// It opens a session; what it tells was told before.
+    /// It opens a session; what it reports is a replay.
     Opening,
     /// It works.
     Turn,
-    /// It was told to stop working.
+    /// It was asked to stop.
     Interrupted,
     /// It waits for us.
     Between,
 }
 
-/// Something that was heard.
+/// An incoming message.
 enum Heard {
     Message(Message),
     Talk(Talk),
-    /// It says no more.
+    /// End of its output.
     Over,
 }
 
-/// Why there was no answer.
+/// Why there was no response.
 enum NoAnswer {
     Refused(Refusal),
     Over,
@@ -97,14 +97,14 @@ struct Conversation {
     pulse: Pulse,
     pace: Pace,
     known: Known,
-    /// What the agent calls its session.
+    /// The agent's id of its session.
     session: String,
-    /// What the session cost as far as that was told; nothing where it began before us.
+    /// The cost of the session as far as it is known; nothing where it was resumed.
     paid: Option<f64>,
     requests: u64,
     phase: Phase,
     wishes: Wishes,
-    /// The end of what it said in this turn.
+    /// The end of its messages in this turn.
     last_words: String,
     /// The last line of standard error.
     last_error: String,
@@ -121,7 +121,7 @@ impl Conversation {
         let mut explained = self.converse(&launch, mode.as_deref()).await;
         self.input.close().await;
         self.questions.give_up();
-        // An agent without input ends by itself; one that does not is ended, and may be silent until then.
+        // An agent without input ends by itself; one that does not is killed, and may be silent until then.
         let _hold = self.pulse.hold();
         let pace = self.pace.clone();
         let lingers = pace.within(ENDING, self.hear_out()).await.is_none();
@@ -146,7 +146,7 @@ impl Conversation {
         self.teller.tell(AgentEvent::Ended { stop, text: None }).await;
     }
 
-    /// Opens a session and tells it everything there is to say. Says whether it told what went wrong.
+    /// Opens a session and sends all prompts. Returns whether a failure was reported.
     async fn converse(&mut self, launch: &Launch, mode: Option<&str>) -> bool {
         let pace = self.pace.clone();
         let opened = pace.within(OPENING, self.open(launch, mode)).await;
@@ -192,13 +192,13 @@ impl Conversation {
         };
         self.teller.tell(began).await;
         if let Some(mode) = mode.filter(|mode| opened["modes"]["currentModeId"] != **mode) {
-            // One that works with other rights than it should have must not work.
+            // An agent that runs with other permissions than configured must not run.
             self.call("session/set_mode", &json!({ "sessionId": self.session, "modeId": mode })).await?;
         }
         Ok(())
     }
 
-    /// The next thing to tell it, once there is one; nothing when it is to end.
+    /// The next prompt, once there is one; nothing when it must end.
     async fn next_prompt(&mut self) -> Option<String> {
         self.phase = Phase::Between;
         let _hold = self.pulse.hold();
@@ -216,7 +216,7 @@ impl Conversation {
         }
     }
 
-    /// Tells it something, and hears what it does until it is through.
+    /// Sends a prompt, and handles messages until the turn ends.
     async fn turn(&mut self, prompt: &str) -> Went {
         self.phase = Phase::Turn;
         self.last_words.clear();
@@ -242,19 +242,19 @@ impl Conversation {
             }
             Err(NoAnswer::Over) => return Went::Silent,
         };
-        // Whatever it still waits for belongs to a turn that is over.
+        // Open questions belong to a turn that is over.
         self.give_up_questions().await;
         self.teller.tell(AgentEvent::Ended { stop, text: None }).await;
         Went::Through
     }
 }
 
-/// How a turn went.
+/// The result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Went {
-    /// It said how it ended.
+    /// It reported how the turn ended.
     Through,
-    /// It said nothing more.
+    /// Its output ended.
     Silent,
 }
 
@@ -262,7 +262,7 @@ fn refused(message: &str) -> NoAnswer {
     NoAnswer::Refused(Refusal { status: None, message: message.to_owned() })
 }
 
-/// A server as the protocol has it.
+/// A server as the protocol describes it.
 fn server(server: &McpServer) -> Json {
     let env: Vec<Json> = server.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     let command = server.program.display().to_string();

@@ -1,5 +1,4 @@
-//! Which questions of an agent are open, and which of its answers is meant? Never answered yes by anybody but whoever was
-//! asked.
+//! Open permission requests of an agent. Only an explicit answer allows anything.
 
 use maestro_core::agent::{Choice, ChoiceKind};
 use serde_json::Value as Json;
@@ -10,7 +9,7 @@ use super::pulse::{Hold, Pulse};
 /// How many questions may be open at once.
 const MOST: usize = 64;
 
-/// The questions that are open; `A` is what the agent has to be told of one when it is answered.
+/// The open requests; `A` is the data the agent needs with the answer.
 #[derive(Debug)]
 pub(super) struct Book<A> {
     open: Vec<Question<A>>,
@@ -22,16 +21,16 @@ struct Question<A> {
     id: String,
     about: A,
     choices: Vec<Choice>,
-    /// It is not the agent who is silent while it waits.
+    /// While it waits, the agent is not idle.
     _hold: Hold,
 }
 
-/// A question that is answered.
+/// An answered request.
 #[derive(Debug)]
 pub(super) struct Answered<A> {
     /// What it was about.
     pub(super) about: A,
-    /// The agent's name for the answer; nothing where it has none for a no.
+    /// The agent's id of the answer; nothing where it has none for a denial.
     pub(super) choice: Option<String>,
 }
 
@@ -40,7 +39,7 @@ impl<A> Book<A> {
         Self { open: Vec::new(), pulse }
     }
 
-    /// Takes note of a question, and says what it is called; it is given back if nobody can answer it.
+    /// Registers a request and returns its id; the request is returned if it cannot be answered.
     pub(super) fn ask(&mut self, about: A, choices: &[Choice]) -> Result<String, A> {
         if choices.is_empty() || self.open.len() >= MOST {
             return Err(about);
@@ -51,35 +50,35 @@ impl<A> Book<A> {
         Ok(id)
     }
 
-    /// Answers a question.
+    /// Answers a request.
     pub(super) fn answer(&mut self, id: &str, kind: ChoiceKind) -> Result<Answered<A>, TalkError> {
         let at = self.open.iter().position(|question| question.id == id).ok_or(TalkError::NotAsked)?;
         let choice = fitting(&self.open[at].choices, kind);
-        // A no is always possible; a yes only as far as the agent offers it.
+        // A denial is always possible; an approval only as far as the agent offers it.
         if choice.is_none() && kind.allows() {
             return Err(TalkError::NoSuchChoice);
         }
         Ok(Answered { about: self.open.swap_remove(at).about, choice })
     }
 
-    /// Forgets a question that the agent took back.
+    /// Removes a request that the agent withdrew.
     pub(super) fn take_back(&mut self, is_it: impl Fn(&A) -> bool) {
         self.open.retain(|question| !is_it(&question.about));
     }
 
-    /// Those that nobody will answer.
+    /// Removes and returns all requests, unanswered.
     pub(super) fn give_up(&mut self) -> Vec<A> {
         self.open.drain(..).map(|question| question.about).collect()
     }
 }
 
-/// What exactly a call is for, of which an agent asks; nothing where it does not say with what it calls.
+/// The exact action of a call; nothing where the input is unknown.
 pub(super) fn detail(input: &Json) -> Option<String> {
     let command = input["command"].as_str().map(str::to_owned);
     command.or_else(|| (!input.is_null()).then(|| serde_json::to_string_pretty(input).unwrap_or_default()))
 }
 
-/// The agent's name for an answer of this kind. One that says more than was meant is no answer.
+/// The agent's id of an answer of this kind. An answer that allows more does not count.
 fn fitting(choices: &[Choice], kind: ChoiceKind) -> Option<String> {
     let kinds: &[ChoiceKind] = match kind {
         ChoiceKind::AllowOnce => &[ChoiceKind::AllowOnce],

@@ -1,4 +1,4 @@
-//! How does an agent work that is handed its prompt and prints what it does?
+//! Driver of agents that get one prompt and print what they do.
 
 use std::io::Write as _;
 
@@ -31,7 +31,7 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
     let (handle, sandbox) = (process.handle.clone(), process.sandbox);
     let teller = Teller::new(events, agent_session, process.pulse.clone());
     let hearing = Hearing { parser: Parser::new(way.format), teller, limits: launch.limits, file };
-    // From here on only the one who started it holds on to it.
+    // From here on only the caller holds the handle.
     let ended = process.handle.end();
     let Process { stdout, stderr, input, .. } = process;
     tokio::spawn(async move {
@@ -42,7 +42,7 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
     Ok(Session { events: told, handle: Handle { process: handle, talk: None, agent_session: known }, sandbox })
 }
 
-/// A text in a file that only its user can read, and that is gone afterwards.
+/// A text in a temporary file that only its user can read.
 fn written(text: &str) -> std::io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix("maestro-prompt-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
@@ -50,12 +50,12 @@ fn written(text: &str) -> std::io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Makes events of what is printed.
+/// Makes events of its output.
 struct Hearing {
     parser: Parser,
     teller: Teller,
     limits: Limits,
-    /// It is there for as long as the agent is.
+    /// Kept for as long as the agent runs.
     file: Option<NamedTempFile>,
 }
 

@@ -1,5 +1,4 @@
-//! What does an agent do that needs no model? What it is told, to the letter: it really edits files, runs commands and
-//! reports.
+//! Demo agent, which needs no model: it follows its prompt literally, edits files, runs commands and reports.
 //!
 //! It reads its prompt on standard input and prints what it does as one [`AgentEvent`] a line, or speaks the Agent
 //! Client Protocol (`--acp`). A file named by `MAESTRO_DEMO_SCRIPT` makes it misbehave in any way an agent can.
@@ -21,9 +20,9 @@ use maestro_core::agent::{AgentEvent, ChoiceKind};
 
 use act::Act;
 
-/// The word after the program's name that makes it the demo agent.
+/// The argument that makes this program the demo agent.
 pub const COMMAND: &str = "demo-agent";
-/// How a prompt begins that tells an agent to go on where it was interrupted.
+/// The start of a prompt that makes an agent resume after an interruption.
 const INTERRUPTED: &str = "You were interrupted.";
 /// The variable that names a script.
 pub const SCRIPT: &str = "MAESTRO_DEMO_SCRIPT";
@@ -50,43 +49,43 @@ impl Permission {
     }
 }
 
-/// How it came to the end of a turn.
+/// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Turn {
     /// Everything was done.
     Done,
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
-    /// The model's server is made out to have failed.
+    /// It simulates a failure of the model provider.
     Failed { status: u16, message: String },
-    /// The process is to end at once.
+    /// The process must end at once.
     Exit(u8),
 }
 
-/// Whoever hears what it does.
+/// The receiver of its events.
 trait Audience {
-    /// Something happened.
+    /// Emits an event.
     fn tell(&mut self, event: AgentEvent) -> io::Result<()>;
 
-    /// Something is printed that is no event.
+    /// Prints something that is not an event.
     fn print(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Asks whether something may be done, and waits for the answer.
+    /// Asks for permission, and waits for the answer.
     fn ask(&mut self, call: &str, title: &str) -> io::Result<Answer>;
 
     /// Whether it was cancelled.
     fn is_cancelled(&self) -> bool;
 }
 
-/// An answer to a question.
+/// An answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Given(ChoiceKind),
-    /// There is nobody who could answer, or it was cancelled.
+    /// No client can answer, or it was cancelled.
     None,
 }
 
-/// Does what `maestro demo-agent` does; `arguments` are the words after that.
+/// Runs `maestro demo-agent`; `arguments` are the arguments after that.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let done = match Asked::of(arguments) {
         Some(Asked::Plain { resume, permission }) => plain::run(resume, permission),
@@ -97,7 +96,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     done.unwrap_or(ExitCode::FAILURE)
 }
 
-/// What was asked of it on the command line.
+/// The command line.
 enum Asked {
     Plain { resume: Option<String>, permission: Permission },
     Protocol,
@@ -120,8 +119,8 @@ impl Asked {
     }
 }
 
-/// What is to be done in a turn: what the script says of it, else what the prompt says. Who was interrupted does again
-/// what the prompt before said.
+/// The actions of a turn: those of the script, otherwise those of the prompt. A resumed session repeats the actions of
+/// the prompt before.
 fn acts(prompts: &[String]) -> io::Result<(Vec<Act>, Reports)> {
     let turn = prompts.len().saturating_sub(1);
     let prompt = prompts.last().map_or("", String::as_str);
@@ -136,7 +135,7 @@ fn acts(prompts: &[String]) -> io::Result<(Vec<Act>, Reports)> {
     Ok((act::understood(told.map_or(prompt, String::as_str)), Reports::ByItself))
 }
 
-/// Whether it reports without having been told to.
+/// Whether it reports without an instruction to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reports {
     ByItself,

@@ -1,4 +1,4 @@
-//! How is a stream of any bytes read line by line, live, without ever keeping much of it?
+//! Lines of a byte stream, read live with bounded memory.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use super::pulse::Pulse;
 /// How many bytes are read at once.
 const AT_ONCE: usize = 64 * 1024;
 
-/// The lines of a stream. Nobody reads ahead: who does not ask for the next one keeps the program waiting.
+/// The lines of a stream, without read-ahead: a reader that does not ask for the next line makes the program wait.
 #[derive(Debug)]
 pub struct LineReader<R> {
     from: BufReader<R>,
     pulse: Pulse,
     lines: Lines,
-    /// Lines that were read together with one before.
+    /// Lines that were read together with an earlier one.
     ready: VecDeque<Line>,
 }
 
@@ -26,7 +26,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { from, pulse, lines: Lines::default(), ready: VecDeque::new() }
     }
 
-    /// The next line; nothing at the end, and where the stream cannot be read. Nothing is lost when it is not waited for.
+    /// The next line; nothing at the end or after a read error. It is safe to cancel.
     pub async fn next(&mut self) -> Option<Line> {
         loop {
             if let Some(line) = self.ready.pop_front() {
@@ -44,7 +44,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// The next line of a stream that may have come to its end; then there never is one.
+/// The next line of a stream that may have ended; then it never returns.
 pub(crate) async fn next_of<R: AsyncRead + Unpin>(stream: &mut Option<LineReader<R>>) -> Option<Line> {
     match stream {
         Some(stream) => stream.next().await,

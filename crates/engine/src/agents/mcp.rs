@@ -1,4 +1,4 @@
-//! Does an MCP server answer a tool that starts it? It is started and greeted just as that tool would.
+//! Probe of an MCP server: it is started and initialized as a tool would do it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,39 +18,39 @@ use super::process::{self, Because, Ended, Input, Process, StartError};
 use crate::child::{Spec, Stdin};
 use crate::sandbox::Policy;
 
-/// How long a server may take: what Codex waits for one.
+/// How long a server may take: the timeout of Codex.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A server to be asked.
+/// A server to probe.
 #[derive(Debug, Clone)]
 pub struct Configured {
-    /// Our own program, which watches over it.
+    /// Our own program, which supervises it.
     pub maestro: PathBuf,
     /// Its program.
     pub program: PathBuf,
-    /// Its arguments, the first of which is what it is called by.
+    /// Its arguments, starting with its name.
     pub argv: Vec<String>,
     /// Its whole environment.
     pub env: BTreeMap<String, String>,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Where else it may write.
     pub writes: Vec<PathBuf>,
-    /// How the tool makes itself known.
+    /// The client information of the tool.
     pub hello: Hello,
 }
 
-/// What came of asking a server.
+/// The result of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Served {
-    /// It answers.
+    /// It responds.
     Tools {
-        /// Which revision of the protocol it wants to speak.
+        /// The revision of the protocol that it chose.
         revision: String,
         /// How many tools it offers.
         tools: usize,
     },
-    /// It does not.
+    /// It does not respond.
     Not(Answer),
 }
 
@@ -64,14 +64,14 @@ impl fmt::Display for Served {
     }
 }
 
-/// Asks all of them at once. The answers are in the order of the questions; dropping the future ends every program.
+/// Probes all of them at once. The results are in the order of the probes; dropping the future ends every program.
 pub async fn all(servers: Vec<Configured>, patience: Duration) -> Vec<Served> {
     let asked = servers.into_iter().map(|server| async move { server.ask(patience).await });
     at_once(asked.collect(), &Served::Not(Answer::NotStarted(UNASKED.to_owned()))).await
 }
 
 impl Configured {
-    /// Asks a server, and returns when nothing of it is left.
+    /// Probes a server, and returns when none of its processes is left.
     pub async fn ask(&self, patience: Duration) -> Served {
         let spec = Spec {
             program: self.program.clone(),
@@ -111,7 +111,7 @@ impl Configured {
     }
 }
 
-/// How a conversation went.
+/// The result of a conversation.
 enum Talk {
     Tools { revision: String, tools: usize },
     Refused(String),
@@ -149,7 +149,7 @@ async fn converse(hello: &Hello, input: &Input, stdout: &mut LineReader<ChildStd
     }
 }
 
-/// The answer to a request; whatever else is said meanwhile is not for us.
+/// The response to a request; all other messages are ignored.
 async fn answer(request: u64, stdout: &mut LineReader<ChildStdout>) -> Option<Result<Json, String>> {
     while let Some(line) = stdout.next().await {
         let Line::Whole(line) = line else { continue };

@@ -1,5 +1,4 @@
-//! How does a conversation with an agent begin, whatever is spoken in it? Its program is started, and the ways to it and from
-//! it are laid.
+//! Start of a conversation, common to all protocols: the agent's program and the streams to and from it.
 
 use maestro_core::agent::Launch as Way;
 use tokio::process::{ChildStderr, ChildStdout};
@@ -14,14 +13,14 @@ use super::wishes::MOST_PROMPTS;
 use super::{Handle, Launch, LaunchError, Session, Talk, WAITING};
 use crate::child::Stdin;
 
-/// A program that was started and waits for what it is told.
+/// A started program that waits for its input.
 pub(super) struct Opened {
-    /// What whoever started it holds on to; nobody else does.
+    /// The handle for the caller, and the only one.
     pub(super) session: Session,
     pub(super) stdout: LineReader<ChildStdout>,
     pub(super) stderr: LineReader<ChildStderr>,
     pub(super) input: Input,
-    /// What is said to it.
+    /// The commands for it.
     pub(super) talk: mpsc::Receiver<Talk>,
     pub(super) teller: Teller,
     pub(super) pulse: Pulse,
@@ -30,7 +29,7 @@ pub(super) struct Opened {
     pub(super) weak: WeakHandle,
 }
 
-/// Starts a program that reads what it is told from us; `known` is the agent's own name for its session, if it has one.
+/// Starts a program that reads its input from us; `known` is the agent's own id of its session, if it has one.
 pub(super) async fn open(launch: &Launch, way: &Way, known: Option<String>) -> Result<Opened, LaunchError> {
     let spec = launch.spec(way, "", Stdin::Relay);
     let process = process::start(&launch.maestro, &spec, launch.limits).await?;
@@ -40,7 +39,7 @@ pub(super) async fn open(launch: &Launch, way: &Way, known: Option<String>) -> R
     let handle = Handle { process: process.handle.clone(), talk: Some(talk), agent_session: known };
     let session = Session { events: told, handle, sandbox: process.sandbox };
     let (ended, weak) = (process.handle.end(), process.handle.weak());
-    // From here on only the one who started it holds on to it.
+    // From here on only the caller holds the handle.
     let Process { stdout, stderr, input, pulse, pace, .. } = process;
     let teller = Teller::new(events, agent_session, pulse.clone());
     Ok(Opened { session, stdout, stderr, input, talk: heard, teller, pulse, pace, ended, weak })

@@ -1,4 +1,4 @@
-//! Does time count for a program? Not while it was told to stand still.
+//! Timeouts of a program that do not count while it is paused.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -10,18 +10,18 @@ use tokio::time::{Instant, sleep};
 use super::pulse::{Hold, Pulse};
 use crate::child::Still;
 
-/// Whether a program moves, as those see it who have patience with it.
+/// Whether a program runs, for those who apply timeouts to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Pace(watch::Receiver<Step>);
 
-/// Knows whether a program moves, and who waits for that.
+/// The pause state of a program, and the callers waiting for a change.
 #[derive(Debug)]
 pub(crate) struct Leader {
     step: watch::Sender<Step>,
-    /// Who stands still is not silent.
+    /// A paused program is not idle.
     hold: Option<Hold>,
     still: Vec<Still>,
-    /// Those who wait for it to stand still or go on, in the order in which it was told to.
+    /// The callers waiting for a pause or resume, in order.
     waiting: VecDeque<oneshot::Sender<()>>,
 }
 
@@ -40,30 +40,30 @@ impl Leader {
         (Self { step, hold: None, still: Vec::new(), waiting: VecDeque::new() }, Pace(pace))
     }
 
-    /// It was told to stand still, or to go on.
+    /// A pause or resume was requested.
     pub(crate) fn told(&mut self, step: Step, pulse: &Pulse, done: oneshot::Sender<()>) {
         self.waiting.push_back(done);
-        // Some of it may be silent already before all of it stands.
+        // Parts of it may be silent before all of it is stopped.
         if step == Step::Stands {
             self.hold = Some(pulse.hold());
             self.step.send_replace(step);
         }
     }
 
-    /// It stands still; these are all of it.
+    /// It is paused; these are all its processes.
     pub(crate) fn stands(&mut self, still: Vec<Still>) {
         self.still = still;
         self.is(Step::Stands);
     }
 
-    /// It goes on.
+    /// It is resumed.
     pub(crate) fn moves(&mut self) {
         self.still.clear();
         self.hold = None;
         self.is(Step::Moves);
     }
 
-    /// Those who stand still.
+    /// The paused processes.
     pub(crate) fn still(&self) -> &[Still] {
         &self.still
     }
@@ -77,12 +77,12 @@ impl Leader {
 }
 
 impl Pace {
-    /// Whether it moves now.
+    /// Whether it runs now.
     pub(crate) fn step(&self) -> Step {
         *self.0.borrow()
     }
 
-    /// Returns once it has moved for this long.
+    /// Returns once it has run for this long.
     pub(crate) async fn elapse(&self, time: Duration) {
         let mut pace = self.0.clone();
         let mut left = time;
@@ -100,13 +100,13 @@ impl Pace {
                 left = left.saturating_sub(begun.elapsed());
             }
             if changed.is_err() {
-                // Nobody says more of it: whatever is left of it is not kept from going on.
+                // No more reports: nothing keeps the rest from running.
                 return sleep(left).await;
             }
         }
     }
 
-    /// What comes of something the program does; nothing if it moved for this long meanwhile.
+    /// The output of a future; nothing if the program ran for this long meanwhile.
     pub(crate) async fn within<T>(&self, time: Duration, what: impl Future<Output = T>) -> Option<T> {
         let mut what = pin!(what);
         tokio::select! {

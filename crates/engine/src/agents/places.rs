@@ -1,4 +1,4 @@
-//! Where may an agent write on its own account, and is that there?
+//! Paths outside the workspace that an agent may write to.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use maestro_core::agent::Agent;
 
-/// The places of an agent. Folders that are not there yet are made, as the agent would do when it is started for the
-/// first time: what is not there cannot be allowed, and above it the agent can make nothing.
+/// The paths of an agent. Missing directories are created, as the agent would do on its first start: a missing path
+/// cannot be granted, and the agent may create nothing in its parent.
 pub(crate) fn of(agent: &Agent, env: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let places = agent.places(&|name| env.get(name).cloned()).into_iter().map(PathBuf::from);
     places
         .inspect(|place| {
             if is_folder(place) {
-                // Who may not make it is told so by the agent.
+                // Where we may not create it, the agent reports the error.
                 let _ = fs::create_dir_all(place);
             }
         })
         .collect()
 }
 
-/// Whether something that need not be there would be a folder, by its name: `.claude` is one, `.claude.json` is not.
+/// Whether a missing path would be a directory, by its name: `.claude` is one, `.claude.json` is not.
 fn is_folder(place: &Path) -> bool {
     place.extension().is_none()
 }

@@ -1,7 +1,7 @@
-//! Does an agent's program answer at all, and which version is it?
+//! Probe of an agent's program: whether it responds, and its version.
 //!
-//! One that speaks a protocol is greeted; any other is asked for its version. It works in an empty folder, so that
-//! nothing of a project is read or changed by merely asking.
+//! An agent with a protocol gets a handshake; any other is asked for its version. It runs in an empty directory, so
+//! that the probe neither reads nor changes a project.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,34 +20,34 @@ use crate::sandbox::Policy;
 
 /// How long an agent may take to answer.
 pub const PATIENCE: Duration = Duration::from_secs(20);
-/// How many lines of what it prints are looked at.
+/// How many lines of its output are searched.
 const MOST_LINES: usize = 100;
-/// How many characters are told of what it says.
+/// How many characters of its output are reported.
 const MOST_CHARS: usize = 200;
 
-/// An agent to be asked.
+/// An agent to probe.
 #[derive(Debug, Clone)]
 pub struct Probe {
-    /// Our own program, which watches over it.
+    /// Our own program, which supervises it.
     pub maestro: PathBuf,
-    /// Where we keep our data, which it must not change.
+    /// Our data directory, which it must not change.
     pub home: PathBuf,
     /// Its entry in the table.
     pub agent: Agent,
-    /// The way to speak with it.
+    /// The protocol to use with it.
     pub driver: Driver,
-    /// Its program, where it was found.
+    /// The path of its program.
     pub program: PathBuf,
     /// Its environment, to which the table adds.
     pub env: BTreeMap<String, String>,
 }
 
-/// What an agent said.
+/// The result of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It is there.
+    /// It responds.
     Answers {
-        /// Its version, where it tells one.
+        /// Its version, where it reports one.
         version: Option<String>,
     },
     /// It could not be started.
@@ -55,28 +55,28 @@ pub enum Answer {
         /// Why.
         String,
     ),
-    /// It ended without an answer.
+    /// It ended without a response.
     Ended {
         /// How.
         how: How,
-        /// What it said about that.
+        /// Its output about that.
         said: String,
     },
-    /// It does not want to speak with us.
+    /// It refuses to talk to us.
     Refused(
         /// Why.
         String,
     ),
-    /// It did not answer in all that time.
+    /// It did not respond in time.
     Silent {
         /// How long.
         time: Duration,
-        /// What it said else.
+        /// Its other output.
         said: String,
     },
 }
 
-/// Why there is no answer of one that was dropped.
+/// The reason for a probe that was dropped.
 pub(super) const UNASKED: &str = "nobody waited for it";
 
 impl fmt::Display for Answer {
@@ -103,13 +103,13 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Asks all of them at once. The answers are in the order of the questions; dropping the future ends every program.
+/// Probes all of them at once. The results are in the order of the probes; dropping the future ends every program.
 pub async fn all(probes: Vec<Probe>, patience: Duration) -> Vec<Answer> {
     let asked = probes.into_iter().map(|probe| async move { probe.ask(patience).await });
     at_once(asked.collect(), &Answer::NotStarted(UNASKED.to_owned())).await
 }
 
-/// What all of these come to, in their order; `lost` for one that nobody waited for.
+/// The results of all futures, in order; `lost` for one that was dropped.
 pub(super) async fn at_once<T, F>(asked: Vec<F>, lost: &T) -> Vec<T>
 where
     T: Clone + Send + 'static,
@@ -129,7 +129,7 @@ where
 }
 
 impl Probe {
-    /// Asks an agent, and returns when nothing of it is left.
+    /// Probes an agent, and returns when none of its processes is left.
     pub async fn ask(&self, patience: Duration) -> Answer {
         let folder = match tempfile::Builder::new().prefix("maestro-check-").tempdir() {
             Ok(folder) => folder,
@@ -139,7 +139,7 @@ impl Probe {
             return Answer::NotStarted(format!("`{}` cannot be spoken with by `{}`", self.agent.name, self.driver));
         };
         let spec = self.spec(way, folder.path().to_owned());
-        // Silence and time are the same here.
+        // The idle and the total timeout are the same here.
         let limits = process::Limits { time: patience, idle: patience };
         let started = timeout(patience, process::start(&self.maestro, &spec, limits)).await;
         match started {
@@ -204,7 +204,7 @@ impl Probe {
     }
 }
 
-/// The first lines that a program prints; the rest is read and forgotten.
+/// The first lines of a program's output; the rest is discarded.
 pub(super) async fn first_lines<R: tokio::io::AsyncRead + Unpin>(from: &mut super::LineReader<R>) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(line) = from.next().await {
@@ -216,7 +216,7 @@ pub(super) async fn first_lines<R: tokio::io::AsyncRead + Unpin>(from: &mut supe
     lines
 }
 
-/// The line that says most about what went wrong; programs say it first, or last.
+/// The line that best explains a failure; programs print it first or last.
 pub(super) fn telling(lines: &[String]) -> Option<String> {
     let tells = |line: &&String| {
         let line = line.to_lowercase();

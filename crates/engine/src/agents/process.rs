@@ -1,8 +1,8 @@
-//! How does a program run for hours, heard live and spoken to, so that it ends when it should?
+//! Long-running programs with live output, input and limits.
 //!
-//! Three parts do not wait for each other: whoever reads what it prints, whoever writes what it is to read, and a task
-//! that watches over its time and its end. That task holds the socket to the supervisor; once nobody holds a
-//! [`Handle`] any more, or the task is gone, the program ends with everything that came of it.
+//! Three parts do not wait for each other: the reader of its output, the writer of its input, and a task that
+//! supervises its time and its end. That task holds the socket to the supervisor; once the last [`Handle`] is dropped,
+//! or the task is gone, the program ends with all its descendants.
 
 use std::io;
 use std::path::Path;
@@ -21,19 +21,19 @@ use crate::child::{self, Said, Spec, Stdin, Word};
 use crate::process::{PATIENCE, kill, kill_group, supervise};
 use crate::sandbox::Sandbox;
 
-/// How long a program may take to begin.
+/// How long a program may take to start.
 const BEGINNING: Duration = Duration::from_secs(30);
 /// How many bytes of input are passed on at once.
 const PIECE: usize = 256 * 1024;
 /// How many pieces of input wait for the task that passes them on.
 const PIECES: usize = 16;
 
-/// How long a program may go on.
+/// The time limits of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// In all.
     pub time: Duration,
-    /// Without a word.
+    /// Without output.
     pub idle: Duration,
 }
 
@@ -43,13 +43,13 @@ impl Default for Limits {
     }
 }
 
-/// Why a program did not begin.
+/// Why a program did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Our own program could not be started to watch over it.
+    /// Our own program could not be started to supervise it.
     #[error("nothing can be started here: {0}")]
     Unable(#[from] io::Error),
-    /// What is to be run cannot be said.
+    /// The command cannot be encoded.
     #[error("what is to be run cannot be said: {0}")]
     Unspeakable(#[from] serde_json::Error),
     /// The program itself.
@@ -57,29 +57,29 @@ pub enum StartError {
     NotStarted(String),
 }
 
-/// A program that runs.
+/// A running program.
 #[derive(Debug)]
 pub struct Process {
-    /// What it prints.
+    /// Its standard output.
     pub stdout: LineReader<ChildStdout>,
-    /// What it complains of.
+    /// Its standard error.
     pub stderr: LineReader<ChildStderr>,
-    /// What it reads, where it reads from us.
+    /// Its standard input, where it reads from us.
     pub input: Input,
     /// Its end.
     pub handle: Handle,
-    /// Whether its writes are kept in bounds.
+    /// Whether the sandbox restricts its writes.
     pub sandbox: Sandbox,
     pub(crate) pulse: Pulse,
     pub(crate) pace: Pace,
 }
 
-/// How a program ended, once nothing of it is left.
+/// How a program ended, once none of its processes is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     /// How.
     pub how: How,
-    /// Why, where that was our doing.
+    /// Why, if we ended it.
     pub because: Option<Because>,
 }
 
@@ -91,27 +91,27 @@ pub enum How {
         /// The code.
         i32,
     ),
-    /// It died of a signal.
+    /// A signal killed it.
     Killed(
         /// The signal.
         i32,
     ),
-    /// Nobody can say: what watched over it died, and it was killed.
+    /// Unknown: its supervisor died, and it was killed.
     Lost,
 }
 
 /// Why we ended a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Because {
-    /// Nobody wanted it any more.
+    /// It was cancelled.
     Cancelled,
     /// Its time was over.
     Time,
-    /// It was silent for too long.
+    /// It was idle for too long.
     Idle,
 }
 
-/// Holds on to a program. When the last one is gone, so is the program.
+/// Keeps a program alive. When the last clone is dropped, the program ends.
 #[derive(Debug, Clone)]
 pub struct Handle {
     order: mpsc::UnboundedSender<Order>,
@@ -119,33 +119,33 @@ pub struct Handle {
     pace: Pace,
 }
 
-/// What is to become of a program.
+/// A command for the supervising task.
 #[derive(Debug)]
 enum Order {
-    /// It is to end.
+    /// End it.
     End,
-    /// It is to stand still, or to go on; whoever wants it hears once it is so.
+    /// Pause or resume it; the caller is notified once it is done.
     Walk(Step, oneshot::Sender<()>),
 }
 
-/// Why a program does not stand still, or go on.
+/// Why a program cannot be paused or resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it has ended")]
 pub struct Over;
 
 impl Handle {
-    /// Ends the program and everything that came of it: it is asked to, and killed after five seconds.
+    /// Ends the program and all its descendants: SIGTERM first, SIGKILL after five seconds.
     pub fn cancel(&self) {
-        // Who does not listen any more has ended it.
+        // If the task no longer receives, the program has ended.
         let _ = self.order.send(Order::End);
     }
 
-    /// Has the program and everything that came of it stand still, and returns once they do. Meanwhile no limit counts.
+    /// Pauses the program and all its descendants, and returns once they are stopped. Meanwhile no limit counts.
     pub async fn pause(&self) -> Result<(), Over> {
         self.walk(Step::Stands).await
     }
 
-    /// Has them go on, and returns once they are told to.
+    /// Resumes them, and returns once that is done.
     pub async fn go_on(&self) -> Result<(), Over> {
         self.walk(Step::Moves).await
     }
@@ -156,7 +156,7 @@ impl Handle {
         heard.await.map_err(|_| Over)
     }
 
-    /// Whether it moves.
+    /// Whether it runs.
     pub(crate) fn pace(&self) -> &Pace {
         &self.pace
     }
@@ -168,23 +168,23 @@ impl Handle {
         known.unwrap_or(Ended { how: How::Lost, because: None })
     }
 
-    /// A way to end it that does not hold on to it.
+    /// A way to end it that does not keep it alive.
     pub(crate) fn weak(&self) -> WeakHandle {
         WeakHandle(self.order.downgrade())
     }
 
-    /// A way to hear of its end that does not hold on to it.
+    /// A way to wait for its end that does not keep it alive.
     pub(crate) fn end(&self) -> watch::Receiver<Option<Ended>> {
         self.ended.clone()
     }
 }
 
-/// Ends a program without holding on to it.
+/// Ends a program without keeping it alive.
 #[derive(Debug)]
 pub(crate) struct WeakHandle(mpsc::WeakUnboundedSender<Order>);
 
 impl WeakHandle {
-    /// Ends the program, as [`Handle::cancel`] does. Where nobody holds on to it, it ends anyway.
+    /// Ends the program, as [`Handle::cancel`] does. Without any handle, it ends anyway.
     pub(crate) fn cancel(&self) {
         if let Some(order) = self.0.upgrade() {
             let _ = order.send(Order::End);
@@ -192,12 +192,12 @@ impl WeakHandle {
     }
 }
 
-/// What a program reads. When the last one is gone, there is no more to read.
+/// The standard input of a program. When the last clone is dropped, the input ends.
 #[derive(Debug, Clone)]
 pub struct Input(mpsc::Sender<Word>);
 
 impl Input {
-    /// Gives it something to read. A program that does not read, or is gone, is no error.
+    /// Writes to its input. A program that does not read, or is gone, is not an error.
     pub async fn write(&self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -209,7 +209,7 @@ impl Input {
         }
     }
 
-    /// Says that there is no more to read.
+    /// Ends the input.
     pub async fn close(&self) {
         let _ = self.0.send(Word::Close {}).await;
     }
@@ -263,12 +263,12 @@ pub async fn start(maestro: &Path, spec: &Spec, limits: Limits) -> Result<Proces
     })
 }
 
-/// Watches over a program.
+/// The supervising task of a program.
 struct Watch {
     supervisor: Child,
     words: tokio::io::Lines<BufReader<OwnedReadHalf>>,
     control: OwnedWriteHalf,
-    /// The last that was said of it.
+    /// The last report about it.
     said: Said,
     reads: Reads,
     limits: Limits,
@@ -283,7 +283,7 @@ impl Watch {
         if because.is_some() {
             let _ = self.control.write_all(b"stop\n").await;
         }
-        // That nobody says anything more to it is how it knows that nobody is there.
+        // The program sees the end of its input when all writers are gone.
         let _ = self.control.shutdown().await;
         let rest = async {
             while let Ok(Some(word)) = self.words.next_line().await {
@@ -301,12 +301,12 @@ impl Watch {
         if how == How::Lost {
             child::kill_still(self.leader.still());
         }
-        // Whoever watched over it is gone without a word: what stayed in its group ends.
+        // The supervisor is gone without a report: its process group is killed.
         kill_group(&[self.said]);
         Ended { how, because }
     }
 
-    /// Takes note of something that was said of the program.
+    /// Records a report about the program.
     fn note(&mut self, word: &str) {
         match serde_json::from_str(word) {
             Ok(Said::Paused { still }) => self.leader.stands(still),
@@ -316,7 +316,7 @@ impl Watch {
         }
     }
 
-    /// Has it stand still, or go on.
+    /// Pauses or resumes it.
     async fn walk(&mut self, step: Step, done: oneshot::Sender<()>) {
         self.leader.told(step, &self.pulse, done);
         let word = match step {
@@ -328,7 +328,7 @@ impl Watch {
         }
     }
 
-    /// Passes on what it is to read, until it ended or has to.
+    /// Passes on its input, until it ended or must end.
     async fn until_over(
         &mut self,
         mut orders: mpsc::UnboundedReceiver<Order>,
@@ -368,7 +368,7 @@ impl Watch {
     }
 }
 
-/// What more a program reads from us. What is said to it otherwise means that it is to end.
+/// The remaining input of a program. Any other message means that it must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reads {
     More,

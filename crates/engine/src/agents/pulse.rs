@@ -1,4 +1,4 @@
-//! Has anything been heard of a program lately?
+//! Idle timer of a program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// When something was last heard of a program, shared by those who listen and the one who loses patience.
+/// When a program was last active, shared by its readers and the timeout.
 #[derive(Debug, Clone)]
 pub(crate) struct Pulse(Arc<Beats>);
 
 #[derive(Debug)]
 struct Beats {
     begun: Instant,
-    /// Milliseconds after the beginning.
+    /// Milliseconds after the start.
     last: AtomicU64,
-    /// For how many reasons it is not the program that keeps us waiting.
+    /// How many reasons suspend the timer.
     held: AtomicUsize,
 }
 
-/// For as long as this is there, silence is not held against the program.
+/// Suspends the timer while it exists.
 #[derive(Debug)]
 pub(crate) struct Hold(Pulse);
 
@@ -28,19 +28,19 @@ impl Pulse {
         Self(Arc::new(Beats { begun: Instant::now(), last: AtomicU64::new(0), held: AtomicUsize::new(0) }))
     }
 
-    /// Something was heard.
+    /// Records activity.
     pub(crate) fn beat(&self) {
         let now = u64::try_from(self.0.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.0.last.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// It is somebody else who is waited for.
+    /// Suspends the timer while the program waits for something else.
     pub(crate) fn hold(&self) -> Hold {
         self.0.held.fetch_add(1, Ordering::Relaxed);
         Hold(self.clone())
     }
 
-    /// Returns once nothing was heard for this long although something could have been.
+    /// Returns once the program was idle for this long while the timer was running.
     pub(crate) async fn silent_for(&self, patience: Duration) {
         loop {
             let silent =

@@ -1,7 +1,7 @@
-//! How does Claude Code work, which is told what to do in messages and asks before it does what is not allowed?
+//! Driver of Claude Code, which reads messages and asks for permission on its streams.
 //!
-//! One task holds the conversation. What it prints is read as elsewhere; only its questions and our words are messages of
-//! their own. It is told one thing at a time: what is said meanwhile waits until it is through.
+//! One task holds the conversation. Its output is parsed as elsewhere; only its requests and our messages have a format
+//! of their own. It gets one prompt at a time: later ones wait until the turn ends.
 
 mod wire;
 
@@ -40,22 +40,22 @@ pub(super) async fn start(launch: Launch, way: Way) -> Result<Session, LaunchErr
     Ok(opened.session)
 }
 
-/// What the agent is at.
+/// The activity of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// It works.
     Turn,
-    /// It was told to stop working.
+    /// It was asked to stop.
     Interrupted,
     /// It waits for us.
     Between,
 }
 
-/// Something that was heard.
+/// An incoming message.
 enum Heard {
     Line(Line),
     Talk(Talk),
-    /// It says no more.
+    /// End of its output.
     Over,
 }
 
@@ -79,7 +79,7 @@ impl Conversation {
         self.converse().await;
         self.input.close().await;
         self.questions.give_up();
-        // An agent without input ends by itself; one that does not is ended, and may be silent until then.
+        // An agent without input ends by itself; one that does not is killed, and may be silent until then.
         let _hold = self.pulse.hold();
         let pace = self.pace.clone();
         let lingers = pace.within(ENDING, self.hear_out()).await.is_none();
@@ -100,7 +100,7 @@ impl Conversation {
         self.teller.tell_all(rest).await;
     }
 
-    /// Tells it everything there is to say, and hears what it does.
+    /// Sends all prompts, and handles its messages.
     async fn converse(&mut self) {
         while let Some(prompt) = self.next_prompt().await {
             self.phase = Phase::Turn;
@@ -115,7 +115,7 @@ impl Conversation {
         }
     }
 
-    /// The next thing to tell it, once there is one; nothing when it is to end.
+    /// The next prompt, once there is one; nothing when it must end.
     async fn next_prompt(&mut self) -> Option<String> {
         let _hold = self.pulse.hold();
         loop {
@@ -132,7 +132,7 @@ impl Conversation {
         }
     }
 
-    /// The next thing that is heard. What it complains of is told.
+    /// The next incoming message. Standard error becomes events.
     async fn hear(&mut self) -> Heard {
         loop {
             tokio::select! {
@@ -146,7 +146,7 @@ impl Conversation {
         }
     }
 
-    /// Hears everything that is left, until nobody can say anything more.
+    /// Handles everything that is left, until all streams have ended.
     async fn hear_out(&mut self) {
         loop {
             match self.hear().await {
@@ -170,7 +170,7 @@ impl Conversation {
         self.teller.tell_all(events).await;
     }
 
-    /// Tells what it tells, and notes what it asks.
+    /// Emits events for a message, and registers requests.
     async fn handle(&mut self, line: &Line) {
         match Control::read(line) {
             Some(Control::Asks(request)) => self.asked(request).await,
@@ -188,7 +188,7 @@ impl Conversation {
     }
 
     async fn asked(&mut self, request: Request) {
-        // It is about to hear that it is to stop.
+        // It is about to be interrupted.
         if self.phase == Phase::Interrupted {
             return self.refuse(&request).await;
         }
@@ -206,7 +206,7 @@ impl Conversation {
         self.input.write(&request.answer(None)).await;
     }
 
-    /// Does what its user wants.
+    /// Applies a command of its user.
     async fn obey(&mut self, talk: Talk) {
         match talk {
             Talk::Say { text, done } => drop(done.send(self.wishes.say(text))),
@@ -235,7 +235,7 @@ impl Conversation {
         }
         self.phase = Phase::Interrupted;
         self.interrupts += 1;
-        // What it asked before it takes back by itself.
+        // It withdraws its open requests by itself.
         for request in self.questions.give_up() {
             self.parser.deny(&request.call);
         }

@@ -1,4 +1,4 @@
-//! How does what an agent does reach whoever reads it, and how is its end told?
+//! Delivery of an agent's events to its reader, and the event of its end.
 
 use maestro_core::agent::{AgentEvent, Exit, Stop, TroubleKind, bounded};
 use tokio::sync::{mpsc, watch};
@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, watch};
 use super::process::{Because, Ended, How, Limits};
 use super::pulse::Pulse;
 
-/// Passes events on, waiting where nobody reads.
+/// Sends events, and waits where the reader is slow.
 #[derive(Debug)]
 pub(super) struct Teller {
     events: mpsc::Sender<AgentEvent>,
@@ -23,7 +23,7 @@ impl Teller {
         Self { events, agent_session, pulse }
     }
 
-    /// Tells something. While nobody reads it, silence is not the agent's.
+    /// Sends an event. While the reader is slow, the agent is not idle.
     pub(super) async fn tell(&self, event: AgentEvent) {
         let event = bounded(event);
         if let AgentEvent::Began { agent_session: Some(session), .. } = &event {
@@ -31,7 +31,7 @@ impl Teller {
         }
         let Err(mpsc::error::TrySendError::Full(event)) = self.events.try_send(event) else { return };
         let _hold = self.pulse.hold();
-        // Where nobody will ever read it, nobody misses it.
+        // Without a reader, the event is dropped.
         let _ = self.events.send(event).await;
     }
 
@@ -42,7 +42,7 @@ impl Teller {
     }
 }
 
-/// Why we ended it, for people; nothing where that was somebody's wish.
+/// Why we ended it, for people; nothing where it was requested.
 pub(super) fn reason(ended: Ended, limits: Limits) -> Option<AgentEvent> {
     let message = match (ended.because, ended.how) {
         (Some(Because::Time), _) => format!("it was ended: it may take {} in all", lasting(limits.time)),
@@ -62,7 +62,7 @@ pub(super) fn stop(ended: Ended) -> Stop {
     }
 }
 
-/// The same for those who read what it printed.
+/// The same for readers of its output.
 pub(super) fn exit(ended: Ended) -> Exit {
     match ended.how {
         How::Exited(code) => Exit::Code(code),

@@ -1,4 +1,4 @@
-//! What does its user want of an agent that can be talked to: what is to be said next, and when is it to end?
+//! Queue of prompts for an agent, and its requested end.
 
 use std::collections::VecDeque;
 
@@ -9,42 +9,42 @@ use super::{Talk, TalkError};
 /// How many prompts may wait.
 pub(super) const MOST_PROMPTS: usize = 16;
 
-/// What is wanted of an agent.
+/// The queue.
 #[derive(Debug)]
 pub(super) struct Wishes {
     prompts: VecDeque<String>,
     end: End,
 }
 
-/// Whether it is to end.
+/// Whether it must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Not as far as is known.
+    /// Not yet.
     Open,
-    /// After what was said so far.
+    /// After the queued prompts.
     Finish,
     /// Now.
     Cancel,
 }
 
-/// What comes next.
+/// The next action.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// This is to be said.
+    /// Send this prompt.
     Prompt(String),
     /// Nothing yet.
     Wait,
-    /// It is to end.
+    /// End.
     End,
 }
 
 impl Wishes {
-    /// At first, it is told this.
+    /// A queue with the first prompt.
     pub(super) fn new(prompt: String) -> Self {
         Self { prompts: VecDeque::from([prompt]), end: End::Open }
     }
 
-    /// It is to be told more.
+    /// Adds a prompt.
     pub(super) fn say(&mut self, text: String) -> Result<(), TalkError> {
         match self.end {
             End::Finish | End::Cancel => Err(TalkError::Ended),
@@ -56,25 +56,25 @@ impl Wishes {
         }
     }
 
-    /// It is to end after what was said so far.
+    /// End after the queued prompts.
     pub(super) fn finish(&mut self) {
         if self.end == End::Open {
             self.end = End::Finish;
         }
     }
 
-    /// It is to end.
+    /// End now.
     pub(super) fn cancel(&mut self) {
         self.end = End::Cancel;
         self.prompts.clear();
     }
 
-    /// Whether it is to end although it has not done everything.
+    /// Whether it must end before all prompts are done.
     pub(super) fn is_cancelled(&self) -> bool {
         self.end == End::Cancel
     }
 
-    /// What comes next.
+    /// The next action.
     pub(super) fn next(&mut self) -> Next {
         match (self.prompts.pop_front(), self.end) {
             (Some(prompt), _) => Next::Prompt(prompt),
@@ -84,7 +84,7 @@ impl Wishes {
     }
 }
 
-/// The next word of a user who is still there.
+/// The next command of a user who still holds the handle.
 pub(super) async fn next_talk(talk: Option<&mut mpsc::Receiver<Talk>>) -> Option<Talk> {
     match talk {
         Some(talk) => talk.recv().await,

@@ -1,4 +1,4 @@
-//! What happens between a fresh process and the program in it?
+//! Second stage of a child: the setup between the new process and its program.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -7,10 +7,9 @@ use std::process::{Command, Stdio};
 
 use super::{ChildError, Said, Spec, Stdin, hear, pass, say, socket};
 
-/// Becomes the program: bound to its supervisor's life, kept from writing elsewhere, with nothing to read but what it
-/// is given.
+/// Becomes the program: it dies with its supervisor, writes only inside the sandbox, and reads only its input.
 ///
-/// The socket ends when the program begins, since programs are not handed it.
+/// The socket closes when the program starts, because programs do not inherit it.
 pub(super) fn enter() -> Result<(), ChildError> {
     let mut socket = socket()?;
     let input = pass::receive(&socket)?;
@@ -35,7 +34,7 @@ pub(super) fn enter() -> Result<(), ChildError> {
     say(&mut socket, &Said::NotStarted { reason })
 }
 
-/// Makes this process die with its supervisor, and says whether the supervisor is still there.
+/// Makes this process die with its supervisor, and checks whether the supervisor still exists.
 #[cfg(target_os = "linux")]
 fn bind(supervisor: u32) -> Result<bool, ChildError> {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};

@@ -1,4 +1,4 @@
-//! Who came of a program, and how are they all told to stand still, to go on and to end?
+//! Descendants of a program, and how they are paused, resumed and ended.
 
 #[cfg(target_os = "linux")]
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use rustix::process::{getpgrp, getpid, kill_process};
 
 use super::Still;
 
-/// How long those who are told to stand still may take.
+/// How long processes may take to stop after a signal.
 #[cfg(target_os = "linux")]
 const STANDING: Duration = Duration::from_secs(1);
-/// How long they may take who sleep too deeply to hear it: for a disk, or for a child that stands still before it became
-/// a program of its own. They do nothing before they stand still.
+/// How long processes in uninterruptible sleep may take: waiting for a disk, or for a child that was stopped before its
+/// exec. They run nothing before they stop.
 #[cfg(target_os = "linux")]
 const WAKING: Duration = Duration::from_millis(50);
-/// How often is looked whether they do.
+/// How often their state is checked.
 #[cfg(target_os = "linux")]
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Everything that came of a program.
+/// A program and all its descendants.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Family {
     /// The program, which leads a group.
@@ -29,10 +29,10 @@ pub(super) struct Family {
 
 #[cfg(target_os = "linux")]
 impl Family {
-    /// Sends a signal to everybody below this process: whatever was orphaned was given to it.
+    /// Sends a signal to all descendants of this process: orphans are adopted by it.
     pub(super) fn signal(self, signal: Signal) {
         let own = getpgrp();
-        // Where nobody can be seen, those who stayed in the program's group can still be told.
+        // Where descendants cannot be listed, the program's group still gets the signal.
         let Some(below) = below(getpid()) else {
             let _ = kill_process_group(self.program, signal);
             return;
@@ -40,7 +40,7 @@ impl Family {
         tell(below.iter(), own, signal);
     }
 
-    /// Has everybody stand still, and says who does. Whoever was born meanwhile is seen the next time.
+    /// Stops all of them, and returns which ones stopped. A process forked meanwhile is found the next time.
     pub(super) fn pause(self) -> Vec<Still> {
         self.signal(Signal::STOP);
         let (own, begun) = (getpgrp(), Instant::now());
@@ -57,7 +57,7 @@ impl Family {
         }
     }
 
-    /// Has everybody go on: children before their parents, so that no parent finds a child that stands still.
+    /// Resumes all of them: children before their parents, so that no parent finds a stopped child.
     pub(super) fn go_on(self) {
         let Some(below) = below(getpid()) else { return self.signal(Signal::CONT) };
         for process in below.iter().rev() {
@@ -65,7 +65,7 @@ impl Family {
         }
     }
 
-    /// Whether nobody is left, once there is no child to wait for.
+    /// Whether none is left, once there is no child to wait for.
     #[expect(clippy::unused_self, reason = "elsewhere the group is asked")]
     pub(super) fn is_gone(self) -> bool {
         true
@@ -79,25 +79,25 @@ impl Family {
         let _ = kill_process_group(self.program, signal);
     }
 
-    /// Has the program's group stand still; who that is cannot be seen.
+    /// Stops the program's group; its members cannot be listed.
     pub(super) fn pause(self) -> Vec<Still> {
         self.signal(Signal::STOP);
         Vec::new()
     }
 
-    /// Has them go on.
+    /// Resumes them.
     pub(super) fn go_on(self) {
         self.signal(Signal::CONT);
     }
 
-    /// Whether nobody is left, once there is no child to wait for.
+    /// Whether none is left, once there is no child to wait for.
     pub(super) fn is_gone(self) -> bool {
         rustix::process::test_kill_process_group(self.program).is_err()
     }
 }
 
-/// Kills everybody below a process, who would be nobody's once that process is gone. Whoever is born meanwhile is seen
-/// the next time; a few times are enough for all but those who do nothing else.
+/// Kills all descendants of a process before they lose their parent. A process forked meanwhile is found the next time;
+/// a few rounds are enough for all but fork bombs.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_below(root: Pid) {
     for _ in 0..8 {
@@ -108,7 +108,7 @@ pub(super) fn kill_below(root: Pid) {
     }
 }
 
-/// Kills those of them who are still there.
+/// Kills those that still exist.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_still(still: &[Still]) {
     for one in still {
@@ -119,16 +119,16 @@ pub(super) fn kill_still(still: &[Still]) {
     }
 }
 
-/// There is no way to see them.
+/// Not possible on this platform.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_still(_still: &[Still]) {}
 
-/// Sends a signal to these, parents first. A group is told at once, so that no fork of it slips away.
+/// Sends a signal to these, parents first. A group gets it at once, so that no fork of it slips away.
 #[cfg(target_os = "linux")]
 fn tell<'p>(processes: impl Iterator<Item = &'p Process>, own: Pid, signal: Signal) {
     let mut groups = Vec::new();
     for process in processes {
-        // Who joined our own group would take us along.
+        // A process that joined our own group would take us along.
         if process.group == own {
             let _ = kill_process(process.pid, signal);
         } else if !groups.contains(&process.group) {
@@ -138,11 +138,11 @@ fn tell<'p>(processes: impl Iterator<Item = &'p Process>, own: Pid, signal: Sign
     }
 }
 
-/// There is no way to see them.
+/// Not possible on this platform.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_below(_root: Pid) {}
 
-/// Every process below one, parents before their children; nothing where processes cannot be seen.
+/// All descendants of a process, parents before their children; nothing where processes cannot be listed.
 #[cfg(target_os = "linux")]
 fn below(root: Pid) -> Option<Vec<Process>> {
     let everybody = everybody()?;
@@ -168,12 +168,12 @@ struct Process {
     began: u64,
 }
 
-/// Whether a process does anything.
+/// Whether a process runs.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Awake,
-    /// It hears no signal before it wakes.
+    /// In uninterruptible sleep: it receives no signal before it wakes.
     DeepAsleep,
     /// It was stopped, or is dead.
     Stands,
@@ -200,8 +200,8 @@ fn look_at(pid: i32) -> Option<Process> {
     process(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads `PID (name) state parent group …`, of which the 22nd is when it began; the name may hold anything, brackets and
-/// blanks too.
+/// Reads `PID (name) state parent group …`, of which field 22 is the start time; the name may hold anything,
+/// parentheses and blanks too.
 #[cfg(target_os = "linux")]
 fn process(pid: i32, stat: &str) -> Option<Process> {
     let (_, rest) = stat.rsplit_once(')')?;
@@ -211,7 +211,7 @@ fn process(pid: i32, stat: &str) -> Option<Process> {
         "D" => State::DeepAsleep,
         _ => State::Awake,
     };
-    // Of one that is just going the kernel says that its group is -1.
+    // For a process that is exiting the kernel reports group -1.
     let mut next = || fields.next()?.parse::<i32>().ok().filter(|number| *number > 0).and_then(Pid::from_raw);
     let (parent, group) = (next(), next()?);
     let began = fields.nth(16)?.parse().ok()?;

@@ -1,6 +1,6 @@
-//! How does a program come by a pipe that did not exist when its process began? It is handed over the socket.
+//! Handover of a pipe to a running process over its socket.
 //!
-//! The socket itself must not be what the program reads: that it ends is how its supervisor knows that the program began.
+//! The program must not read the socket itself: its end tells the supervisor that the program started.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -13,20 +13,20 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 
-/// Hands a file over, or says that there is none. It must be the first that is said: whoever reads a line might take
-/// along what comes behind it, and lose the file.
+/// Sends a file, or that there is none. It must be the first message: reading a line might consume what follows it, and
+/// lose the file.
 pub(super) fn send(socket: &UnixStream, file: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
     if let Some(file) = &file {
         beside.push(SendAncillaryMessage::ScmRights(std::slice::from_ref(file)));
     }
-    // Something must be said for anything to be handed over beside it.
+    // A file can only be sent together with data.
     sendmsg(socket, &[IoSlice::new(&[0])], &mut beside, SendFlags::empty())?;
     Ok(())
 }
 
-/// Takes the file that was handed over. It is not handed on to programs.
+/// Receives the file. Programs do not inherit it.
 pub(super) fn receive(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);

@@ -1,4 +1,4 @@
-//! Who starts a program, waits for it, and ends what is left of it?
+//! Supervisor of one program: starts it, waits for it, and ends its descendants.
 
 use std::io::{BufRead, BufReader, PipeWriter, Write, pipe};
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,14 +15,14 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setsid, wait};
 use super::family::Family;
 use super::{COMMAND, ChildError, ENTER, Said, Spec, Stdin, Word, hear, pass, say, socket};
 
-/// How long a program may take to end once it was asked to.
+/// How long a program may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often those who did not end are killed, until the last one is gone.
+/// How often the remaining processes are killed, until none is left.
 const AGAIN: Duration = Duration::from_millis(20);
 /// How many pieces of input may wait for a program that does not read.
 const MAX_UNREAD: usize = 1024;
 
-/// Runs what the socket says, until it ends or nobody wants it any more.
+/// Runs the program from the socket, until it ends or is not wanted any more.
 pub(super) fn supervise() -> Result<(), ChildError> {
     let mut socket = socket()?;
     let mut words = BufReader::new(socket.try_clone()?);
@@ -34,14 +34,14 @@ pub(super) fn supervise() -> Result<(), ChildError> {
             return Err(error);
         }
     };
-    // Whoever was started as the leader of a group cannot lead a session, and need not.
+    // A process that was started as the leader of a group cannot lead a session, and need not.
     let _ = setsid();
     let Started { program, said: started, input } = match adopt().and_then(|()| start(&spec, &mut socket)) {
         Ok(started) => started,
         Err(error) => return say(&mut socket, &Said::NotStarted { reason: error.to_string() }),
     };
     let family = Family { program };
-    // Nobody may be left to hear it; then there is nothing more to hear from them, either.
+    // The other end may be gone; then it sends nothing more, either.
     let _ = say(&mut socket, &started);
     let (stop, stopped) = channel();
     let gone = Gone(stop.clone());
@@ -71,7 +71,7 @@ pub(super) fn supervise() -> Result<(), ChildError> {
     Ok(())
 }
 
-/// Takes in what programs leave behind.
+/// Adopts orphaned descendants.
 #[cfg(target_os = "linux")]
 fn adopt() -> Result<(), ChildError> {
     rustix::process::set_child_subreaper(Some(Pid::INIT)).map_err(|error| ChildError::Io(error.into()))
@@ -83,15 +83,15 @@ fn adopt() -> Result<(), ChildError> {
     Ok(())
 }
 
-/// A second stage that became a program, or not.
+/// The outcome of the second stage: a program, or a failure.
 struct Started {
     program: Pid,
     said: Said,
-    /// Where to write what it is to read from us.
+    /// The pipe to its standard input.
     input: Option<PipeWriter>,
 }
 
-/// Starts the second stage, and says what became of it.
+/// Starts the second stage, and reports its outcome.
 fn start(spec: &Spec, socket: &mut UnixStream) -> Result<Started, ChildError> {
     let (reader, input) = (spec.stdin == Stdin::Relay).then(pipe).transpose()?.unzip();
     let (mut ours, theirs) = UnixStream::pair()?;
@@ -105,9 +105,9 @@ fn start(spec: &Spec, socket: &mut UnixStream) -> Result<Started, ChildError> {
         .spawn()?;
     let program = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let program = program.ok_or_else(|| std::io::Error::other("the process has no number"))?;
-    // Nobody may be left to hear it.
+    // The other end may be gone.
     let _ = say(socket, &Said::Forked { pid: child.id() });
-    // It has its end of the socket for as long as it has something to say.
+    // The second stage keeps its end of the socket until it has reported everything.
     let told = handed.map_err(ChildError::Io).and_then(|()| say(&mut ours, &(std::process::id(), spec)));
     let mut said = Said::NotStarted { reason: "it ended before it began".to_owned() };
     let mut words = BufReader::new(ours);
@@ -117,7 +117,7 @@ fn start(spec: &Spec, socket: &mut UnixStream) -> Result<Started, ChildError> {
     Ok(Started { program, said, input })
 }
 
-/// When this is gone, nobody is there any more to say what is to be done, whatever came in between.
+/// When this is dropped, no more messages follow.
 struct Gone(Sender<()>);
 
 impl Drop for Gone {
@@ -126,7 +126,7 @@ impl Drop for Gone {
     }
 }
 
-/// Passes on what a program is to read, and has it stand still and go on, until it is to end.
+/// Passes on input, pauses and resumes, until the program must end.
 fn obey(words: &mut impl BufRead, mut answers: UnixStream, input: Option<PipeWriter>, family: Family) {
     let mut unread = input.map(relay);
     while let Ok(Some(word)) = hear::<Word>(words) {
@@ -145,7 +145,7 @@ fn obey(words: &mut impl BufRead, mut answers: UnixStream, input: Option<PipeWri
             }
             (Word::GoOn {}, reads) => {
                 unread = reads;
-                // Afterwards it might be through, and we with it, before that is said.
+                // Resumed first, the program might end, and we with it, before the report is sent.
                 let _ = say(&mut answers, &Said::GoesOn {});
                 family.go_on();
             }
@@ -153,12 +153,12 @@ fn obey(words: &mut impl BufRead, mut answers: UnixStream, input: Option<PipeWri
     }
 }
 
-/// A way to a program's input. The program may take its time, or never read at all: what it has not read yet waits, so
-/// that its end is heard.
+/// The way to a program's input. The program may read slowly, or never: unread input waits here, so that the end of the
+/// program is still noticed.
 fn relay(mut input: PipeWriter) -> SyncSender<String> {
     let (unread, reading) = sync_channel::<String>(MAX_UNREAD);
     thread::spawn(move || {
-        // A program that closed its input is told no more.
+        // A program that closed its input receives no more.
         while let Ok(text) = reading.recv()
             && input.write_all(text.as_bytes()).is_ok()
         {}
@@ -166,7 +166,7 @@ fn relay(mut input: PipeWriter) -> SyncSender<String> {
     unread
 }
 
-/// The file this process runs, wherever it is by now.
+/// The file this process runs, even if it was moved.
 #[cfg(target_os = "linux")]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it has to be found")]
 fn own_program() -> std::io::Result<std::path::PathBuf> {
@@ -183,7 +183,7 @@ fn end_when_told(family: Family, told: &Receiver<()>) {
         return;
     }
     family.signal(Signal::TERM);
-    // Who was stopped would not hear that.
+    // A stopped process does not receive that.
     family.signal(Signal::CONT);
     thread::sleep(GRACE);
     loop {
@@ -192,7 +192,7 @@ fn end_when_told(family: Family, told: &Receiver<()>) {
     }
 }
 
-/// Ends those who are no children of ours.
+/// Ends the descendants that are not our children.
 fn end_all(family: Family) {
     let asked = Instant::now();
     family.signal(Signal::TERM);

@@ -1,4 +1,4 @@
-//! What are the callers of a run told, and who among them executes something for it?
+//! Replies to the callers of a run, and the claim of its executor.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use maestro_core::workflow::run::{Definition, Input, Run, Ticket};
 use maestro_core::workflow::told::{self, Handed, News, Now, Told};
 use maestro_store::{Executing, RunRecord};
 
-/// The program in the commands that agents are told.
+/// The program in commands for agents.
 const PROGRAM: &str = "maestro";
 
-/// A run as it stands, and what its callers are told.
+/// A run with the reply to its caller.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// What is kept of it.
+    /// The stored run.
     pub record: RunRecord,
-    /// What it is a walk through.
+    /// Its definition.
     pub definition: Arc<Definition>,
-    /// What happened on the way, and what is to be done now.
+    /// The events on the way, and the next action.
     pub told: Told,
 }
 
-/// A run, told to its callers.
+/// A run as a reply.
 pub(super) fn view(record: RunRecord, definition: Arc<Definition>, news: Vec<News>) -> View {
     let run = record.id.to_string();
     let context = Context { run: &run, program: PROGRAM };
@@ -40,7 +40,7 @@ pub(super) fn view(record: RunRecord, definition: Arc<Definition>, news: Vec<New
     View { record, definition, told }
 }
 
-/// What a sub-agent is told whose report was heard.
+/// The reply to a sub-agent after its report.
 pub(super) fn handed(view: &View, input: &Input) -> Option<Handed> {
     let Input::Report { ticket, outcome, .. } = input else { return None };
     let outcome = outcome.clone().unwrap_or(Outcome::OK);
@@ -48,33 +48,33 @@ pub(super) fn handed(view: &View, input: &Input) -> Option<Handed> {
     told::handed(&view.record.run, ticket, outcome, context)
 }
 
-/// The sub-agent of a directive whose ticket this is.
+/// The sub-agent of a directive with this ticket.
 pub(super) fn child_of<'d>(directive: &'d Directive, ticket: &Ticket) -> Option<&'d DispatchInfo> {
     directive.dispatches.iter().find(|dispatch| dispatch.ticket == *ticket)
 }
 
-/// Who has a hand in an input.
+/// The claim to execute that comes with an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hand {
-    /// Nobody whose death would matter.
+    /// No claim.
     Nobody,
-    /// Somebody who executes something from now on.
+    /// This process executes something from now on.
     Executes(Executing),
 }
 
 impl Hand {
-    /// Who executes something for the run from now on.
+    /// The executor of the run from now on.
     pub(super) fn executing(&self, before: &RunRecord, after: &Run) -> Option<Executing> {
         match self {
             Self::Executes(executing) => Some(executing.clone()),
-            // A pause, say, does not end what is being executed.
+            // A pause, for example, does not end what is being executed.
             Self::Nobody => {
                 before.executor.clone().filter(|_| !after.is_over() && after.ticket() == before.run.ticket())
             }
         }
     }
 
-    /// Where the run stands, if the same one said already that it executes this.
+    /// The current view, if the same executor already made this claim.
     pub(super) fn is_repeated(&self, record: &RunRecord, definition: &Arc<Definition>, input: &Input) -> Option<View> {
         let (Self::Executes(executing), Input::Started { ticket, .. }) = (self, input) else { return None };
         let same = record.executor.as_ref().is_some_and(|known| known.by == executing.by);

@@ -1,4 +1,4 @@
-//! What is in a skill's folder, byte for byte? One hash for all of it, and the names and sizes for whoever asks.
+//! Contents of a skill's folder: one hash of everything, and the names and sizes of its files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::Uncovered;
 
-/// What git keeps for itself, and changes whenever somebody looks.
+/// Git's directory, which changes with every git command.
 const GIT: &str = ".git";
 
-/// How much of a folder is looked at.
+/// Limits on the size of a folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     /// How many files, links and directories it may have.
@@ -23,11 +23,11 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// As much as can be read before every command without anybody waiting for it.
+    /// As much as can be read before every command without a noticeable delay.
     pub(super) const USUAL: Self = Self { entries: 10_000, bytes: 256 * 1024 * 1024 };
 }
 
-/// A skill's folder as it is now. What git keeps in it is left out.
+/// A skill's folder as it is now, without git's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     /// Where it is.
@@ -40,14 +40,14 @@ pub struct Folder {
 /// A file of a folder, or a link in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name, from the folder on.
+    /// Its name, relative to the folder.
     pub name: PathBuf,
-    /// How many bytes of it count; none of a link that stays in the folder.
+    /// How many of its bytes count; none of a link that stays in the folder.
     pub size: u64,
 }
 
 impl Folder {
-    /// Reads a folder. What is too large, or cannot be read to the end, has no hash that anybody could allow.
+    /// Reads a folder. One that is too large, or cannot be read completely, has no hash to consent to.
     pub(super) fn read(path: &Path, bounds: Bounds) -> Result<Self, Uncovered> {
         let root = path.canonicalize().map_err(|error| unreadable(path, &error))?;
         let mut reading = Reading { path, root, bounds, left: bounds.bytes, hasher: Sha256::new() };
@@ -70,14 +70,14 @@ impl Folder {
     }
 }
 
-/// What something in a folder is.
+/// The type of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
     Link,
 }
 
-/// Every file and link below a folder, in the order of their names.
+/// Every file and link below a folder, sorted by name.
 fn entries(folder: &Path, bounds: Bounds) -> Result<Vec<(PathBuf, Kind)>, Uncovered> {
     let (mut found, mut open, mut seen) = (Vec::new(), vec![PathBuf::new()], 0);
     while let Some(below) = open.pop() {
@@ -111,7 +111,7 @@ fn entries(folder: &Path, bounds: Bounds) -> Result<Vec<(PathBuf, Kind)>, Uncove
 /// The contents of a folder as far as they were read.
 struct Reading<'p> {
     path: &'p Path,
-    /// The folder without links.
+    /// The real path of the folder.
     root: PathBuf,
     bounds: Bounds,
     /// How many bytes may still come.
@@ -120,7 +120,7 @@ struct Reading<'p> {
 }
 
 impl Reading<'_> {
-    /// Adds a file or a link, and says how many bytes of it count.
+    /// Adds a file or a link, and returns how many bytes of it count.
     fn add(&mut self, name: &Path, kind: Kind) -> Result<u64, Uncovered> {
         let path = self.path.join(name);
         match kind {
@@ -137,7 +137,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Adds what a link leads to, unless that counts by itself or is nothing.
+    /// Adds the target of a link, unless it counts by itself or does not exist.
     fn behind(&mut self, link: &Path) -> Result<u64, Uncovered> {
         let Ok(real) = link.canonicalize() else { return Ok(0) };
         if real.starts_with(&self.root) && !real.starts_with(self.root.join(GIT)) {
@@ -152,7 +152,7 @@ impl Reading<'_> {
 
     fn contents(&mut self, path: &Path, flags: OFlags) -> Result<u64, Uncovered> {
         let unreadable = |error: io::Error| unreadable(path, &error);
-        // A pipe that took the file's place is not waited for.
+        // A pipe that took the file's place must not block.
         let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
         let mut file = File::from(file);
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with a program, what it needs, and something beside it.
+    /// A folder with a program, its dependencies, and an unrelated file.
     fn folder() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("skill");

@@ -1,5 +1,4 @@
-//! What exactly does somebody consent to? Every text that a workflow reaches, and every file of the skills' folders that it
-//! may execute.
+//! Subject of a consent: every text that a workflow reaches, and every file of the skill folders that it may execute.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::folder::{Bounds, Folder};
 use crate::runs;
 
-/// Why nobody can consent to a workflow: what it would execute cannot be told.
+/// Why a workflow cannot be trusted: what it would execute is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Uncovered {
     /// A path in it may lead out of the skill's folder.
@@ -21,7 +20,7 @@ pub enum Uncovered {
     Left {
         /// The workflow.
         workflow: String,
-        /// The word, as it is written.
+        /// The path, as written.
         written: String,
     },
     /// The folder has too many files.
@@ -48,7 +47,7 @@ pub enum Uncovered {
         /// Why.
         reason: String,
     },
-    /// Something in the folder has no contents of its own.
+    /// Something in the folder is neither a file nor a directory.
     #[error("`{}` is neither a file nor a directory", .0.display())]
     NoFile(
         /// What.
@@ -69,7 +68,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// What somebody consents to when they trust a workflow.
+    /// The subject of trust in a workflow.
     pub fn subject(&mut self, definitions: &BTreeMap<String, PinnedText>) -> Result<Subject<'_>, Uncovered> {
         let paths = own_folders(definitions)?;
         for path in &paths {
@@ -83,11 +82,11 @@ impl Folders {
     }
 }
 
-/// What somebody consents to when they trust a workflow: every text it reaches, and the contents of the folders that it may
-/// execute files of.
+/// The subject of trust in a workflow: every text it reaches, and the contents of the folders whose files it may
+/// execute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject<'f> {
-    /// The hash of all that. Without folders it is what a run is kept by.
+    /// The hash of all that. Without folders it equals the hash in a run.
     pub hash: String,
     /// Those folders.
     pub folders: Vec<&'f Folder>,
@@ -106,12 +105,12 @@ fn with_folders(texts: &str, folders: &[&Folder]) -> String {
     hex(&hasher.finalize())
 }
 
-/// What somebody consents to when they trust a project's configuration: the checks it names.
+/// The subject of trust in a project's configuration: its checks.
 pub fn config_hash(verify: &[String]) -> String {
     commands_hash("config", verify)
 }
 
-/// What somebody consents to when they trust what makes a project's worktrees ready.
+/// The subject of trust in the setup of a project's worktrees.
 pub fn setup_hash(setup: &[String]) -> String {
     commands_hash("setup", setup)
 }
@@ -126,7 +125,7 @@ fn commands_hash(kind: &str, commands: &[String]) -> String {
     hex(&hasher.finalize())
 }
 
-/// What somebody consents to when they trust the agents that a project describes: every byte of the file.
+/// The subject of trust in the agents that a project describes: every byte of the file.
 pub fn agents_hash(text: &str) -> String {
     let mut hasher = Sha256::new();
     hasher.update("agents");
@@ -134,8 +133,7 @@ pub fn agents_hash(text: &str) -> String {
     hex(&hasher.finalize())
 }
 
-/// Whether anybody must consent before definitions are executed: they would execute something, and it did not come with
-/// the program, word for word.
+/// Whether definitions need consent: they would execute something, and they are not built in word for word.
 pub fn needs_consent(definitions: &BTreeMap<String, PinnedText>) -> bool {
     let is_built_in = |name: &str, text: &str| {
         let files = match name.split_once('/') {
@@ -150,14 +148,14 @@ pub fn needs_consent(definitions: &BTreeMap<String, PinnedText>) -> bool {
     foreign || !own_folders(definitions).is_ok_and(|folders| folders.is_empty())
 }
 
-/// One definition by itself; nothing where it is no sound one.
+/// One definition by itself; nothing where it is not valid.
 fn own(name: &str, kept: &PinnedText) -> Option<Workflow> {
     let pinned = Pinned { main: name.to_owned(), definitions: BTreeMap::from([(name.to_owned(), kept.clone())]) };
     pinned.definition().ok().map(|definition| definition.main)
 }
 
-/// The folders of skills of which definitions may execute anything. Where none executes anything there are none, whatever
-/// is said of them.
+/// The folders of skills from which definitions may execute files. Where none executes anything there are none,
+/// whatever the definitions say about them.
 fn own_folders(definitions: &BTreeMap<String, PinnedText>) -> Result<BTreeSet<PathBuf>, Uncovered> {
     let sound = definitions.iter().filter_map(|(name, kept)| Some((name, kept, own(name, kept)?)));
     let sound: Vec<(&String, &PinnedText, Workflow)> = sound.collect();

@@ -1,4 +1,4 @@
-//! Where are the definitions of workflows? In the folders of skills, or at a path that somebody names.
+//! Sources of workflow definitions: the folders of skills, or a given path.
 
 use std::path::{Path, PathBuf};
 
@@ -6,45 +6,45 @@ use maestro_skills::{Command, Skill};
 
 use crate::commanded;
 
-/// The names a skill's own definition may have.
+/// The file names of a skill's own definition.
 const FILES: [&str; 2] = ["workflow.yaml", "skill.yaml"];
-/// Where a skill declares commands.
+/// The file in which a skill declares commands.
 const COMMANDS: &str = "skill.json";
 
 /// A definition's file.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// The name it is started by.
+    /// The name that starts it.
     pub name: String,
     /// Where it is.
     pub path: PathBuf,
     /// The skill's folder.
     pub(super) folder: PathBuf,
-    /// Its place in its skill.
+    /// Its role in its skill.
     pub(super) part: Part,
 }
 
-/// A definition's place in its skill.
+/// A definition's role in its skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// It is the skill's own.
+    /// The skill's own.
     Main,
-    /// It lies beside the skill's own.
+    /// Another one beside the skill's own.
     Beside,
-    /// The skill has instructions only, and following them is the one step.
+    /// The skill has instructions only; following them is the one step.
     Instructions,
-    /// It carries out a command that the skill declares.
+    /// It executes a command that the skill declares.
     Command,
 }
 
 impl Source {
-    /// Every definition that a skill has.
+    /// Every definition of a skill.
     pub(super) fn all_of(skill: &Skill) -> Vec<Self> {
         let (id, folder) = (skill.id.as_str(), skill.path.clone());
         let main = skill.workflow.as_ref().map(|file| folder.join(file));
         let main = main.map(|path| Self { name: id.to_owned(), path, folder: folder.clone(), part: Part::Main });
         let mut sources: Vec<Self> = main.into_iter().chain(beside(id, &folder)).collect();
-        // A file of the same name is what its author wrote last.
+        // A file of the same name takes precedence.
         for own in skill.commands.iter().filter_map(|command| Self::of_command(skill, command)) {
             if !sources.iter().any(|source| source.name == own.name) {
                 sources.push(own);
@@ -59,7 +59,7 @@ impl Source {
         Self { name, path: folder.clone(), folder, part: Part::Instructions }
     }
 
-    /// The definition of a command, if something carries it out.
+    /// The definition of a command, if it can be executed.
     fn of_command(skill: &Skill, command: &Command) -> Option<Self> {
         command.run.as_ref()?;
         let folder = skill.path.clone();
@@ -67,7 +67,7 @@ impl Source {
         Some(Self { name, path, folder, part: Part::Command })
     }
 
-    /// The definitions of a skill folder that was named.
+    /// The definitions of a given skill folder.
     pub(super) fn in_folder(folder: &Path, full: &Path) -> Vec<Self> {
         let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let main = FILES.iter().find(|file| full.join(file).is_file()).map(|file| folder.join(file));
@@ -75,7 +75,7 @@ impl Source {
         main.into_iter().chain(beside(&name, folder)).collect()
     }
 
-    /// A definition that was named.
+    /// A given definition.
     pub(super) fn at(path: &Path) -> Self {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let parent = path.parent().unwrap_or(Path::new(""));
@@ -85,7 +85,7 @@ impl Source {
     }
 }
 
-/// The definitions beside a skill's own, in the order of their names.
+/// The definitions beside a skill's own, sorted by name.
 fn beside(skill: &str, folder: &Path) -> Vec<Source> {
     let Ok(entries) = folder.join("workflows").read_dir() else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -1,4 +1,4 @@
-//! What did a client miss? The log says what was touched; it gets the current state of each thing, once.
+//! Events that a client missed: the current state of everything the log touched since, once each.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use super::sign::{Sign, Subject};
 /// How many lines of the log are read at once.
 const AT_ONCE: i64 = 1000;
 
-/// What was missed, in the order in which it should be told, and up to where.
+/// The missed events, in the order to send them, and the line of the log they reach.
 pub(crate) struct Missed {
     pub(crate) signs: Vec<Sign>,
     pub(crate) through: i64,
 }
 
-/// Looks up what happened after a line of the log.
+/// Collects what happened after a line of the log.
 pub(crate) async fn missed(store: &Store, after: i64, project: Option<&ProjectId>) -> Result<Missed, StoreError> {
     let mut touched = Touched::default();
     let mut through = after;
@@ -31,13 +31,13 @@ pub(crate) async fn missed(store: &Store, after: i64, project: Option<&ProjectId
     }
 }
 
-/// What is to be told of each thing.
+/// The events to send about each subject.
 #[derive(Default)]
 struct Touched(HashMap<(Subject, bool), Sign>);
 
 impl Touched {
     fn add(&mut self, sign: Sign) {
-        // Both sides of a pair are told, each with its own event.
+        // Both sides of a pair get an event of their own.
         let other_side = sign.name.starts_with("session:task_");
         let key = (sign.subject.clone(), other_side);
         match self.0.get_mut(&key) {
@@ -48,10 +48,10 @@ impl Touched {
         }
     }
 
-    /// Each says up to where everything is known once it was heard: up to what the next one begins with.
+    /// Sets the line up to which a client knows everything after each event: the line before the next event begins.
     fn in_order(self, through: i64) -> Vec<Sign> {
         let mut signs: Vec<Sign> = self.0.into_values().collect();
-        // Until now `seq` is where a thing was first touched.
+        // Until here `seq` is the line that first touched the subject.
         signs.sort_by_key(|sign| sign.seq);
         let next: Vec<i64> = signs.iter().skip(1).map(|sign| sign.seq - 1).chain([through]).collect();
         signs.into_iter().zip(next).map(|(sign, seq)| Sign { seq, ..sign }).collect()

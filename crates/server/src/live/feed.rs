@@ -1,7 +1,7 @@
-//! How do a thousand watchers see one log? It is read once and encoded once, for all of them.
+//! One feed of the log for all SSE watchers: read once and encoded once.
 //!
-//! A watcher that comes late or falls behind reads the log itself until it has caught up, so nothing is dropped and
-//! nobody waits for the slowest. While nobody watches, nothing runs.
+//! A watcher that joins late or falls behind reads the log itself until it has caught up, so nothing is dropped and no
+//! watcher waits for the slowest. Nothing runs while there are no watchers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use maestro_store::{EventFilter, EventRow, EventsAfter, LastSeq, Store, StoreErr
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// Events that come this close together go out together.
+/// Events this close together are sent together.
 const FRAME: Duration = Duration::from_millis(25);
 /// How many frames a watcher may be behind before it reads the log itself.
 const BEHIND: usize = 256;
@@ -20,14 +20,14 @@ const AT_ONCE: i64 = 1000;
 /// How long the log is followed after the last watcher has gone.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What happened within one frame.
+/// The events of one frame.
 #[derive(Debug)]
 pub(crate) struct Batch {
     /// The events, oldest first.
     pub(crate) rows: Vec<EventRow>,
-    /// The same as server-sent events, in one piece.
+    /// The same events as server-sent events, in one piece.
     pub(crate) whole: Bytes,
-    /// The event before; whoever has not seen it has missed something.
+    /// The event before; a watcher that has not seen it has missed something.
     after: i64,
     /// The log was read up to here.
     through: i64,
@@ -51,7 +51,7 @@ impl Batch {
 
 fn encode(row: &EventRow, out: &mut BytesMut) {
     out.put_slice(format!("id: {}\ndata: ", row.seq).as_bytes());
-    // A row consists of numbers and texts, which cannot fail to be written.
+    // Rows consist of numbers and texts, so serializing them cannot fail.
     let _ = serde_json::to_writer(out.writer(), row);
     out.put_slice(b"\n\n");
 }
@@ -74,7 +74,7 @@ impl Feed {
         Subscription { store, filter, after, caught_up: false, behind: 0, frames }
     }
 
-    /// How many watch.
+    /// The number of watchers.
     pub(crate) fn watchers(&self) -> u64 {
         let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         frames.as_ref().map_or(0, |sender| sender.receiver_count() as u64)
@@ -91,7 +91,7 @@ impl Feed {
         receiver
     }
 
-    /// Stops following when nobody is left, unless somebody joined at the last moment.
+    /// Stops when there are no watchers, unless one joined at the last moment.
     fn leave(&self, sender: &broadcast::Sender<Arc<Batch>>) -> bool {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = sender.receiver_count() == 0;
@@ -107,7 +107,8 @@ async fn follow(feed: Arc<Feed>, sender: broadcast::Sender<Arc<Batch>>) {
     let mut changes = feed.store.changes();
     let mut last = None;
     let mut next_frame = Instant::now();
-    // Whoever joined first may have read the log before this did: the first part, with nothing in it, tells them.
+    // The first watchers may have read the log before this task did: the first frame, which is empty, tells them where
+    // it starts.
     let mut unread = true;
     loop {
         if !unread {
@@ -122,7 +123,7 @@ async fn follow(feed: Arc<Feed>, sender: broadcast::Sender<Arc<Batch>>) {
         next_frame = Instant::now() + FRAME;
         unread = read_on(&feed.store, &sender, &mut last).await.is_err();
         if unread {
-            // A database that does not answer is asked again, whether or not something is stored meanwhile.
+            // A failed read is repeated, whether or not anything is stored in the meantime.
             next_frame = Instant::now() + LINGER;
             if feed.leave(&sender) {
                 return;
@@ -131,7 +132,7 @@ async fn follow(feed: Arc<Feed>, sender: broadcast::Sender<Arc<Batch>>) {
     }
 }
 
-/// Hands on everything after the last event that was handed on.
+/// Sends everything after the last event sent.
 async fn read_on(
     store: &Store,
     sender: &broadcast::Sender<Arc<Batch>>,
@@ -141,7 +142,7 @@ async fn read_on(
         seq
     } else {
         let seq = store.read(LastSeq).await?;
-        // Nobody may be watching; then nobody misses it.
+        // A frame without watchers is dropped.
         let _ = sender.send(Arc::new(Batch::new(Vec::new(), seq)));
         *last = Some(seq);
         seq
@@ -158,7 +159,7 @@ async fn read_on(
     }
 }
 
-/// A watcher's place in the log.
+/// A watcher's position in the log.
 pub(crate) struct Subscription {
     store: Store,
     filter: EventFilter,
@@ -170,7 +171,7 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// What happened next, for this watcher only what it asked for; nothing when the log cannot be read.
+    /// The next events for this watcher, filtered; nothing when the log cannot be read.
     pub(crate) async fn next(&mut self) -> Option<Arc<Batch>> {
         loop {
             if !self.caught_up {
@@ -200,13 +201,13 @@ impl Subscription {
         self.after = rows.last().map_or(after, |row| row.seq);
         self.caught_up = i64::try_from(rows.len()).unwrap_or(i64::MAX) < AT_ONCE;
         if self.caught_up {
-            // What lies between was read as well, and not asked for.
+            // The events between were read too, and filtered out.
             self.after = self.after.max(self.behind);
         }
         Ok((!rows.is_empty()).then(|| Arc::new(Batch::new(rows, after))))
     }
 
-    /// The part of a frame that this watcher has not seen and wants.
+    /// The part of a frame that this watcher wants and has not seen.
     fn wanted(&mut self, batch: Arc<Batch>) -> Option<Arc<Batch>> {
         if batch.after > self.after {
             self.caught_up = false;

@@ -1,4 +1,4 @@
-//! What does a client get? The original's objects, as they are when they are sent, encoded once for everybody.
+//! Frames for WebSocket clients: the original's objects in their current state, encoded once for all clients.
 
 use axum::extract::ws::Utf8Bytes;
 use maestro_core::agent::spawn::init_command;
@@ -12,20 +12,21 @@ use serde_json::{Value as Json, json};
 use super::sign::{Sign, Subject};
 use crate::wire::{FullSession, ProjectJson, TaskJson};
 
-/// Something that happened, ready to be sent.
+/// An event, ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) text: Utf8Bytes,
     pub(crate) project: Option<String>,
     /// The tasks and sessions it is about.
     pub(crate) about: Vec<String>,
-    /// The last line of the log that it stands for.
+    /// The last line of the log that it covers.
     pub(crate) own: i64,
-    /// Whoever has this has everything up to here.
+    /// A client that has this frame has everything up to here.
     pub(crate) seq: i64,
 }
 
-/// Makes frames of signs, all as of one moment. What is gone by now leaves no frame; its deletion is told too.
+/// Makes frames of signs, all as of one moment. A subject that no longer exists gets no frame; its deletion has a frame
+/// of its own.
 pub(crate) struct Render {
     pub(crate) signs: Vec<Sign>,
     pub(crate) now: i64,
@@ -93,7 +94,7 @@ fn data(sign: &Sign, db: &mut Db<'_>) -> Result<(String, Vec<String>), StoreErro
     }
 }
 
-/// What a client of the original needs to start a session's agent itself.
+/// The data a client of the original needs to start a session's agent itself.
 fn spawn(id: SessionId, db: &mut Db<'_>) -> Result<(Json, Session), StoreError> {
     let session = SessionById(id.clone()).load(db)?;
     let project = ProjectById(session.project.clone()).load(db)?;

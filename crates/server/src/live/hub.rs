@@ -1,6 +1,6 @@
-//! How do all WebSocket clients hear of a change? One task reads the log, paces and encodes; they get the same bytes.
+//! Hub of all WebSocket clients: one task reads, paces and encodes the log for all of them.
 //!
-//! It runs only while somebody is connected. A client that falls behind is not waited for: it reads the log itself.
+//! It runs only while a client is connected. A client that falls behind is not waited for: it reads the log itself.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,21 +17,21 @@ use super::sign::Sign;
 
 /// How many frames a client may be behind before it reads the log itself.
 const BEHIND: usize = 256;
-/// How many clients there may be at once.
+/// How many clients may be connected at once.
 const CLIENTS: usize = 1024;
-/// How long the log is followed after the last client has gone, and how long a failed read is left alone.
+/// How long the log is followed after the last client has left, and the pause after a failed read.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What clients get from the hub.
+/// A message from the hub to the clients.
 #[derive(Debug, Clone)]
 pub(crate) enum News {
-    /// Something happened.
+    /// An event.
     Frame(Arc<Frame>),
-    /// Something could not be read, so that everybody must look for themselves.
+    /// Something could not be read, so every client must catch up by itself.
     Gap,
 }
 
-/// Where all clients meet.
+/// The hub.
 pub(crate) struct Hub {
     pub(super) store: Store,
     pub(super) clock: Clock,
@@ -40,7 +40,7 @@ pub(crate) struct Hub {
     clients: AtomicUsize,
 }
 
-/// A client's place; it is free again when this is dropped.
+/// A client's slot; dropping it frees the slot.
 pub(crate) struct Place(Arc<Hub>);
 
 impl Drop for Place {
@@ -54,19 +54,19 @@ impl Hub {
         Self { store, clock, feed, news: Mutex::new(None), clients: AtomicUsize::new(0) }
     }
 
-    /// How many clients there are.
+    /// The number of clients.
     pub(crate) fn clients(&self) -> usize {
         self.clients.load(Ordering::Relaxed)
     }
 
-    /// A place for one more client; nothing when there are too many.
+    /// A slot for one more client; nothing when there are too many.
     pub(super) fn admit(self: &Arc<Self>) -> Option<Place> {
         let more = |clients| (clients < CLIENTS).then_some(clients + 1);
         self.clients.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
         Some(Place(Arc::clone(self)))
     }
 
-    /// Joins the clients; everything after this line of the log is told, or was told already to those who were there.
+    /// Adds a client; it receives everything after this line of the log.
     pub(super) fn join(self: &Arc<Self>, after: i64) -> broadcast::Receiver<News> {
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = news.as_ref() {
@@ -78,7 +78,7 @@ impl Hub {
         receiver
     }
 
-    /// Stops when nobody is left, unless somebody joined at the last moment.
+    /// Stops when there are no clients, unless one joined at the last moment.
     fn leave(&self, sender: &broadcast::Sender<News>) -> bool {
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = sender.receiver_count() == 0;
@@ -92,7 +92,7 @@ impl Hub {
         if signs.is_empty() {
             return;
         }
-        // Nobody may be listening; then nobody misses it.
+        // A message without clients is dropped.
         match self.store.read(Render { signs, now: (self.clock)() }).await {
             Ok(frames) => frames.into_iter().for_each(|frame| {
                 let _ = sender.send(News::Frame(Arc::new(frame)));
@@ -104,7 +104,7 @@ impl Hub {
     }
 }
 
-/// Tells what happens until nobody listens.
+/// Sends events until there are no clients.
 async fn run(hub: Arc<Hub>, sender: broadcast::Sender<News>, after: i64) {
     let mut log = hub.feed.subscribe(after, EventFilter::default());
     let mut pace = Pace::default();

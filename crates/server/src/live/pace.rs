@@ -1,4 +1,4 @@
-//! When is a change told? At once; but of one thing five times a second at most, the last state always among them.
+//! Rate limit of updates: at most five a second about one subject, the last state always among them.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use super::sign::{Sign, Subject};
 
-/// How far apart two frames about one thing are.
+/// The least time between two frames about one subject.
 pub(crate) const SPACING: Duration = Duration::from_millis(200);
 
-/// What was told when, and what waits for its time.
+/// When updates were sent, and which ones are waiting.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     told: HashMap<Subject, Instant>,
@@ -22,21 +22,21 @@ pub(crate) struct Pace {
 #[derive(Debug)]
 struct Waiting {
     due: Instant,
-    /// The first change that nobody has heard of yet.
+    /// The first change that was not sent yet.
     first: i64,
     sign: Sign,
 }
 
 impl Pace {
-    /// The last line of the log that was looked at.
+    /// The last line of the log that was read.
     pub(crate) fn through(&self) -> i64 {
         self.through
     }
 
-    /// What of these lines is told now; the rest waits.
+    /// The events to send now; the rest waits.
     pub(crate) fn take(&mut self, rows: &[EventRow], now: Instant) -> Vec<Sign> {
         let mut signs = Vec::new();
-        // What is told now is read after all these lines were written, so once is enough.
+        // Sent events are read after all these lines were written, so one is enough.
         let mut fresh = HashSet::new();
         for row in rows {
             self.through = row.seq;
@@ -59,7 +59,7 @@ impl Pace {
         signs
     }
 
-    /// Puts an update off when the last one was just now.
+    /// Defers an update when the last one was just sent.
     fn must_wait(&mut self, sign: &Sign, now: Instant) -> bool {
         if let Some(waiting) = self.waiting.get_mut(&sign.subject) {
             waiting.sign.own = sign.own;
@@ -72,17 +72,17 @@ impl Pace {
         true
     }
 
-    /// The place in the log up to which nothing waits.
+    /// The line of the log up to which nothing waits.
     fn heard_up_to(&self) -> i64 {
         self.waiting.values().map(|waiting| waiting.first - 1).min().unwrap_or(self.through)
     }
 
-    /// When the next thing's time comes.
+    /// When the next deferred update is due.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.waiting.values().map(|waiting| waiting.due).min()
     }
 
-    /// What has waited long enough.
+    /// The updates that are due.
     pub(crate) fn due(&mut self, now: Instant) -> Vec<Sign> {
         self.told.retain(|_, told| *told + SPACING > now);
         let mut due: Vec<(i64, Sign)> = self

@@ -1,4 +1,4 @@
-//! What may a client say over a WebSocket?
+//! Requests of WebSocket clients.
 
 use std::collections::HashSet;
 
@@ -8,21 +8,21 @@ use serde_json::{Value as Json, json};
 
 use super::frame::Frame;
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Debug)]
 pub(crate) enum Request {
     Ping,
-    /// It only says that it is there.
+    /// A keep-alive.
     Alive,
     Subscribe {
         wish: Wish,
-        /// The last `seq` it knows.
+        /// The last `seq` the client knows.
         since: Option<i64>,
     },
     Unsubscribe,
 }
 
-/// Which frames a client wants; without any wish, all of them.
+/// The frames a client wants; without any filter, all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Wish {
     pub(crate) project: Option<ProjectId>,
@@ -71,7 +71,7 @@ impl Said {
 }
 
 impl Wish {
-    /// Whether a frame is wanted: it belongs to the project, and to one of the tasks or sessions where some are named.
+    /// Whether a frame passes the filter: it belongs to the project, and to one of the named tasks or sessions.
     pub(crate) fn admits(&self, frame: &Frame) -> bool {
         let of_project = self.project.as_ref().is_none_or(|wanted| frame.project.as_deref() == Some(wanted.as_str()));
         let named = |ids: &Option<HashSet<String>>| {
@@ -81,7 +81,7 @@ impl Wish {
         of_project && (all || named(&self.tasks) || named(&self.sessions))
     }
 
-    /// What the client is told about what it will get.
+    /// The confirmation the client receives of its filter.
     pub(crate) fn confirmation(&self, since: i64, now: i64) -> Json {
         let sorted = |ids: &Option<HashSet<String>>| {
             let mut ids: Vec<String> = ids.iter().flatten().cloned().collect();

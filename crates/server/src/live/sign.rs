@@ -1,8 +1,8 @@
-//! What does a line of the log mean to clients of the original? One of its fourteen events, or nothing.
+//! Meaning of a line of the log for clients of the original: one of its fourteen events, or nothing.
 
 use maestro_store::EventRow;
 
-/// Everything a WebSocket ever carries about what happened.
+/// Every event that a WebSocket carries.
 pub(crate) const EVENTS: [&str; 14] = [
     "project:created",
     "project:updated",
@@ -20,7 +20,7 @@ pub(crate) const EVENTS: [&str; 14] = [
     "session:spawn",
 ];
 
-/// Whom an event is about.
+/// The subject of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Subject {
     Project(String),
@@ -29,21 +29,21 @@ pub(crate) enum Subject {
     Pair { task: String, session: String },
 }
 
-/// Something clients should hear of.
+/// An event for clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sign {
     /// One of [`EVENTS`].
     pub(crate) name: &'static str,
     pub(crate) subject: Subject,
     pub(crate) project: Option<String>,
-    /// The last line of the log that it stands for.
+    /// The last line of the log that it covers.
     pub(crate) own: i64,
-    /// Whoever has heard this has heard everything up to here.
+    /// A client that has this event has everything up to here.
     pub(crate) seq: i64,
 }
 
 impl Sign {
-    /// What a line of the log means; skills, hand-offs and runs are told elsewhere.
+    /// The meaning of a line of the log; skills, hand-offs and runs have events elsewhere.
     pub(crate) fn of(row: &EventRow) -> Option<Self> {
         let name = name_of(&row.kind)?;
         let (project, task, session) = (row.project.clone(), row.task.clone(), row.session.clone());
@@ -58,7 +58,7 @@ impl Sign {
         Some(Self { name, subject, project, own: row.seq, seq: row.seq })
     }
 
-    /// Whether it says what something has become, so that a later one says it as well.
+    /// Whether it carries the current state of something, so that a later event of the same kind replaces it.
     pub(crate) fn is_update(&self) -> bool {
         self.name.ends_with(":updated")
     }
@@ -68,7 +68,7 @@ impl Sign {
     }
 }
 
-/// The event's name. What a session says, does and hears is part of it, so that it is the session that changed.
+/// The event's name. Messages and actions of a session count as changes of the session.
 fn name_of(kind: &str) -> Option<&'static str> {
     if kind == "timeline:added" || kind == "session:event" || kind.starts_with("message:") || kind.starts_with("queue:")
     {

@@ -1,4 +1,4 @@
-//! How does a watcher get the log over HTTP? As server-sent events, a frame in one write.
+//! Server-sent events for watchers of the log, one write per frame.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use tokio::time::timeout;
 
 use super::Subscription;
 
-/// How long nothing may be sent, so that whoever is between knows that the connection lives.
+/// The longest silence, so that proxies keep the connection open.
 const QUIET: Duration = Duration::from_secs(15);
-/// How long a client waits before it comes back.
+/// How long a client waits before it reconnects.
 const HELLO: &str = "retry: 1000\n\n";
 const STILL_HERE: &str = ": still here\n\n";
 
-/// What a watcher gets, until it goes away or the server closes.
+/// The stream of a watcher, until it disconnects or the server stops.
 pub(crate) fn stream(
     subscription: Subscription,
     closing: watch::Receiver<bool>,

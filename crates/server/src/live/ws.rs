@@ -1,4 +1,4 @@
-//! How does a client of the original hear what happens? Over a WebSocket, with the frames it knows, and `seq` besides.
+//! WebSocket for clients of the original: its frames, plus `seq`.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use super::request::{Request, Wish};
 use crate::app::App;
 use crate::error::ApiError;
 
-/// How large a client's message may be.
+/// The largest message of a client.
 const LARGEST: usize = 64 * 1024;
 /// How long a client may take to accept a frame.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long nothing may be sent, so that both sides know that the connection lives.
+/// The longest silence, so that both sides know that the connection is alive.
 const QUIET: Duration = Duration::from_secs(30);
-/// How many frames of what was missed are made at once.
+/// How many missed frames are made at once.
 const AT_ONCE: usize = 50;
-/// How often, and how far apart, what was missed is asked for when the database does not answer.
+/// How often, and how far apart, a failed catch-up is repeated.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -41,7 +41,7 @@ pub(crate) async fn upgrade(app: App, upgrade: WebSocketUpgrade) -> Result<Respo
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_CLIENTS", "too many clients listen already")
     })?;
     app.store.watch_others()?;
-    // Read before the client knows that it is connected: whatever it does then, it hears of.
+    // Read before the client knows that it is connected, so that it receives every later event.
     let after = app.store.read(LastSeq).await?;
     let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
     Ok(upgrade.on_upgrade(move |socket| async move {
@@ -51,7 +51,7 @@ pub(crate) async fn upgrade(app: App, upgrade: WebSocketUpgrade) -> Result<Respo
     }))
 }
 
-/// A connection that ended, for whatever reason.
+/// A connection that ended, for any reason.
 struct Gone;
 
 /// One connected client.
@@ -59,9 +59,9 @@ struct Client {
     socket: WebSocket,
     wish: Wish,
     news: broadcast::Receiver<News>,
-    /// Everything up to this line of the log was told.
+    /// The client has everything up to this line of the log.
     after: i64,
-    /// What stands for lines up to here was told when it caught up.
+    /// Frames up to this line were already sent while catching up.
     covered: i64,
     place: Place,
 }
@@ -74,7 +74,7 @@ impl Client {
             _ = closing.wait_for(|closing| *closing) => {}
         }
         let farewell = CloseFrame { code: close_code::AWAY, reason: "the server ends".into() };
-        // Whoever is gone already need not be told.
+        // The client may already be gone.
         let _ = timeout(PAUSE, self.socket.send(Message::Close(Some(farewell)))).await;
         drop(self.place);
     }
@@ -106,7 +106,7 @@ impl Client {
         Ok(())
     }
 
-    /// Sends the current state of everything that was touched since the client was last told something.
+    /// Sends the current state of everything touched since the client's last frame.
     async fn catch_up(&mut self, hub: &Hub) -> Result<(), Gone> {
         let missed = insist(|| missed(&hub.store, self.after, self.wish.project.as_ref())).await?;
         for signs in missed.signs.chunks(AT_ONCE) {
@@ -123,7 +123,7 @@ impl Client {
         Ok(())
     }
 
-    /// Does what the client asks for; what makes no sense is answered and otherwise ignored.
+    /// Handles a request; one that is not valid gets an error and is otherwise ignored.
     async fn hear(&mut self, hub: &Hub, message: &Message) -> Result<(), Gone> {
         let request = match message {
             Message::Text(text) => Request::parse(text),
@@ -139,7 +139,7 @@ impl Client {
                 self.wish = wish;
                 self.answer(&self.wish.confirmation(since.unwrap_or(self.after), now)).await?;
                 if let Some(since) = since {
-                    // Numbers that are not given out yet belong to another database; there is nothing after them here.
+                    // Numbers beyond the log belong to another database; nothing follows them here.
                     self.after = since.min(self.after);
                     self.catch_up(hub).await?;
                 }
@@ -165,7 +165,7 @@ impl Client {
     }
 }
 
-/// Asks a database that does not answer a few times. In the end the client has to come back and say what it has.
+/// Retries a database that does not answer. In the end the client has to reconnect and say what it has.
 async fn insist<T, F: Future<Output = Result<T, StoreError>>>(ask: impl Fn() -> F) -> Result<T, Gone> {
     for _ in 0..TRIES {
         match ask().await {

@@ -1,4 +1,4 @@
-//! What does the page need besides itself? A few files from the binary, kept by browsers until they change.
+//! Static files of the page, served from the binary and cached by browsers until they change.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::fragments;
 use crate::error::ApiError;
 
-/// A file: its name, its kind and its contents.
+/// A file: its name, content type and contents.
 struct Asset {
     name: &'static str,
     kind: &'static str,
@@ -25,7 +25,7 @@ const ASSETS: [Asset; 4] = [
     Asset { name: "icon-waits.svg", kind: "image/svg+xml", text: include_str!("../../assets/icon-waits.svg") },
 ];
 
-/// How much of a hash tells two versions apart.
+/// How much of a hash distinguishes two versions.
 const SHORT: usize = 16;
 
 static HASHES: LazyLock<[String; ASSETS.len()]> = LazyLock::new(|| ASSETS.map(|asset| short(asset.text.as_bytes())));
@@ -41,12 +41,12 @@ fn short(bytes: &[u8]) -> String {
     text
 }
 
-/// A text that changes with anything the page is made of: a page of another build has to be loaded anew.
+/// A text that changes with every part of the page: a page of another build has to reload.
 pub(super) fn build() -> &'static str {
     &BUILD
 }
 
-/// Where a file is, in the version that is current.
+/// The address of the current version of a file.
 pub(super) fn address(name: &str) -> String {
     match index(name) {
         Some(index) => format!("/assets/{name}?v={}", HASHES[index]),
@@ -58,7 +58,7 @@ fn index(name: &str) -> Option<usize> {
     ASSETS.iter().position(|asset| asset.name == name)
 }
 
-/// Which version is asked for.
+/// The requested version.
 #[derive(Deserialize)]
 pub(super) struct Version {
     v: Option<String>,

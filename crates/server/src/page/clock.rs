@@ -1,4 +1,4 @@
-//! How is a moment written for people? As how long it is ago, which is the same in every time zone.
+//! Times for people, as time elapsed, which is the same in every time zone.
 
 /// A second, in milliseconds.
 const SECOND: i64 = 1000;
@@ -6,7 +6,7 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// How long something takes: `0:41`, `3:12`, `1:02:03`, `2 d 3 h`.
+/// A duration: `0:41`, `3:12`, `1:02:03`, `2 d 3 h`.
 pub(super) fn elapsed(since: i64, now: i64) -> String {
     let seconds = now.saturating_sub(since).max(0) / SECOND;
     let (hours, minutes) = (seconds / HOUR, seconds / MINUTE % 60);
@@ -17,7 +17,7 @@ pub(super) fn elapsed(since: i64, now: i64) -> String {
     }
 }
 
-/// How long ago something was: `just now`, `12 min ago`, `3 h ago`, `2 d ago`.
+/// The time since a moment: `just now`, `12 min ago`, `3 h ago`, `2 d ago`.
 pub(super) fn ago(then: i64, now: i64) -> String {
     let seconds = now.saturating_sub(then).max(0) / SECOND;
     match seconds {
@@ -28,7 +28,7 @@ pub(super) fn ago(then: i64, now: i64) -> String {
     }
 }
 
-/// The moment for programs: `2025-02-05T00:00:00Z`.
+/// A moment for programs: `2025-02-05T00:00:00Z`.
 pub(super) fn iso(at: i64) -> String {
     let (days, seconds) = (at.div_euclid(SECOND).div_euclid(DAY), at.div_euclid(SECOND).rem_euclid(DAY));
     let (year, month, day) = civil(days);
@@ -36,7 +36,7 @@ pub(super) fn iso(at: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The date of a day counted from 1970: years begin in March, so that the day that leaps is their last.
+/// The date of a day counted from 1970: years start in March here, so that the leap day is the last one.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

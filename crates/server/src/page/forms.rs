@@ -1,4 +1,4 @@
-//! What can a person do on the page? Plain forms, which work without script and lead back to where they were sent from.
+//! Forms of the page: they work without scripts and lead back to the page they were sent from.
 
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
@@ -18,19 +18,19 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{OneId, required, word};
 
-/// What a form holds.
+/// The fields of a form.
 #[derive(Debug, Deserialize)]
 pub(super) struct Fields {
-    /// The project that was looked at.
+    /// The project that was shown.
     project: Option<String>,
-    /// The session that was looked at.
+    /// The session that was shown.
     session: Option<String>,
-    /// Words for an agent.
+    /// The message for an agent.
     text: Option<String>,
 }
 
 impl Fields {
-    /// The screen it was sent from.
+    /// The page it was sent from.
     fn place(&self) -> Result<String, ApiError> {
         if let Some(session) = word::<SessionId>("session", self.session.as_deref())? {
             return Ok(format!("/sessions/{session}"));
@@ -44,7 +44,7 @@ impl Fields {
 
 type Filled = Result<Form<Fields>, FormRejection>;
 
-/// Back to the page, or why not.
+/// Redirects back to the page, or shows the error.
 pub(super) fn back(place: Result<String, ApiError>, done: Result<(), ApiError>) -> Response {
     match done.and(place) {
         Ok(place) => Redirect::to(&place).into_response(),
@@ -56,7 +56,7 @@ fn fields(filled: Filled) -> Result<Fields, ApiError> {
     filled.map(|Form(fields)| fields).map_err(|rejection| ApiError::invalid(rejection.body_text()))
 }
 
-/// Says something to a session's agent.
+/// Sends a message to a session's agent.
 pub(super) async fn say(
     State(app): State<App>,
     caller: Caller,
@@ -71,7 +71,7 @@ pub(super) async fn say(
 
 async fn tell(app: &App, caller: Caller, session: SessionId, text: Option<String>) -> Result<(), ApiError> {
     caller.person("use the page")?;
-    // Forms send the line ends of another age.
+    // Forms send CRLF line ends.
     let text = text.map(|text| text.replace("\r\n", "\n"));
     let text = required(text, "There was nothing to say: the field was empty.")?;
     let said = app.store.write(Say { session, from: "you".to_owned(), text, actor: caller.0 }).await?;
@@ -82,17 +82,17 @@ async fn tell(app: &App, caller: Caller, session: SessionId, text: Option<String
     Ok(())
 }
 
-/// Tells a session to wait.
+/// Pauses a session.
 pub(super) async fn pause(app: State<App>, caller: Caller, id: OneId<SessionId>, filled: Filled) -> Response {
     steer(app, caller, id, filled, Order::Pause).await
 }
 
-/// Tells a session to go on.
+/// Resumes a session.
 pub(super) async fn resume(app: State<App>, caller: Caller, id: OneId<SessionId>, filled: Filled) -> Response {
     steer(app, caller, id, filled, Order::Resume).await
 }
 
-/// Tells a session to end.
+/// Cancels a session.
 pub(super) async fn cancel(app: State<App>, caller: Caller, id: OneId<SessionId>, filled: Filled) -> Response {
     steer(app, caller, id, filled, Order::Cancel).await
 }
@@ -115,7 +115,7 @@ async fn steer(
     }
 }
 
-/// Opens a blocked task again, for whoever takes it next.
+/// Reopens a blocked task, so that another session can claim it.
 pub(super) async fn reopen(
     State(app): State<App>,
     caller: Caller,
@@ -134,17 +134,17 @@ pub(super) async fn reopen(
     }
 }
 
-/// What is answered to an agent that wants to do something.
+/// The answer to an agent's permission request.
 #[derive(Debug, Deserialize)]
 pub(super) struct Reply {
-    /// The agent's name for the question, as the page carries it.
+    /// The agent's id of the request, as the page encodes it.
     request: String,
     answer: String,
     project: Option<String>,
     session: Option<String>,
 }
 
-/// Answers what an agent asks. The first answer counts, and whoever comes late is told so.
+/// Answers a permission request. The first answer counts; a later one gets an error.
 pub(super) async fn answer(
     State(app): State<App>,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! What does a screen consist of? Fragments, each an element with an id, rendered once for everybody who looks.
+//! Fragments of a page: elements with an id, rendered once for all viewers.
 
 mod session;
 
@@ -16,7 +16,7 @@ use super::session::Account;
 use super::view::{SessionView, View};
 use super::{assets, clock};
 
-/// The templates. What one is given is escaped, because its name says that it is HTML.
+/// The templates. Values are escaped, because their names end in `.html`.
 const TEMPLATES: [(&str, &str); 21] = [
     ("now.html", include_str!("../../templates/now.html")),
     ("session.html", include_str!("../../templates/session.html")),
@@ -54,7 +54,7 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::ne
     Ok(environment)
 });
 
-/// The templates as they are written.
+/// The sources of the templates.
 pub(super) fn sources() -> impl Iterator<Item = &'static str> {
     TEMPLATES.into_iter().map(|(_, source)| source)
 }
@@ -66,7 +66,7 @@ fn render(template: &str, context: Value) -> Result<String, Error> {
     }
 }
 
-/// A page that says why something could not be done.
+/// A page with an error message.
 pub(super) fn failure(message: &str) -> Result<String, Error> {
     render("failure.html", context! { message })
 }
@@ -89,35 +89,35 @@ pub(super) fn session_page(view: &SessionView, shot: &Shot) -> Result<String, Er
     render("session.html", context! { session, title, past, keys, ..shot.context() })
 }
 
-/// The list of keys: what it is that one moves along, and what is done with it.
+/// The list of keyboard shortcuts: what j and k move along, and what Enter opens.
 fn keys(moves: &str, opens: Option<&str>) -> Result<Value, Error> {
     render("keys.html", context! { moves, opens }).map(Value::from_safe_string)
 }
 
-/// A screen at one moment.
+/// A page as of one moment.
 #[derive(Debug)]
 pub(super) struct Shot {
     /// The last event it shows.
     pub(super) seq: i64,
     now: i64,
     waiting: i64,
-    /// The lists, by the ids of what is in them.
+    /// The lists, as the ids of their items.
     lists: Vec<(&'static str, Vec<String>)>,
     parts: BTreeMap<String, Part>,
-    /// What is known of a session from its beginning on, so that the next shot can go on from there.
+    /// The account of a session from its start, so that the next shot can continue from it.
     account: Account,
 }
 
 /// A fragment.
 #[derive(Debug)]
 struct Part {
-    /// What it shows, without how long that is ago: two that are equal look the same.
+    /// Its content without relative times: two equal ones look the same.
     shows: Json,
     html: String,
 }
 
 impl Shot {
-    /// Renders what has changed since another shot, and takes the rest from there.
+    /// Renders what changed since another shot, and reuses the rest.
     pub(super) fn of(view: &View, before: Option<&Self>) -> Result<Self, Error> {
         let mut shot = Self::empty(view.seq, view.now, view.waiting);
         let mut press = Press { shot: &mut shot, before };
@@ -135,7 +135,7 @@ impl Shot {
         Self { seq, now, waiting, lists: Vec::new(), parts: BTreeMap::new(), account: Account::default() }
     }
 
-    /// What the template of a whole page is given.
+    /// The context for the template of a whole page.
     fn context(&self) -> Value {
         let parts: BTreeMap<&str, Value> =
             self.parts.iter().map(|(id, part)| (id.as_str(), Value::from_safe_string(part.html.clone()))).collect();
@@ -145,17 +145,17 @@ impl Shot {
         context! { parts, lists, now, seq, waiting, build => assets::build() }
     }
 
-    /// What is known of a session from its beginning on.
+    /// The account of a session from its start.
     pub(super) fn account(&self) -> &Account {
         &self.account
     }
 
-    /// Everything, for a page that may show anything.
+    /// Everything, for a page in an unknown state.
     pub(super) fn whole(&self) -> Bytes {
         self.patch(self.parts.iter())
     }
 
-    /// What differs from another shot; nothing when both look the same.
+    /// The difference from another shot; nothing when both look the same.
     pub(super) fn since(&self, before: &Self) -> Option<Bytes> {
         let changed = |(id, part): &(&String, &Part)| before.parts.get(*id).is_none_or(|old| old.shows != part.shows);
         let mut changed = self.parts.iter().filter(changed).peekable();
@@ -163,7 +163,7 @@ impl Shot {
         (!same).then(|| self.patch(changed))
     }
 
-    /// A frame that tells a page nothing but that it is current.
+    /// A frame that only confirms that the page is current.
     pub(super) fn nothing(&self) -> Bytes {
         self.patch(std::iter::empty())
     }
@@ -176,7 +176,7 @@ impl Shot {
     }
 }
 
-/// Makes the fragments of a shot.
+/// Renders the fragments of a shot.
 struct Press<'a> {
     shot: &'a mut Shot,
     before: Option<&'a Shot>,
@@ -208,7 +208,7 @@ impl Press<'_> {
         Ok(())
     }
 
-    /// The heading of a zone, and the line below that keeps its place.
+    /// The heading of a zone, and the note below it.
     fn zone(&mut self, zone: &str, count: i64, note: Option<&str>) -> Result<(), Error> {
         self.part(&format!("{zone}-head"), "head.html", json!({ "zone": zone, "count": count }))?;
         self.part(&format!("{zone}-note"), "note.html", json!({ "note": note }))

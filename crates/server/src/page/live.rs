@@ -1,7 +1,7 @@
-//! How does an open page stay current? What it shows is rendered anew when something happened, once for all who look.
+//! Live updates of open pages: rendered once per change for all viewers.
 //!
-//! A page is sent what differs from what it shows. One that fell behind, or comes back, is sent everything instead, so
-//! that the last state always arrives and nothing has to be remembered for anybody.
+//! A page receives the difference from what it shows. One that fell behind, or reconnects, receives everything instead,
+//! so that the last state always arrives and the server keeps no state per page.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -25,29 +25,29 @@ use crate::live::Subscription;
 
 /// A page changes at most this often.
 const PACE: Duration = Duration::from_millis(200);
-/// How long a screen is kept current after the last page of it has gone.
+/// How long a screen is kept current after its last page was closed.
 const LINGER: Duration = Duration::from_secs(2);
-/// How long nothing may be sent, so that whoever is between knows that the connection lives.
+/// The longest silence, so that proxies keep the connection open.
 const QUIET: Duration = Duration::from_secs(15);
-/// How long a browser waits before it comes back.
+/// How long a browser waits before it reconnects.
 const HELLO: &str = "retry: 1000\n\n";
 const STILL_HERE: &str = ": still here\n\n";
-/// What a page is told that has nothing in common with what is here.
+/// Sent to a page that has nothing in common with the current state.
 pub(super) const RELOAD: &str = "retry: 1000\n\nevent: reload\ndata: {}\n\n";
 
-/// A screen and what was new in it.
+/// A screen and its latest change.
 struct Frame {
     number: u64,
     shot: Shot,
-    /// What differs from the frame before.
+    /// The difference from the previous frame.
     news: Bytes,
 }
 
-/// The current frame, for all who look at one screen; nothing before the first.
+/// The current frame, for all viewers of one screen; nothing before the first.
 type Screen = watch::Sender<Option<Arc<Frame>>>;
 type Frames = watch::Receiver<Option<Arc<Frame>>>;
 
-/// What can be looked at.
+/// The identity of a screen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Scene {
     /// Everything, or everything of one project.
@@ -56,7 +56,7 @@ pub(super) enum Scene {
     Session(SessionId),
 }
 
-/// The screens that somebody looks at, one for each scene.
+/// The open screens, one for each scene.
 pub(super) struct Shots {
     app: App,
     screens: Mutex<HashMap<Scene, Screen>>,
@@ -78,7 +78,7 @@ impl Shots {
         receiver
     }
 
-    /// Stops when nobody is left, unless somebody came at the last moment.
+    /// Stops when there are no viewers, unless one came at the last moment.
     fn leave(&self, scene: &Scene, sender: &Screen) -> bool {
         let mut screens = self.screens.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = sender.receiver_count() == 0;
@@ -104,7 +104,7 @@ impl Shots {
     }
 }
 
-/// Renders a screen whenever something has happened, until nobody looks.
+/// Renders a screen after every change, until there are no viewers.
 async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
     let mut frame: Option<Arc<Frame>> = None;
     let mut feed: Option<Subscription> = None;
@@ -116,7 +116,7 @@ async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
                 sender.send_replace(Some(Arc::clone(&next)));
                 frame = Some(next);
             }
-            // A database that is busy is asked again; what is gone is gone.
+            // A busy database is asked again; what no longer exists ends the screen.
             Err(error) if error.status().is_server_error() && !shots.leave(&scene, &sender) => {
                 sleep_until(pace).await;
                 continue;
@@ -127,7 +127,7 @@ async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
         let feed = feed.get_or_insert_with(|| shots.app.feed.subscribe(seq, EventFilter::default()));
         loop {
             match timeout(LINGER, feed.next()).await {
-                // What the screen shows already need not be looked at again.
+                // What the screen already shows need not be read again.
                 Ok(Some(batch)) if batch.last() > seq => break,
                 Ok(None) => return,
                 Err(_) if shots.leave(&scene, &sender) => return,
@@ -139,7 +139,7 @@ async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
 }
 
 impl Frame {
-    /// The next frame; it has the number of the last one if it looks like it.
+    /// The next frame; it keeps the number of the last one if both look the same.
     fn after(last: Option<&Self>, shot: Shot) -> Self {
         let Some(last) = last else { return Self { number: 0, news: shot.whole(), shot } };
         match shot.since(&last.shot) {
@@ -149,18 +149,18 @@ impl Frame {
     }
 }
 
-/// Where a page stands.
+/// The position of a page.
 struct Viewer {
     frames: Frames,
     closing: watch::Receiver<bool>,
     greeted: bool,
-    /// The last event the page shows, as it says itself.
+    /// The last event the page shows, as it reports.
     seen: Option<i64>,
-    /// The frame it was sent last.
+    /// The last frame it was sent.
     shown: Option<u64>,
 }
 
-/// What a page is sent, until it goes away or the server closes.
+/// The stream of a page, until it disconnects or the server stops.
 pub(super) fn stream(
     shots: &Arc<Shots>,
     scene: Scene,
@@ -198,9 +198,9 @@ impl Viewer {
         }
     }
 
-    /// What brings the page from what it shows to this frame.
+    /// The patch that brings the page to this frame.
     fn show(&mut self, frame: &Frame) -> Option<Bytes> {
-        // It was rendered a moment ago, and this frame a moment before that.
+        // The page was rendered a moment ago, and this frame a moment before.
         if self.shown.is_none() && self.seen.is_some_and(|seen| seen > frame.shot.seq) {
             return None;
         }

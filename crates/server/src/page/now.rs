@@ -1,4 +1,4 @@
-//! What is there to see right now? Everything the first screen shows, as of one moment.
+//! Contents of the first page, as of one moment.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,68 +16,68 @@ use maestro_store::{
 
 use super::session::Listen;
 
-/// What has ended stays in sight for this long.
+/// How long ended sessions are shown.
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// How many of each list are shown at most; of the rest the number.
+/// How many items of each list are shown; the rest is a number.
 const PROJECTS: i64 = 200;
 const ASKING: i64 = 50;
 const BLOCKED: i64 = 30;
 const QUESTIONS: i64 = 30;
 const ALIVE: i64 = 100;
-/// To how many of them is listened.
+/// How many agents' messages are read.
 const LISTENED: usize = 40;
 const ENDED_BADLY: i64 = 30;
 const ENDED_WELL: i64 = 10;
 const HANDOFFS: i64 = 5;
 
-/// Looks at everything, or at one project.
+/// The query: everything, or one project.
 #[derive(Debug, Clone)]
 pub(super) struct Now {
     pub(super) project: Option<ProjectId>,
     pub(super) at: i64,
 }
 
-/// What there is to see.
+/// The contents.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) at: i64,
     pub(super) seq: i64,
-    /// The only project looked at.
+    /// The selected project.
     pub(super) project: Option<Project>,
     pub(super) projects: Vec<Project>,
     pub(super) counts: Counts,
     pub(super) asking: Excerpt<Session>,
     pub(super) blocked: Vec<Blocked>,
-    /// What agents want to do, and which sessions they are.
+    /// The open permission requests, and their sessions.
     pub(super) questions: Excerpt<(Permission, Session)>,
     pub(super) alive: Excerpt<Session>,
     pub(super) ended_badly: Excerpt<Session>,
     pub(super) ended_well: Excerpt<Session>,
     pub(super) handoffs: Listed<Handoff>,
-    /// What each session said last.
+    /// The last message of each session.
     pub(super) words: HashMap<SessionId, TimelineEntry>,
-    /// What agents said that a worker follows, where that is shown.
+    /// The last messages of agents that a worker follows, where they are shown.
     pub(super) heard: HashMap<SessionId, Heard>,
-    /// What each session was told last.
+    /// The last message sent to each session.
     pub(super) told: HashMap<SessionId, Message>,
     pub(super) titles: HashMap<TaskId, String>,
 }
 
-/// What is heard of an agent that a worker follows.
+/// The activity of an agent that a worker follows.
 #[derive(Debug)]
 pub(super) struct Heard {
     /// When it last did something.
     pub(super) at: i64,
-    /// What it said last, and when.
+    /// Its last message, and when.
     pub(super) words: Option<(i64, String)>,
 }
 
-/// A task that cannot go on, and who says so.
+/// A blocked task, and the session that reported it.
 #[derive(Debug)]
 pub(super) struct Blocked {
     pub(super) task: Task,
     pub(super) session: Option<Session>,
-    /// Why, in the session's words.
+    /// The reason, in the session's words.
     pub(super) why: Option<TimelineEntry>,
 }
 
@@ -121,7 +121,7 @@ impl Read for Now {
     }
 }
 
-/// Listens to the agents that a worker follows.
+/// Reads the activity of the agents that a worker follows.
 fn heard(alive: &[Session], db: &mut Db<'_>) -> Result<HashMap<SessionId, Heard>, StoreError> {
     let sessions = alive.iter().take(LISTENED).map(|session| session.id.clone()).collect();
     let deeds = LastDeeds { sessions }.load(db)?;
@@ -153,7 +153,7 @@ impl Now {
         Handoffs { project: self.project.clone(), to: None, state, page: first(HANDOFFS) }.load(db)
     }
 
-    /// The blocked tasks. One that is blocked only because a part of it is, is left out: the part is shown.
+    /// The blocked tasks. A task that is blocked only by a subtask is left out: the subtask is shown.
     fn blocked(&self, db: &mut Db<'_>) -> Result<Vec<Blocked>, StoreError> {
         let status = Some(TaskStatus::Blocked);
         let filter = TaskFilter { project: self.project.clone(), status, ..TaskFilter::default() };

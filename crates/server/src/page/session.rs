@@ -1,4 +1,4 @@
-//! What is there to see of one session? Everything its own screen shows, as of one moment.
+//! Contents of a session's page, as of one moment.
 
 mod account;
 mod groups;
@@ -17,50 +17,50 @@ use maestro_store::{
 pub(super) use account::Account;
 pub(super) use groups::{Group, Groups};
 
-/// How many things an agent did are shown at once; the rest is a link away.
+/// How many entries of the transcript are shown at once; the rest is a link away.
 const SHOWN: usize = 200;
-/// How much of a transcript is read for them. What is said comes in pieces, many of which make one thing.
+/// How many transcript events are read for them. Messages come in pieces, many of which make one entry.
 const ENTRIES: i64 = 4000;
 const CHARACTERS: i64 = 1024 * 1024;
-/// How much of it is read to know what an agent said last.
+/// How many events are read to find the last message.
 const EAR: i64 = 100;
 const EAR_CHARACTERS: i64 = 8000;
-/// How many questions are shown at once.
+/// How many permission requests are shown at once.
 const QUESTIONS: i64 = 20;
 
-/// Looks at a session.
+/// The query of a session.
 #[derive(Debug, Clone)]
 pub(super) struct Look {
     pub(super) session: SessionId,
     pub(super) at: i64,
-    /// Only what its agent did before this place; else the newest.
+    /// Only what its agent did before this place; otherwise the newest.
     pub(super) before: Option<i64>,
-    /// What is known of it from the beginning on, as far as somebody has looked.
+    /// The account so far, if the session was read before.
     pub(super) account: Account,
 }
 
-/// What there is to see.
+/// The contents.
 #[derive(Debug)]
 pub(super) struct Sight {
     pub(super) at: i64,
     pub(super) seq: i64,
     pub(super) session: Session,
     pub(super) project: Project,
-    /// What its first task is called.
+    /// The title of its first task.
     pub(super) task: Option<String>,
     pub(super) spawn: Option<Spawn>,
-    /// What it was started for, if that is understood.
+    /// The specification it was started with, if it can be parsed.
     pub(super) spec: Option<SpawnSpec>,
     pub(super) account: Account,
     pub(super) groups: Groups,
-    /// Whether these are not the newest things it did.
+    /// Whether newer entries exist.
     pub(super) past: bool,
-    /// What it wants to do and waits for.
+    /// The open permission requests.
     pub(super) questions: Vec<Permission>,
     pub(super) receipts: Vec<Receipt>,
-    /// What it reported last.
+    /// Its last report.
     pub(super) words: Option<TimelineEntry>,
-    /// What it was told last.
+    /// The last message sent to it.
     pub(super) told: Option<Message>,
 }
 
@@ -94,7 +94,7 @@ impl Read for Look {
     }
 }
 
-/// What an agent that a worker follows said last, and when.
+/// The last message of an agent that a worker follows, and when.
 #[derive(Debug, Clone)]
 pub(super) struct Listen(pub(super) SessionId);
 

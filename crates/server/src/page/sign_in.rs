@@ -1,5 +1,5 @@
-//! How does a person show the server's token? Once, in a form; the browser keeps it from then on, and shows it to nobody
-//! else and to no script.
+//! Sign-in with the server's token.
+//! The browser keeps the token in a cookie that neither scripts nor other sites can read.
 
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
@@ -11,22 +11,22 @@ use super::{fragments, page};
 use crate::app::App;
 use crate::caller;
 
-/// Where the form is sent to; reached without a token, as the form itself is.
+/// The address of the form; reachable without a token.
 pub(crate) const PLACE: &str = "/page/sign-in";
 
-/// The form, with what was wrong the last time.
+/// The form, with the previous error.
 pub(crate) fn form(wrong: Option<&str>) -> Response {
     let html = fragments::sign_in(wrong).unwrap_or_else(|_| "A token is needed.".to_owned());
     page(StatusCode::UNAUTHORIZED, html)
 }
 
-/// What the form holds.
+/// The fields of the form.
 #[derive(Deserialize)]
 pub(super) struct Shown {
     token: String,
 }
 
-/// Has the browser keep the token, if it is the right one.
+/// Sets the cookie if the token is correct.
 pub(super) async fn sign_in(State(app): State<App>, shown: Result<Form<Shown>, FormRejection>) -> Response {
     let Ok(Form(Shown { token })) = shown else { return form(Some("the form was not filled in")) };
     let token = token.trim();

@@ -1,17 +1,17 @@
-//! How much of a text by others is shown, and how? Its beginning, with what was left out said, and nothing invisible.
+//! Texts by others, cut to a length, with invisible characters written out.
 
 use serde::Serialize;
 
-/// A text as it is shown.
+/// A text to show.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub(super) struct Shown {
     pub(super) text: String,
-    /// How many characters were left out at its end.
+    /// How many characters were cut at its end.
     pub(super) cut: usize,
 }
 
 impl Shown {
-    /// The beginning of a text, with everything invisible in it written out.
+    /// The start of a text, with invisible characters written out.
     pub(super) fn exactly(text: &str, most: usize) -> Self {
         let (head, cut) = beginning(text, most);
         let mut text = String::with_capacity(head.len());
@@ -19,18 +19,18 @@ impl Shown {
         Self { text, cut }
     }
 
-    /// The beginning of a text that was made for a terminal: what would colour it there is dropped.
+    /// The start of a text made for a terminal: color sequences are dropped.
     pub(super) fn printed(text: &str, most: usize) -> Self {
         Self::exactly(&without_escapes(text), most)
     }
 
-    /// Whether nothing was left out.
+    /// Whether nothing was cut.
     pub(super) fn is_whole(&self) -> bool {
         self.cut == 0
     }
 }
 
-/// The first characters, and how many there are besides.
+/// The first characters, and how many more there are.
 fn beginning(text: &str, most: usize) -> (&str, usize) {
     match text.char_indices().nth(most) {
         Some((end, _)) => (&text[..end], text[end..].chars().count()),
@@ -38,23 +38,23 @@ fn beginning(text: &str, most: usize) -> (&str, usize) {
     }
 }
 
-/// A character as it is, or its number where it would be invisible or turn around what stands beside it.
+/// The character itself, or its code point where it is invisible or changes the direction of text.
 fn write_out(c: char, out: &mut String) {
     match c {
         '\n' | '\t' => out.push(c),
-        // Lines that end as on another system look the same.
+        // CRLF line ends look the same.
         '\r' => {}
         c if c.is_control() || turns(c) => out.extend(c.escape_unicode()),
         c => out.push(c),
     }
 }
 
-/// Whether a character changes the direction of text, or takes no place: by these a command can look like another.
+/// Whether a character changes the direction of text, or has no width: such characters can disguise a command.
 fn turns(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// The text without the sequences by which terminals are told of colours, titles and places.
+/// The text without terminal escape sequences.
 fn without_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! What stands on the screen? Words and glyphs, no markup; how they come about is in `looks`.
+//! View models of the page: words and glyphs without markup. `looks` makes them.
 
 mod entry;
 mod looks;
@@ -10,33 +10,33 @@ use serde::Serialize;
 pub(super) use permission::{Ask, uncarried};
 pub(super) use session::SessionView;
 
-/// A field of a form by which it leads back to the screen it was sent from.
+/// A hidden field of a form with the page it leads back to.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Back {
     name: &'static str,
     value: String,
 }
 
-/// A state: always a glyph and a word, and a colour only for what everybody can rely on.
+/// A state: always a glyph and a word; the color repeats them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct State {
-    /// working, waits, bad, rest or plain. There is no good one yet: that takes evidence, not an agent's word.
+    /// working, waits, bad, rest or plain. There is no `good` yet: that takes evidence, not an agent's claim.
     tone: &'static str,
     glyph: &'static str,
     word: &'static str,
 }
 
-/// The whole screen.
+/// The first page.
 #[derive(Debug, Serialize)]
 pub(super) struct View {
     pub(super) now: i64,
     pub(super) seq: i64,
-    /// The project looked at.
+    /// The selected project.
     pub(super) project: Option<String>,
     pub(super) choices: Vec<Choice>,
-    /// How many things wait for a person.
+    /// How many items wait for a person.
     pub(super) waiting: i64,
-    /// How many sessions work.
+    /// How many sessions are working.
     pub(super) working: i64,
     pub(super) waits: Vec<Wait>,
     pub(super) asks: Vec<Ask>,
@@ -58,7 +58,7 @@ pub(super) struct Choice {
     chosen: bool,
 }
 
-/// Something that waits for a person.
+/// An item that waits for a person.
 #[derive(Debug, Serialize)]
 pub(super) struct Wait {
     pub(super) id: String,
@@ -68,16 +68,16 @@ pub(super) struct Wait {
     project: Option<String>,
     text: String,
     pub(super) since: i64,
-    /// Whom an answer goes to.
+    /// The session that receives the answer.
     session: Option<String>,
-    /// What can be opened again, where nobody is there to answer.
+    /// The task that can be reopened, where no session can receive an answer.
     task: Option<String>,
-    /// What was answered.
+    /// The answer that was sent.
     told: Option<Told>,
     back: Option<Back>,
 }
 
-/// What a session was told last.
+/// The last message sent to a session.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Told {
     text: String,
@@ -92,13 +92,13 @@ pub(super) struct Run {
     session: String,
     state: State,
     title: String,
-    /// How many tasks it has besides.
+    /// How many more tasks it has.
     others: usize,
     project: Option<String>,
     who: String,
     words: Option<String>,
     since: i64,
-    /// When it was last heard of.
+    /// When it was last active.
     heard: i64,
     paused: bool,
     name: String,
@@ -108,7 +108,7 @@ pub(super) struct Run {
     back: Option<Back>,
 }
 
-/// A project's running sessions as numbers.
+/// The counts of a project's running sessions.
 #[derive(Debug, Serialize)]
 pub(super) struct Group {
     pub(super) id: String,
@@ -127,14 +127,14 @@ pub(super) struct Ended {
     title: String,
     project: Option<String>,
     who: String,
-    /// Why, where something else ended it.
+    /// The reason, where something else ended it.
     reason: Option<&'static str>,
     words: Option<String>,
     at: i64,
     took: i64,
 }
 
-/// What stands beside: numbers.
+/// The sidebar: counts.
 #[derive(Debug, Serialize)]
 pub(super) struct Side {
     projects: Vec<ProjectLine>,
@@ -166,7 +166,7 @@ struct HandoffLine {
     at: i64,
 }
 
-/// How far somebody is who has just begun.
+/// The progress through the first steps.
 #[derive(Debug, Serialize)]
 pub(super) struct Steps {
     project: bool,

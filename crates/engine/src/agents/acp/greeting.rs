@@ -1,4 +1,4 @@
-//! How does a conversation by the Agent Client Protocol begin, and does a program begin it at all?
+//! Handshake of the Agent Client Protocol, also used to probe a program.
 
 use serde_json::{Value as Json, json};
 use tokio::process::ChildStdout;
@@ -10,28 +10,28 @@ use maestro_core::agent::Line;
 
 /// The first request.
 pub(super) const METHOD: &str = "initialize";
-/// The version of the protocol that is spoken here.
+/// The version of the protocol that we speak.
 const VERSION: u64 = 1;
 
-/// What a program said to a greeting.
+/// The result of a handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::agents) enum Greeted {
-    /// It greeted back, perhaps with its version.
+    /// It answered, perhaps with its version.
     Back(Option<String>),
-    /// It does not want to speak, for this reason.
+    /// It refused, for this reason.
     Refused(String),
-    /// It said no more.
+    /// Its output ended.
     Over,
 }
 
-/// Who we are, and what we can do for an agent.
+/// Our name and capabilities.
 pub(super) fn hello() -> Json {
     let us = json!({ "name": "maestro", "title": "Maestro", "version": env!("CARGO_PKG_VERSION") });
     let abilities = json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
     json!({ "protocolVersion": VERSION, "clientCapabilities": abilities, "clientInfo": us })
 }
 
-/// Whether what it answered is the protocol that is spoken here.
+/// Checks whether its response has our version of the protocol.
 pub(super) fn understood(answer: &Json) -> Result<(), Refusal> {
     let version = &answer["protocolVersion"];
     if *version == VERSION {
@@ -40,16 +40,16 @@ pub(super) fn understood(answer: &Json) -> Result<(), Refusal> {
     Err(Refusal { status: None, message: format!("it speaks version {version} of the protocol") })
 }
 
-/// What an agent calls its version.
+/// The version of an agent.
 pub(super) fn version(answer: &Json) -> Option<String> {
     answer["agentInfo"]["version"].as_str().map(str::to_owned)
 }
 
-/// Greets a program, and hears nothing but its answer.
+/// Performs the handshake, and ignores everything but the response.
 pub(in crate::agents) async fn greet(input: &Input, stdout: &mut LineReader<ChildStdout>) -> Greeted {
     input.write(&wire::request(1, METHOD, &hello())).await;
     while let Some(line) = stdout.next().await {
-        // One that is too long is no answer to a greeting.
+        // A line that is too long is not a response to a handshake.
         let Line::Whole(line) = line else { continue };
         let Some(Message::Response { id, answer }) = Message::read(&line) else { continue };
         if id == 1 {

@@ -1,5 +1,5 @@
-//! What is heard while a conversation goes on: what the agent tells and asks, what it prints besides, and what its user
-//! wants?
+//! Handling of everything that arrives during a conversation: messages and requests of the agent, its other output, and
+//! commands of its user.
 
 use maestro_core::agent::{AgentEvent, Line, Stream, TroubleKind};
 use serde_json::{Value as Json, json};
@@ -11,7 +11,7 @@ use super::wire::{self, Message};
 use super::{Conversation, Heard, LAST_WORDS, NoAnswer, Phase, questions};
 
 impl Conversation {
-    /// Has it do something, and hears whatever else there is until it has.
+    /// Sends a request, and handles everything else until its response arrives.
     pub(super) async fn call(&mut self, method: &str, parameters: &Json) -> Result<Json, NoAnswer> {
         self.requests += 1;
         let ours = json!(self.requests);
@@ -28,7 +28,7 @@ impl Conversation {
         }
     }
 
-    /// The next thing that is heard. What it prints besides is told.
+    /// The next incoming message. Other output becomes events.
     pub(super) async fn hear(&mut self) -> Heard {
         loop {
             tokio::select! {
@@ -54,7 +54,8 @@ impl Conversation {
         }
     }
 
-    /// Hears everything that is left, until nobody can say anything more: the last complaint often says the most.
+    /// Handles everything that is left until all streams have ended: the last line of standard error often explains the
+    /// most.
     pub(super) async fn hear_out(&mut self) {
         while !matches!(self.hear().await, Heard::Over) {}
         while self.stderr.is_some() {
@@ -88,7 +89,7 @@ impl Conversation {
         }
     }
 
-    /// Tells what it tells, and answers what it asks.
+    /// Emits events for a message, and answers a request.
     pub(super) async fn handle(&mut self, message: Message) {
         match message {
             Message::Notification { method, parameters } if method == "session/update" => {
@@ -113,7 +114,7 @@ impl Conversation {
                 let message = format!("`{method}` is not offered");
                 self.input.write(&wire::refusal(&id, wire::NO_SUCH_METHOD, &message)).await;
             }
-            // What nobody knows, and answers to what nobody waits for any more.
+            // Unknown messages, and responses that are no longer awaited.
             Message::Notification { .. } | Message::Response { .. } => {}
         }
     }
@@ -132,7 +133,7 @@ impl Conversation {
         }
     }
 
-    /// Does what its user wants.
+    /// Applies a command of its user.
     pub(super) async fn obey(&mut self, talk: Talk) {
         match talk {
             Talk::Say { text, done } => drop(done.send(self.wishes.say(text))),

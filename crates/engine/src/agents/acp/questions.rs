@@ -1,4 +1,4 @@
-//! What does an agent wait to be answered, and in which line?
+//! Open permission requests of an agent, and the lines that answer them.
 
 use maestro_core::agent::{AgentEvent, ChoiceKind};
 use serde_json::{Value as Json, json};
@@ -9,13 +9,13 @@ use super::super::pulse::Pulse;
 use super::told;
 use super::wire;
 
-/// The questions that are open.
+/// The open requests.
 #[derive(Debug)]
 pub(super) struct Questions(Book<Question>);
 
 #[derive(Debug)]
 struct Question {
-    /// What the agent calls it.
+    /// The agent's id of the request.
     request: Json,
     /// The call it is about.
     call: String,
@@ -26,7 +26,7 @@ struct Question {
 pub(super) struct Answered {
     /// The line for the agent.
     pub(super) line: String,
-    /// What it was answered with.
+    /// The answer.
     pub(super) kind: ChoiceKind,
     /// The call it was about.
     pub(super) call: String,
@@ -37,7 +37,7 @@ impl Questions {
         Self(Book::new(pulse))
     }
 
-    /// Takes note of a question. Returns what to tell of it, or the line that answers one that nobody can answer.
+    /// Registers a request. Returns the event about it, or the line that rejects one that cannot be answered.
     pub(super) fn ask(&mut self, request: Json, parameters: &Json, title: &str) -> Result<AgentEvent, String> {
         let choices = told::choices(&parameters["options"]);
         let call = &parameters["toolCall"];
@@ -48,7 +48,7 @@ impl Questions {
         Ok(AgentEvent::Asked { id, title: title.to_owned(), detail, call: about, options: choices })
     }
 
-    /// Answers a question.
+    /// Answers a request.
     pub(super) fn answer(&mut self, id: &str, kind: ChoiceKind) -> Result<Answered, TalkError> {
         let answered = self.0.answer(id, kind)?;
         let question = answered.about;
@@ -62,13 +62,13 @@ impl Questions {
         Ok(Answered { line, kind, call: question.call })
     }
 
-    /// The lines that say that nobody will answer.
+    /// The lines that cancel all open requests.
     pub(super) fn give_up(&mut self) -> Vec<String> {
         self.0.give_up().iter().map(|question| nobody(&question.request)).collect()
     }
 }
 
-/// The answer to a question that nobody answers.
+/// The answer to a cancelled request.
 pub(super) fn nobody(request: &Json) -> String {
     wire::answer(request, &json!({ "outcome": { "outcome": "cancelled" } }))
 }

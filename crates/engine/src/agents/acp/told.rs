@@ -1,4 +1,4 @@
-//! What does an update of the Agent Client Protocol tell? Read leniently: each agent has its own reading of it.
+//! Events in the updates of the Agent Client Protocol, read leniently: agents interpret it differently.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,20 @@ use serde_json::{Value as Json, json};
 
 use super::super::book;
 
-/// How many calls are remembered. Who has more open at once forgets some, and tells of them anew.
+/// How many calls are remembered. With more open calls, the oldest are forgotten and announced again.
 const MOST_CALLS: usize = 4096;
 
-/// How Gemini CLI's names of commands begin.
+/// The prefix of Gemini CLI's command titles.
 const GEMINI_SHELL: &str = "run_shell_command_";
 
-/// What is known of the calls of a session, and what it cost so far.
+/// The calls and the cost of a session so far.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     calls: HashMap<String, Call>,
     cost: Option<f64>,
 }
 
-/// A call that is under way.
+/// A running call.
 #[derive(Debug, Clone, Default)]
 struct Call {
     title: String,
@@ -33,40 +33,40 @@ struct Call {
     standing: Standing,
 }
 
-/// How a call stands.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Standing {
-    /// Nobody was told of it.
+    /// Not announced yet.
     #[default]
     New,
     Told,
-    /// It was not allowed.
+    /// Denied.
     Denied,
 }
 
 impl Known {
-    /// What a session cost in dollars so far, as far as it tells.
+    /// The cost of a session in USD so far, as it reports.
     pub(super) fn cost(&self) -> Option<f64> {
         self.cost
     }
 
-    /// A call in a line, as far as it was told.
+    /// A call in one line, as far as it is known.
     pub(super) fn title(&self, told: &Json) -> String {
         let known = told["toolCallId"].as_str().and_then(|id| self.calls.get(id));
         known.map(|call| call.title.clone()).filter(|title| !title.is_empty()).unwrap_or_else(|| "a tool".to_owned())
     }
 
-    /// A call was not allowed.
+    /// Marks a call as denied.
     pub(super) fn deny(&mut self, id: &str) {
         if let Some(call) = self.calls.get_mut(id) {
             call.standing = Standing::Denied;
         }
     }
 
-    /// What an update tells.
+    /// The events in an update.
     pub(super) fn update(&mut self, update: &Json) -> Vec<AgentEvent> {
         match update["sessionUpdate"].as_str().unwrap_or_default() {
-            // Goose tells what went wrong with the model's server in its own words, and then ends well.
+            // Goose reports provider errors as text, and then ends normally.
             "agent_message_chunk" if update["_meta"]["goose"].is_object() => {
                 vec![goose_said(content(&update["content"]))]
             }
@@ -83,12 +83,12 @@ impl Known {
                 let (Some(used), Some(size)) = context else { return Vec::new() };
                 vec![AgentEvent::Context { used, size }]
             }
-            // What we said ourselves, and what is about the agent's own interface.
+            // Our own messages, and updates about the agent's own interface.
             _ => Vec::new(),
         }
     }
 
-    /// What is told of a call, wherever that stands: some agents tell of one only when they ask.
+    /// The events about a call, from an update or a permission request: some agents mention a call only when they ask.
     pub(super) fn call(&mut self, told: &Json) -> Vec<AgentEvent> {
         let Some(id) = told["toolCallId"].as_str() else { return Vec::new() };
         if self.calls.len() >= MOST_CALLS {
@@ -127,7 +127,7 @@ impl Known {
 }
 
 impl Call {
-    /// Whether there is something new for people in it.
+    /// Whether it holds anything new for people.
     fn learn(&mut self, told: &Json) -> bool {
         let mut news = false;
         if let Some(title) = told["title"].as_str().filter(|title| *title != self.title) {
@@ -141,14 +141,14 @@ impl Call {
         if let Some(kind) = told["kind"].as_str() {
             self.kind = Some(tool_kind(kind));
         }
-        // Gemini CLI tells the whole command as the title of its call, and no input.
+        // Gemini CLI puts the whole command in the title of its call, and sends no input.
         if self.input.is_null() && told["toolCallId"].as_str().is_some_and(|id| id.starts_with(GEMINI_SHELL)) {
             self.input = json!({ "command": self.title });
         }
         if let Some(name) = told["_meta"]["claudeCode"]["toolName"].as_str() {
             name.clone_into(&mut self.name);
         } else if self.name.is_empty() {
-            // Goose tells the tool in the title only, and no kind.
+            // Goose puts the tool in the title only, and sends no kind.
             let titled = self.title.split_once(" · ").map(|(name, _)| name);
             titled.or(told["kind"].as_str()).unwrap_or("tool").clone_into(&mut self.name);
         }
@@ -160,7 +160,7 @@ impl Call {
         news
     }
 
-    /// What it does where no kind says so; Goose calls everything `other` when it asks.
+    /// The action where no kind is given; Goose calls everything `other` when it asks.
     fn guessed(&self) -> ToolKind {
         match self.name.as_str() {
             _ if self.input["command"].is_string() => ToolKind::Execute,
@@ -185,7 +185,7 @@ fn tool_kind(word: &str) -> ToolKind {
     }
 }
 
-/// The text of what a call answered.
+/// The text of a call's result.
 fn output(told: &Json) -> String {
     let parts = told["content"].as_array().into_iter().flatten();
     let texts: Vec<String> =
@@ -216,7 +216,7 @@ fn plan(entries: &Json) -> Vec<Planned> {
     entries.map(entry).collect()
 }
 
-/// What a question can be answered with.
+/// The possible answers to a request.
 pub(super) fn choices(options: &Json) -> Vec<Choice> {
     let options = options.as_array().into_iter().flatten();
     let choice = |option: &Json| {
@@ -227,12 +227,12 @@ pub(super) fn choices(options: &Json) -> Vec<Choice> {
     options.filter_map(choice).collect()
 }
 
-/// What exactly a question is about.
+/// The exact action of a request.
 pub(super) fn detail(call: &Json) -> String {
     book::detail(&call["rawInput"]).unwrap_or_else(|| output(call))
 }
 
-/// What the end of a turn tells: how it ended, and what it spent. `cost` is what it cost alone.
+/// The events at the end of a turn: how it ended, and its usage. `cost` is that of this turn.
 pub(super) fn turn(result: &Json, cost: Option<f64>) -> (Option<AgentEvent>, Stop) {
     let usage = &result["usage"];
     let count = |name: &str| usage[name].as_u64();
@@ -250,7 +250,7 @@ pub(super) fn turn(result: &Json, cost: Option<f64>) -> (Option<AgentEvent>, Sto
         "cancelled" => Stop::Cancelled,
         "max_tokens" | "max_turn_requests" => Stop::MaxTurns,
         "refusal" => Stop::Refused,
-        // It says that all went well although the model's server refused.
+        // It reports success although the provider refused.
         _ if result["_meta"]["codex"]["threadStatus"] == "systemError" => Stop::Error,
         _ => Stop::EndTurn,
     };

@@ -1,33 +1,33 @@
-//! What is a line of the Agent Client Protocol: JSON-RPC 2.0, one message a line.
+//! Messages of the Agent Client Protocol: JSON-RPC 2.0, one per line.
 
 use serde_json::{Value as Json, json};
 
-/// The code of an answer to a method that is not offered.
+/// The error code for an unknown method.
 pub(super) const NO_SUCH_METHOD: i64 = -32601;
-/// The code of an answer that wants the user to log in.
+/// The error code that asks the user to log in.
 const LOGIN: i64 = -32000;
 
 /// A message from an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::agents) enum Message {
-    /// It wants something.
+    /// A request.
     Request { id: Json, method: String, parameters: Json },
-    /// It tells something.
+    /// A notification.
     Notification { method: String, parameters: Json },
-    /// It answers what we wanted.
+    /// A response to our request.
     Response { id: Json, answer: Result<Json, Refusal> },
 }
 
-/// Why an agent did not do what we wanted.
+/// Why an agent refused a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::agents) struct Refusal {
-    /// The status of the model's server, where the agent passes it on.
+    /// The provider's HTTP status, where the agent passes it on.
     pub(super) status: Option<u16>,
     pub(in crate::agents) message: String,
 }
 
 impl Message {
-    /// Reads a line; nothing if it is no message.
+    /// Parses a line; nothing if it is not a message.
     pub(in crate::agents) fn read(line: &[u8]) -> Option<Self> {
         let mut message: Json = serde_json::from_slice(line).ok()?;
         let fields = message.as_object_mut()?;
@@ -49,7 +49,7 @@ impl Message {
 }
 
 impl Refusal {
-    /// Agents say little in the message itself, and the reason beside it.
+    /// Agents say little in the message itself, and put the reason beside it.
     fn read(error: &Json) -> Self {
         let code = error["code"].as_i64().unwrap_or_default();
         let status = u16::try_from(code).ok().filter(|code| (400..600).contains(code));
@@ -81,7 +81,7 @@ pub(super) fn answer(id: &Json, result: &Json) -> String {
     line(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
-/// A refusal as a line.
+/// An error response as a line.
 pub(super) fn refusal(id: &Json, code: i64, message: &str) -> String {
     line(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }))
 }

@@ -1,18 +1,18 @@
-//! What can the demo agent be told to do?
+//! Actions of the demo agent, in scripts and prompts.
 
 use std::io;
 
 use serde::Deserialize;
 
-/// Something to do. In a script, each is a line of JSON, or a sentence as in a prompt.
+/// An action. In a script, each is a line of JSON, or a sentence as in a prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Act {
     /// Writes a file.
     Add { file: String, text: String },
-    /// Writes at the end of a file.
+    /// Appends to a file.
     Append { file: String, text: String },
-    /// Does the next task of a plan without boxes, or mends the last one.
+    /// Does the next task of a plan without boxes, or fixes the last one.
     Choose {
         plan: String,
         #[serde(default)]
@@ -24,11 +24,11 @@ pub(super) enum Act {
     Say { text: String },
     /// Thinks something.
     Think { text: String },
-    /// Calls `maestro` with these words.
+    /// Calls `maestro` with these arguments.
     Report { words: Vec<String> },
     /// Asks before it does something.
     Ask { title: String, acts: Vec<Act> },
-    /// Claims to have spent tokens.
+    /// Reports usage of tokens.
     Tokens {
         input: u64,
         output: u64,
@@ -37,9 +37,9 @@ pub(super) enum Act {
     },
     /// Waits.
     Sleep { ms: u64 },
-    /// Waits for ever.
+    /// Waits forever.
     Hang,
-    /// Fails as if the model's server had.
+    /// Fails as if the model provider had.
     Fail { status: u16, message: String },
     /// Ends at once.
     Exit { code: u8 },
@@ -47,21 +47,21 @@ pub(super) enum Act {
     Crash { signal: i32 },
     /// Prints lines.
     Flood { lines: u64 },
-    /// Says something in one line of so many megabytes.
+    /// Prints one line of so many megabytes.
     LongLine { megabytes: usize },
-    /// Prints bytes that are no text.
+    /// Prints bytes that are not UTF-8.
     BadBytes,
-    /// Leaves a process of a session of its own behind, which writes its number into a file.
+    /// Leaves a process behind in a session of its own, which writes its pid into a file.
     Daemon { file: String },
     /// Does what the prompt says.
     Prompt,
-    /// Ends the turn; what follows is for the next one.
+    /// Ends the turn; the next actions belong to the next one.
     EndTurn,
 }
 
-/// How the parts of a prompt begin that say what to do.
+/// The headings of the parts of a prompt with instructions.
 const WHAT: [&str; 4] = ["## Your task", "## Task ", "## Instructions", "## Selected Task"];
-/// How the others begin.
+/// The headings of the other parts.
 const HOW: [&str; 6] = [
     "<skills_system",
     "It is done when:",
@@ -91,8 +91,8 @@ pub(super) fn script(text: &str, prompt: &str) -> io::Result<Vec<Vec<Act>>> {
     Ok(turns)
 }
 
-/// What of a prompt it understands. Where a prompt has a part that says what to do, only that is looked at: the rest, the
-/// text of skills above all, says how.
+/// The actions in a prompt. Where a prompt has a part with instructions, only that counts: the rest, above all the text
+/// of skills, is background.
 pub(super) fn understood(prompt: &str) -> Vec<Act> {
     let is_told = |line: &str| WHAT.iter().any(|heading| line.starts_with(heading));
     let has_parts = prompt.lines().any(is_told);
@@ -107,7 +107,7 @@ pub(super) fn understood(prompt: &str) -> Vec<Act> {
         } else if has_parts && HOW.iter().any(|heading| line.starts_with(heading)) {
             listens = false;
         }
-        // A task is often named twice: as a title and as a text.
+        // A task often appears twice: as a title and as a text.
         acts.extend(sentence(line).filter(|act| listens && !acts.contains(act)));
     }
     match finding(prompt) {
@@ -116,13 +116,13 @@ pub(super) fn understood(prompt: &str) -> Vec<Act> {
     }
 }
 
-/// What a review found, in its first line.
+/// The first line of a review's findings.
 fn finding(prompt: &str) -> Option<&str> {
     let (_, after) = prompt.split_once("\n## findings\n")?;
     after.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
-/// The same once more, with regard to what was found: a file says that, too.
+/// The same action again, with the finding applied: a file mentions it, too.
 pub(super) fn mended(act: Act, finding: &str) -> Act {
     match act {
         Act::Add { file, text } => Act::Add { file, text: format!("{text}\nIt was said: {finding}") },
@@ -131,8 +131,8 @@ pub(super) fn mended(act: Act, finding: &str) -> Act {
     }
 }
 
-/// What it says of somebody else's work, if it is asked for that: it passes, unless the task says that it fails its first
-/// review and nothing was found before.
+/// Its verdict if it is asked for a review: it passes, unless the task says that it fails its first review and there
+/// were no findings before.
 fn verdict(prompt: &str) -> Option<Vec<Act>> {
     let (_, asked) = prompt.split_once("## Your verdict")?;
     let fails = prompt.contains("fails its first review") && !prompt.contains("## found_before");
@@ -143,7 +143,7 @@ fn verdict(prompt: &str) -> Option<Vec<Act>> {
     Some(vec![Act::Run { command: format!("{command} <<'END'\n{result}\nEND") }])
 }
 
-/// What a line says, whatever marks stand around it.
+/// The action of a line, without markup.
 pub(super) fn sentence(line: &str) -> Option<Act> {
     let line = plain(line);
     let begin = line.find("Add a file ").map_or(line.as_str(), |at| &line[at..]);
@@ -163,7 +163,7 @@ pub(super) fn sentence(line: &str) -> Option<Act> {
     words("Say ").map(|text| Act::Say { text: unquoted(text) })
 }
 
-/// A line without the marks of a list, a heading or an element around it.
+/// A line without the markup of a list, a heading or an element.
 fn plain(line: &str) -> String {
     let mut text = String::new();
     let mut inside = false;
@@ -181,7 +181,7 @@ fn plain(line: &str) -> String {
         .split_once(": ")
         .filter(|(before, _)| before.len() <= 20 && !before.contains(' '))
         .map_or(text, |(_, after)| after);
-    // A title is followed by what the task is called.
+    // A title is followed by the name of the task.
     let text = text.rsplit_once("** (`").map_or(text, |(title, _)| title);
     text.trim_matches('*').trim().to_owned()
 }

@@ -1,8 +1,8 @@
-//! Which task of a plan without boxes does the demo agent do, and how does it mark it?
+//! Choice of the next task in a plan without boxes, and its mark.
 
 use super::act::{Act, sentence};
 
-/// What stands behind a task that is done.
+/// The suffix of a task that is done.
 const DONE: &str = " (done)";
 
 /// A task that was chosen.
@@ -10,13 +10,13 @@ const DONE: &str = " (done)";
 pub(super) struct Chosen {
     /// What to do.
     pub(super) act: Act,
-    /// The task, as the plan says it.
+    /// The task, as the plan words it.
     pub(super) task: String,
-    /// The plan in which it is marked as done.
+    /// The plan with the task marked as done.
     pub(super) marked: String,
 }
 
-/// The first line that says something to do and is not marked.
+/// The first unmarked line with an action.
 pub(super) fn next(plan: &str) -> Option<Chosen> {
     let lines: Vec<&str> = plan.lines().collect();
     let mut open = lines.iter().enumerate().filter(|(_, line)| !line.trim_end().ends_with(DONE));
@@ -30,7 +30,7 @@ pub(super) fn next(plan: &str) -> Option<Chosen> {
     Some(Chosen { act, task, marked: marked.join("\n") })
 }
 
-/// What was done last, by the marks.
+/// The last task that was done, by the marks.
 pub(super) fn last(plan: &str) -> Option<Act> {
     plan.lines().rev().find_map(|line| sentence(line.trim_end().strip_suffix(DONE)?))
 }

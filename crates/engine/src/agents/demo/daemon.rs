@@ -1,4 +1,4 @@
-//! What does a process do that wants to outlive everybody?
+//! Process that tries to outlive the agent.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The argument that makes the demo agent linger.
 pub(super) const ARGUMENT: &str = "--linger";
 
-/// Leaves a process of a session of its own behind.
+/// Leaves a process behind in a session of its own.
 pub(super) fn leave(file: &OsStr) -> io::Result<()> {
     let program = std::env::current_exe()?;
     Command::new(program)
@@ -20,7 +20,7 @@ pub(super) fn leave(file: &OsStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the number of this process into a file, and stays.
+/// Writes the pid of this process into a file, and stays.
 pub(super) fn linger(file: &OsStr) -> io::Result<ExitCode> {
     rustix::process::setsid()?;
     std::fs::write(file, format!("{}\n", std::process::id()))?;

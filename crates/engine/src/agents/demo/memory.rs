@@ -1,13 +1,13 @@
-//! What does the demo agent remember of a session? Its prompts, in a file of its own.
+//! Sessions of the demo agent: their prompts, in a file each.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-/// A session that can be taken up again by another process.
+/// A session that another process can resume.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// What it is called.
+    /// Its id.
     pub(super) id: String,
     /// The prompts so far.
     pub(super) prompts: Vec<String>,
@@ -21,14 +21,14 @@ impl Memory {
         Ok(memory)
     }
 
-    /// The session that is called so.
+    /// The session with this id.
     pub(super) fn load(id: &str) -> io::Result<Self> {
         let kept = fs::read_to_string(path(id)?)?;
         let prompts = kept.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
         Ok(Self { id: id.to_owned(), prompts })
     }
 
-    /// Remembers one more prompt.
+    /// Adds a prompt.
     pub(super) fn add(&mut self, prompt: &str) -> io::Result<()> {
         let line = serde_json::to_string(prompt)? + "\n";
         OpenOptions::new().append(true).open(path(&self.id)?)?.write_all(line.as_bytes())?;
@@ -37,7 +37,7 @@ impl Memory {
     }
 }
 
-/// Where its sessions are, as its entry in the table says.
+/// The directory of its sessions, as in its table entry.
 fn place() -> io::Result<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || std::env::home_dir().map(|home| home.join(".local/state"));
@@ -46,7 +46,7 @@ fn place() -> io::Result<PathBuf> {
 }
 
 fn path(id: &str) -> io::Result<PathBuf> {
-    // It is part of a path, and comes from outside.
+    // The id is part of a path, and comes from outside.
     let id = uuid::Uuid::parse_str(id).map_err(|_| io::Error::other(format!("there is no session `{id}`")))?;
     let directory = place()?;
     fs::create_dir_all(&directory)?;

@@ -1,4 +1,4 @@
-//! How does the demo agent do what it was told?
+//! Execution of the demo agent's actions.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -15,9 +15,9 @@ use super::act::{Act, mended};
 use super::place::inside;
 use super::{Answer, Audience, Permission, Reports, Turn, choose, daemon};
 
-/// How often it looks whether it was cancelled.
+/// How often it checks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(10);
-/// How many bytes of a command's output it tells.
+/// How many bytes of a command's output it reports.
 const MOST_OUTPUT: u64 = 64 * 1024;
 
 /// Does everything, in order, until something ends the turn.
@@ -31,7 +31,7 @@ pub(super) fn perform(
     let speaks = reports == Reports::ByItself && std::env::var_os("MAESTRO_SESSION_ID").is_some();
     let mut agent = Agent { directory, permission, audience, calls: 0, chosen: None };
     if acts.is_empty() {
-        // Who did nothing is not done.
+        // A turn without actions is not done.
         agent.say("I understand lines such as `Add a file NAME that says TEXT`, and found none.")?;
         return Ok(Turn::Done);
     }
@@ -53,7 +53,7 @@ pub(super) fn perform(
     Ok(if agent.audience.is_cancelled() { Turn::Cancelled } else { Turn::Done })
 }
 
-/// So many things, in words.
+/// A count in words.
 fn things(count: usize) -> String {
     if count == 1 { "1 thing".to_owned() } else { format!("{count} things") }
 }
@@ -76,7 +76,7 @@ struct Tool<'a> {
 }
 
 impl Agent<'_> {
-    /// Does one thing; says how the turn ends where it does.
+    /// Does one action; returns how the turn ends where it does.
     fn act(&mut self, act: &Act) -> io::Result<Option<Turn>> {
         match act {
             Act::Add { file, text } => self.edit(file, text, Edit::Whole)?,
@@ -103,7 +103,7 @@ impl Agent<'_> {
             Act::Exit { code } => return Ok(Some(Turn::Exit(*code))),
             Act::Crash { signal } => {
                 let signal = Signal::from_named_raw(*signal).unwrap_or(Signal::KILL);
-                // The first of some signals only ends that they are caught.
+                // The first of some signals only removes their handler.
                 loop {
                     kill_process(getpid(), signal)?;
                     sleep(LOOK);
@@ -113,13 +113,13 @@ impl Agent<'_> {
             Act::LongLine { megabytes } => self.say(&"x".repeat(megabytes * 1024 * 1024))?,
             Act::BadBytes => self.audience.print(b"\xff\xfe\0 no text \xc3\x28\n")?,
             Act::Daemon { file } => daemon::leave(inside(self.directory, file)?.as_os_str())?,
-            // These are no longer there once a script was read.
+            // A script has none of these after parsing.
             Act::Prompt | Act::EndTurn => {}
         }
         Ok(None)
     }
 
-    /// Does the next task of a plan and marks it, or mends what was done last; says so when nothing is left.
+    /// Does the next task of a plan and marks it, or fixes the last one; says so when nothing is left.
     fn choose(&mut self, plan: &str, mends: Option<&str>) -> io::Result<Option<Turn>> {
         let text = fs::read_to_string(inside(self.directory, plan)?)?;
         if let Some((act, finding)) = choose::last(&text).zip(mends) {
@@ -148,7 +148,7 @@ impl Agent<'_> {
     }
 
     fn flood(&mut self, lines: u64) -> io::Result<()> {
-        // Many at once, as a program does whose output is buffered.
+        // Many at once, as a program with buffered output does.
         let mut some = Vec::new();
         for line in 1..=lines {
             writeln!(some, "line {line} of a flood that goes on and on")?;
@@ -207,7 +207,7 @@ impl Agent<'_> {
         self.execute(&call, shell)
     }
 
-    /// Speaks to Maestro, as an agent does from its shell.
+    /// Calls Maestro, as an agent does from its shell.
     fn report(&mut self, words: &[String]) -> io::Result<()> {
         let input = json!({ "command": words });
         let title = format!("maestro {}", words.join(" "));
@@ -257,7 +257,7 @@ impl Agent<'_> {
         self.end(call, how, &text)
     }
 
-    /// Tells that a tool is used, and asks first where it has to. Returns the call, unless it is not allowed.
+    /// Announces the use of a tool, and asks first where it has to. Returns the call, unless it is denied.
     fn begin(&mut self, tool: &Tool<'_>, asks: Asks) -> io::Result<Option<String>> {
         self.calls += 1;
         let id = format!("call-{}", self.calls);

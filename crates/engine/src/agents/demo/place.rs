@@ -1,9 +1,9 @@
-//! Which file is meant? Only ones below the directory it works in.
+//! Paths of files below the agent's working directory.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The file of this name below a directory, with everything above it made.
+/// The path of this file below a directory; its parent directories are created.
 pub(super) fn inside(directory: &Path, name: &str) -> io::Result<PathBuf> {
     let outside = || io::Error::other(format!("`{name}` is not below the directory I work in"));
     let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -13,7 +13,7 @@ pub(super) fn inside(directory: &Path, name: &str) -> io::Result<PathBuf> {
     let root = directory.canonicalize()?;
     let file = root.join(name);
     let parent = file.parent().ok_or_else(outside)?;
-    // What is there already must not lead elsewhere, or whatever is made below it would, too.
+    // An existing path must not lead elsewhere, or everything created below it would, too.
     let there = parent.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok()).ok_or_else(outside)?;
     let leads_elsewhere = |path: &Path| path.canonicalize().map_or(true, |real| !real.starts_with(&root));
     if leads_elsewhere(there) || (file.symlink_metadata().is_ok() && leads_elsewhere(&file)) {

@@ -1,4 +1,4 @@
-//! How does the demo agent speak by itself: events on standard output, one a line.
+//! Plain mode of the demo agent: events on standard output, one per line.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::perform::perform;
 use super::{Answer, Audience, Permission, Turn, acts};
 
-/// Reads a prompt, does what it says, and tells of it.
+/// Reads a prompt, follows it, and prints the events.
 pub(super) fn run(resume: Option<String>, permission: Permission) -> io::Result<ExitCode> {
     let mut prompt = Vec::new();
     io::stdin().lock().read_to_end(&mut prompt)?;
@@ -50,7 +50,7 @@ fn fail(out: &mut Printer, status: Option<u16>, message: &str) -> io::Result<Exi
     Ok(ExitCode::FAILURE)
 }
 
-/// Prints to standard output; nobody can answer.
+/// Prints to standard output; permission requests cannot be answered.
 struct Printer;
 
 impl Audience for Printer {

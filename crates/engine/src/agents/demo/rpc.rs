@@ -1,4 +1,5 @@
-//! How does the demo agent speak the Agent Client Protocol? By hand, so that our client meets another's reading of it.
+//! Agent Client Protocol of the demo agent, written by hand so that our client is tested against another
+//! implementation.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, Write as _};
@@ -17,10 +18,10 @@ use super::memory::Memory;
 use super::perform::perform;
 use super::{Answer, Audience, Permission, Turn, acts};
 
-/// How often somebody who waits for an answer looks whether it was cancelled.
+/// How often a waiting turn checks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Answers requests until nobody asks any more.
+/// Answers requests until the input ends.
 pub(super) fn run() -> io::Result<ExitCode> {
     let mut agent = Agent { sessions: HashMap::new(), turn: None };
     for line in io::stdin().lock().lines() {
@@ -44,7 +45,7 @@ struct Agent {
     turn: Option<Running>,
 }
 
-/// A turn that is under way.
+/// A running turn.
 struct Running {
     session: String,
     cancelled: Arc<AtomicBool>,
@@ -103,7 +104,7 @@ impl Agent {
         Ok(json!({ "sessionId": id, "modes": { "currentModeId": "edits", "availableModes": modes } }))
     }
 
-    /// Tells again what was said in a session that is taken up.
+    /// Replays the messages of a resumed session.
     fn replay(&self, id: &str) -> io::Result<()> {
         for prompt in self.sessions.get(id).iter().flat_map(|session| &session.memory.prompts) {
             let content = json!({ "type": "text", "text": prompt });
@@ -156,14 +157,14 @@ impl Agent {
                 Ok(Turn::Exit(code)) => std::process::exit(code.into()),
                 Err(error) => Err((-32603, error.to_string())),
             };
-            // Whoever does not listen any more is gone, and so are we in a moment.
+            // A client that does not read is gone, and so are we in a moment.
             let _ = answer_to(&request, answer);
         });
         Ok(())
     }
 }
 
-/// The client that a turn is told to.
+/// The client that receives the events of a turn.
 struct Client {
     session: String,
     cancelled: Arc<AtomicBool>,
@@ -261,7 +262,7 @@ fn send(message: &Json) -> io::Result<()> {
     write(&line)
 }
 
-/// Writes whole lines only, so that those of two threads do not mix.
+/// Writes whole lines only, so that two threads do not mix.
 fn write(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes)?;

@@ -1,55 +1,55 @@
-//! What do we and Claude Code say to each other in its streams of JSON, besides what it tells of its work?
+//! Control messages of Claude Code's JSON streams.
 
 use maestro_core::agent::{Choice, ChoiceKind, Line};
 use serde_json::{Value as Json, json};
 
-/// What a call that somebody said no to is told.
+/// The result of a denied call.
 const NO: &str = "The user does not want this.";
 
-/// Within how many bytes of a line its name is looked for.
+/// Within how many bytes of a line its name is searched.
 const LONGEST_NAME: usize = 512;
 
-/// The answers that it takes.
+/// The answers that it accepts.
 const ONCE: &str = "allow";
 const ALWAYS: &str = "allow_always";
 const DENY: &str = "deny";
 
-/// Something that is no news of its work.
+/// A message that is not an event of its work.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Control {
-    /// It asks whether it may call a tool.
+    /// It asks for permission to call a tool.
     Asks(Request),
-    /// It wants something else.
+    /// Another request.
     Wants { id: String, what: String },
-    /// It does not ask any more.
+    /// It withdraws a request.
     TakesBack { id: String },
-    /// It answers what we wanted.
+    /// It answers our request.
     Answers,
 }
 
-/// A question of it.
+/// A permission request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Request {
-    /// What it calls the question.
+    /// Its id.
     pub(super) id: String,
     /// The tool.
     pub(super) tool: String,
-    /// What the tool is to be called with.
+    /// The input of the tool.
     pub(super) input: Json,
     /// The call.
     pub(super) call: String,
-    /// What would have to hold from now on for it not to ask this again.
+    /// The rules that would allow this from now on.
     always: Vec<Json>,
 }
 
 impl Control {
-    /// Reads a line; nothing if it tells of its work, or is no JSON at all.
+    /// Parses a line; nothing if it is an event of its work, or not JSON.
     pub(super) fn read(line: &Line) -> Option<Self> {
         let line = match line {
             Line::Whole(line) => line,
             Line::Cut { head, .. } => return too_long(head),
         };
-        // Most lines are long and tell of its work: they need not be read twice.
+        // Most lines are long events: they need not be parsed twice.
         let named = b"\"control_";
         if !line.windows(named.len()).any(|part| part == named) {
             return None;
@@ -78,7 +78,7 @@ impl Control {
     }
 }
 
-/// A question that is too long to be understood still waits for an answer: it would say nothing more.
+/// A request that is too long to parse still needs an answer: otherwise the agent waits for ever.
 fn too_long(head: &[u8]) -> Option<Control> {
     let head = String::from_utf8_lossy(&head[..head.len().min(LONGEST_NAME)]);
     let (_, rest) = head.strip_prefix("{\"type\":\"control_request\",")?.split_once("\"request_id\":\"")?;
@@ -86,8 +86,9 @@ fn too_long(head: &[u8]) -> Option<Control> {
     Some(Control::Wants { id: id.to_owned(), what: "a question of this length".to_owned() })
 }
 
-/// Of what it suggests, what allows this and as little else as possible, for this session only. A mode allows much more
-/// than what it asks for, so it counts only where nothing else is suggested, and only if it is that of edits.
+/// Of the suggested rules, the ones that allow this and as little else as possible, for this session only. A mode
+/// allows much more than the request, so it counts only where nothing else is suggested, and only if it is that of
+/// edits.
 fn lasting(suggestions: &Json) -> Vec<Json> {
     let all = suggestions.as_array().map(Vec::as_slice).unwrap_or_default();
     let narrow = |one: &&Json| match one["type"].as_str() {
@@ -107,7 +108,7 @@ fn lasting(suggestions: &Json) -> Vec<Json> {
 }
 
 impl Request {
-    /// What can be answered.
+    /// The possible answers.
     pub(super) fn choices(&self) -> Vec<Choice> {
         let choice = |id: &str, name: String, kind| Choice { id: id.to_owned(), name, kind };
         let once = choice(ONCE, "Allow".to_owned(), ChoiceKind::AllowOnce);
@@ -134,7 +135,7 @@ impl Request {
         }
     }
 
-    /// The line that answers it. Whatever is no yes is a no.
+    /// The line that answers it. Everything but an approval is a denial.
     pub(super) fn answer(&self, choice: Option<&str>) -> String {
         let answer = match choice {
             Some(ONCE) => json!({ "behavior": "allow", "updatedInput": self.input }),
@@ -148,20 +149,21 @@ impl Request {
     }
 }
 
-/// Something to do, as a line. It is for the model: with a blank before it, no text is a command of the program itself.
+/// A prompt as a line. It is for the model: the leading blank keeps the text from being a command of the program
+/// itself.
 pub(super) fn prompt(text: &str) -> String {
     let blank = if text.starts_with('/') { " " } else { "" };
     let content = json!([{ "type": "text", "text": format!("{blank}{text}") }]);
     line(&json!({ "type": "user", "message": { "role": "user", "content": content } }))
 }
 
-/// That it is to stop, as a line.
+/// An interrupt as a line.
 pub(super) fn interrupt(id: u64) -> String {
     let request = json!({ "subtype": "interrupt" });
     line(&json!({ "type": "control_request", "request_id": format!("maestro-{id}"), "request": request }))
 }
 
-/// That something is not offered, as a line.
+/// An error response to an unsupported request, as a line.
 pub(super) fn refusal(id: &str, what: &str) -> String {
     let response = json!({ "subtype": "error", "request_id": id, "error": format!("{what} is not offered") });
     line(&json!({ "type": "control_response", "response": response }))
@@ -175,7 +177,7 @@ fn line(message: &Json) -> String {
 mod tests {
     use super::*;
 
-    /// What was recorded of the real one.
+    /// Recorded messages of the real program.
     const SESSION: &str = include_str!("../../../../../tests/agents/streams/claude-session.jsonl");
 
     fn read(message: &Json) -> Option<Control> {

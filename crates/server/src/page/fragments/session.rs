@@ -1,4 +1,4 @@
-//! What does a session's screen consist of?
+//! Fragments of a session's page.
 
 use minijinja::Error;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::page::session::Account;
 use crate::page::view::SessionView;
 
 impl Shot {
-    /// Renders what of a session has changed since another shot, and takes the rest from there.
+    /// Renders what changed in a session since another shot, and reuses the rest.
     pub(in crate::page) fn of_session(
         view: &SessionView,
         account: Account,

@@ -1,19 +1,19 @@
-//! What has to be known of an agent's work from its beginning on? What it spent, and what it told last of itself.
+//! Account of an agent's work from its start: usage and state.
 
 use maestro_core::agent::{AgentEvent, Ledger, Planned, Spent};
 use maestro_core::id::SessionId;
 use maestro_store::{Db, Read as _, StoreError, TranscriptOf};
 
-/// What of a transcript is looked through for it.
+/// The kinds of transcript events that count.
 const KINDS: &[&str] = &["agent:began", "agent:usage", "agent:context", "agent:planned"];
 
-/// What an agent spent, and how it stands. It can be read on, so that a page that stays open does not begin again.
+/// An agent's usage and state. It can be continued, so that an open page does not read from the start again.
 #[derive(Debug, Clone, Default)]
 pub(in crate::page) struct Account {
-    /// The place of the last thing that was noted.
+    /// The place of the last event that was counted.
     upto: i64,
     ledger: Ledger,
-    /// How full its context is, and how much fits.
+    /// How full its context is, and its size.
     pub(in crate::page) context: Option<(u64, u64)>,
     pub(in crate::page) plan: Vec<Planned>,
     pub(in crate::page) model: Option<String>,
@@ -21,7 +21,7 @@ pub(in crate::page) struct Account {
 }
 
 impl Account {
-    /// The same, with what came since.
+    /// The same, with the events since.
     pub(super) fn read_on(mut self, session: &SessionId, db: &mut Db<'_>) -> Result<Self, StoreError> {
         let of = TranscriptOf { session: session.clone(), after: self.upto, kinds: KINDS };
         for entry in of.load(db)? {
@@ -31,7 +31,7 @@ impl Account {
         Ok(self)
     }
 
-    /// What was spent so far.
+    /// The usage so far.
     pub(in crate::page) fn spent(&self) -> Spent {
         self.ledger.spent()
     }

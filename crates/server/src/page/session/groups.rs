@@ -1,4 +1,5 @@
-//! Which of the things an agent did are one thing to people? Pieces of a text, a call and its answer, a question and its.
+//! Groups of transcript events that people see as one entry: pieces of a text, a call and its result, a request and its
+//! answer.
 
 use std::collections::HashMap;
 use std::mem::discriminant;
@@ -6,30 +7,30 @@ use std::mem::discriminant;
 use maestro_core::agent::AgentEvent;
 use maestro_store::{Tail, TranscriptEntry};
 
-/// What an agent did, by things that people tell apart; oldest first.
+/// The transcript in entries, oldest first.
 #[derive(Debug)]
 pub(in crate::page) struct Groups {
     pub(in crate::page) items: Vec<Group>,
-    /// Before which place there is more.
+    /// The place before which there is more.
     pub(in crate::page) older: Option<i64>,
 }
 
-/// One thing, told in one event or several.
+/// One entry of one or more events.
 #[derive(Debug)]
 pub(in crate::page) struct Group {
-    /// The place where it begins.
+    /// The place where it starts.
     pub(in crate::page) ord: i64,
-    /// When it began.
+    /// When it started.
     pub(in crate::page) at: i64,
-    /// When it was told of last.
+    /// The time of its last event.
     pub(in crate::page) until: i64,
-    /// Whether it may have begun before what was read.
+    /// Whether it may have started before the events that were read.
     pub(in crate::page) torn: bool,
     pub(in crate::page) events: Vec<AgentEvent>,
 }
 
 impl Group {
-    /// All its words.
+    /// Its whole text.
     pub(in crate::page) fn words(&self) -> String {
         let words = self.events.iter().filter_map(|event| match event {
             AgentEvent::Said { text } | AgentEvent::Thought { text } | AgentEvent::Printed { text, .. } => Some(text),
@@ -40,7 +41,7 @@ impl Group {
 }
 
 impl Groups {
-    /// The newest things of a transcript, no more than so many.
+    /// The newest entries of a transcript, at most so many.
     pub(super) fn of(tail: Tail, most: usize) -> Self {
         let mut fold = Fold::default();
         for entry in tail.entries {
@@ -57,20 +58,20 @@ impl Groups {
     }
 }
 
-/// The groups so far, and which of them may go on.
+/// The groups so far, and which of them may continue.
 #[derive(Default)]
 struct Fold {
     groups: Vec<Group>,
-    /// Calls without an answer, by their ids.
+    /// Calls without a result, by id.
     calls: HashMap<String, usize>,
-    /// Questions without an answer, by theirs.
+    /// Requests without an answer, by id.
     questions: HashMap<String, usize>,
 }
 
 impl Fold {
     fn add(&mut self, TranscriptEntry { ord, at, event }: TranscriptEntry) {
         let there = match &event {
-            // What is spent stands elsewhere, and does not come between two pieces of a text.
+            // Usage is shown elsewhere, and does not separate two pieces of a text.
             AgentEvent::Usage { .. } | AgentEvent::Context { .. } => return,
             AgentEvent::Began { .. } => {
                 self.calls.clear();
@@ -98,7 +99,7 @@ impl Fold {
         }
     }
 
-    /// The last group, if it consists of the same.
+    /// The last group, if it is of the same kind.
     fn same_kind(&self, event: &AgentEvent) -> Option<usize> {
         let last = self.groups.last()?.events.last()?;
         (discriminant(last) == discriminant(event)).then(|| self.groups.len() - 1)

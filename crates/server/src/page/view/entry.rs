@@ -1,4 +1,4 @@
-//! How does a thing that an agent did look? One line each, and what is long in it folded.
+//! Entries of a transcript: one line each, long texts folded.
 
 use maestro_core::agent::{
     AgentEvent, ChoiceKind, Planned, PlannedStatus, Stop, Stream, ToolKind, ToolStatus, TroubleKind,
@@ -12,38 +12,38 @@ use crate::page::clock;
 use crate::page::session::Group;
 use crate::page::text::Shown;
 
-/// How many characters of a text are shown: what an agent said, a line, and what is folded.
+/// How many characters are shown: of a message, of a line, and of folded text.
 const SAID: usize = 16_000;
 const LINE: usize = 300;
 const FOLDED: usize = 4000;
 
-/// Whether an agent may still go on with what it began.
+/// Whether an agent may still continue what it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Course {
-    /// It is at work.
+    /// It is working.
     Going,
-    /// It has ended, or what came later is not shown.
+    /// It has ended, or later entries are not shown.
     Over,
 }
 
-/// A thing that an agent did.
+/// An entry of the transcript.
 #[derive(Debug, Serialize)]
 pub(in crate::page) struct Entry {
     pub(in crate::page) id: String,
     at: i64,
-    /// When its session began.
+    /// When its session started.
     since: i64,
     #[serde(flatten)]
     did: Did,
 }
 
-/// What it did.
+/// The content of an entry.
 #[derive(Debug, Serialize)]
 #[serde(tag = "did", rename_all = "snake_case")]
 enum Did {
-    /// Words.
+    /// Text.
     Said { text: Shown, torn: bool },
-    /// Words that are folded: what it thought, what its program printed.
+    /// Folded text: thoughts, and output of its program.
     Folded { name: &'static str, brief: Shown, text: Shown },
     /// A call of a tool.
     Tool {
@@ -58,7 +58,7 @@ enum Did {
     Changed { path: Shown, added: Option<u64>, removed: Option<u64>, diff: Vec<DiffLine>, cut: usize },
     /// A plan.
     Planned { plan: Plan },
-    /// A line with a state: a question, a trouble, an end.
+    /// A line with a state: a permission request, an error, an end.
     Line { state: State, about: String, text: Option<Shown> },
 }
 
@@ -84,7 +84,7 @@ struct Part {
 }
 
 impl Plan {
-    /// What is done in it, is so by the agent's word.
+    /// Its steps; what is done is the agent's claim.
     pub(super) fn of(entries: &[Planned], course: Course) -> Self {
         let part = |entry: &Planned| Part {
             state: match (entry.status, course) {
@@ -100,7 +100,7 @@ impl Plan {
     }
 }
 
-/// The things an agent did, in order.
+/// The entries of a transcript, in order.
 pub(super) fn entries(groups: &[Group], since: i64, course: Course) -> Vec<Entry> {
     let mut said = String::new();
     let mut entries = Vec::with_capacity(groups.len());
@@ -114,7 +114,7 @@ pub(super) fn entries(groups: &[Group], since: i64, course: Course) -> Vec<Entry
     entries
 }
 
-/// What it did; nothing where that would only repeat what it said last.
+/// The content; nothing where it would only repeat the last message.
 fn did(group: &Group, said: &str, course: Course) -> Option<Did> {
     Some(match group.events.first()? {
         AgentEvent::Said { .. } => Did::Said { text: Shown::printed(&group.words(), SAID), torn: group.torn },
@@ -213,7 +213,7 @@ fn kind_word(kind: ToolKind) -> &'static str {
     }
 }
 
-/// What a tool was called with, as somebody would write it.
+/// The input of a tool, as a person would write it.
 fn arguments(input: &Json) -> Option<Shown> {
     let text = match input {
         Json::Null => return None,
@@ -234,7 +234,7 @@ fn diff_line(line: &str) -> DiffLine {
     DiffLine { kind, text: line.to_owned() }
 }
 
-/// What became of a question. Whoever looks at this line need not act: the question itself stands above.
+/// The answer to a permission request. This line needs no action: the open request is shown above.
 fn answered(answer: Option<ChoiceKind>) -> State {
     match answer {
         None => state("rest", "○", "asked"),
@@ -262,7 +262,7 @@ fn trouble(kind: TroubleKind, status: Option<u16>, wait: Option<u64>) -> String 
     format!("{what}{status}{wait}")
 }
 
-/// How it ended. That a turn came to its end says nothing of the work.
+/// How the agent ended. The end of a turn says nothing about the work.
 fn ended(stop: Stop) -> (State, String) {
     let (tone, glyph, about) = match stop {
         Stop::EndTurn => ("plain", "–", "it had nothing more to say".to_owned()),

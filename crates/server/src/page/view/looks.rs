@@ -1,4 +1,4 @@
-//! How does what is there look? The words and glyphs for each thing, and the order of things.
+//! Presentation of the first page: the words and glyphs for each item, and their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ use super::{
 use crate::page::now::{Blocked, Seen};
 use crate::page::text::Shown;
 
-/// From how many running sessions on those of several projects are shown as numbers.
+/// From this many running sessions on, those of several projects are shown as counts.
 const MANY: i64 = 12;
-/// How many projects stand beside.
+/// How many projects the sidebar lists.
 const PROJECTS: usize = 12;
-/// How much of a text is shown.
+/// How many characters of a text are shown.
 pub(super) const TITLE: usize = 200;
 const WORDS: usize = 300;
 const QUESTION: usize = 2000;
@@ -34,7 +34,7 @@ const QUESTION_STATE: State = state("waits", "?", "question");
 const BLOCKER: State = state("bad", "✗", "blocker");
 const WORKING: State = state("working", "●", "working");
 
-/// The beginning of a text, with a sign that there is more.
+/// The start of a text, with an ellipsis if it is cut.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
@@ -77,7 +77,7 @@ fn count<T>(items: impl Iterator<Item = T>) -> i64 {
     items.fold(0, |count, _| count + 1)
 }
 
-/// What is seen, with the names of projects at hand.
+/// The contents, with the names of projects at hand.
 struct Mapper<'a> {
     seen: &'a Seen,
     names: BTreeMap<&'a ProjectId, &'a str>,
@@ -98,7 +98,7 @@ impl<'a> Mapper<'a> {
         self.seen.project.as_ref().is_none_or(|only| only.id == *project)
     }
 
-    /// The name of a project, where it says something new.
+    /// The name of a project, where it adds information.
     fn project(&self, id: &ProjectId) -> Option<String> {
         let tells = self.seen.project.is_none() && self.names.len() > 1;
         self.names.get(id).filter(|_| tells).map(|name| cut(name, TITLE))
@@ -114,7 +114,7 @@ impl<'a> Mapper<'a> {
         self.seen.projects.iter().map(choice).collect()
     }
 
-    /// What a session works on, or else what it is called.
+    /// The title of a session's work, otherwise its name.
     fn title(&self, session: &Session) -> String {
         let title = session.tasks.first().and_then(|task| self.seen.titles.get(task));
         cut(title.unwrap_or(&session.name), TITLE)
@@ -130,19 +130,19 @@ impl<'a> Mapper<'a> {
         }
     }
 
-    /// What a session was told since this moment.
+    /// The last message sent to a session since this moment.
     fn told(&self, session: &SessionId, since: i64) -> Option<Told> {
         let told = self.seen.told.get(session).filter(|told| told.created_at >= since)?;
         Some(tell(told))
     }
 
-    /// Since when a session asks: since it said so.
+    /// Since when a session asks: since it reported so.
     fn asks_since(&self, session: &Session) -> i64 {
         let line = self.seen.words.get(&session.id).filter(|line| line.kind.as_str() == "needs_input");
         line.map_or(session.last_activity, |line| line.at)
     }
 
-    /// Whether a session asks and nobody has answered.
+    /// Whether a session has an unanswered question.
     fn asks(&self, session: &Session) -> bool {
         let wants = self.seen.questions.items.iter().any(|(asked, _)| asked.session == session.id);
         wants || session.needs_input.is_some() && self.told(&session.id, self.asks_since(session)).is_none()
@@ -163,7 +163,7 @@ impl<'a> Mapper<'a> {
         Wait { title, project, ..question(session, since, told, self.back()) }
     }
 
-    /// What agents want to do, the oldest first.
+    /// The open permission requests, oldest first.
     fn permissions(&self) -> Vec<Ask> {
         let ask = |(asked, session): &(Permission, Session)| {
             let mut ask = Ask::of(asked, who(session), Depth::Glance, self.back());
@@ -262,7 +262,8 @@ impl<'a> Mapper<'a> {
         if groups.len() > 1 { groups } else { Vec::new() }
     }
 
-    /// How many of a project's sessions work, and how many have not ended. Who waits for somebody does not work.
+    /// How many of a project's sessions are working, and how many have not ended. A session that waits for a person
+    /// does not work.
     fn sessions_of(&self, project: &ProjectId) -> (i64, i64) {
         let of = self.seen.counts.sessions.iter().filter(|(id, _, _)| id == project);
         let (working, alive) = of.fold((0, 0), |(working, alive), (_, status, count)| {
@@ -278,7 +279,7 @@ impl<'a> Mapper<'a> {
         (working - count(stuck.into_iter()), alive)
     }
 
-    /// What went wrong, before what somebody put an end to.
+    /// Failed sessions come before cancelled ones.
     fn ended_badly(&self) -> Vec<Ended> {
         let mut ended: Vec<Ended> = self.seen.ended_badly.items.iter().map(|session| self.ended(session)).collect();
         ended.sort_by_key(|ended| ended.state.tone != "bad");
@@ -357,7 +358,7 @@ impl<'a> Mapper<'a> {
     }
 }
 
-/// Who works: the agent; a name that somebody gave; or the role.
+/// The name of a worker: the agent, a given name, or the role.
 pub(super) fn who(session: &Session) -> String {
     if let Some(agent) = session.agent.as_deref().filter(|agent| !agent.is_empty()) {
         return cut(agent, TITLE);
@@ -366,7 +367,7 @@ pub(super) fn who(session: &Session) -> String {
     if given && !session.tasks.is_empty() { cut(&session.name, TITLE) } else { session.role.as_str().to_owned() }
 }
 
-/// What a session asks of a person in words.
+/// A session's question to a person.
 pub(super) fn question(session: &Session, since: i64, told: Option<Told>, back: Option<Back>) -> Wait {
     Wait {
         id: format!("wait-{}", session.id),
@@ -387,7 +388,7 @@ pub(super) fn tell(told: &Message) -> Told {
     Told { text: cut(&told.text, WORDS), state: told.state.as_str(), at: told.created_at }
 }
 
-/// How a session ended. That it is done is what it says; nobody has looked.
+/// How a session ended. "Done" is the session's claim; it was not verified.
 pub(super) fn end(session: &Session) -> (State, Option<&'static str>) {
     match (session.status, session.end) {
         (SessionStatus::Completed, _) => (state("plain", "–", "says done"), None),

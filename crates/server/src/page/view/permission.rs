@@ -1,4 +1,4 @@
-//! How does it look that an agent wants to do something? What exactly, for how long it waits, and what can be answered.
+//! Permission requests of agents: the exact action, the time left, and the possible answers.
 
 use maestro_core::agent::ChoiceKind;
 use maestro_store::{Permission, hash};
@@ -8,30 +8,30 @@ use super::looks::state;
 use super::{Back, State};
 use crate::page::text::Shown;
 
-/// How many characters of what it wants are shown on a screen of many things; on the session's own all are.
+/// How many characters of the action are shown on the first page; the session's page shows all.
 const TITLE: usize = 300;
 const GLANCE: usize = 2000;
 
-/// How much of a question is shown.
+/// How much of a request is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// Its beginning. What is longer can only be denied there: nobody allows what they have not seen.
+    /// Its start. A longer one can only be denied there: people allow only what they have seen.
     Glance,
     /// All of it.
     Full,
 }
 
-/// A question, as a card.
+/// A permission request, as a card.
 #[derive(Debug, Serialize)]
 pub(in crate::page) struct Ask {
     pub(in crate::page) id: String,
     state: State,
     session: String,
     who: String,
-    /// The work in whose course it asks, where that is not told already.
+    /// The title of the work it belongs to, where the page does not already show it.
     pub(super) work: Option<String>,
     pub(super) project: Option<String>,
-    /// The agent's name for the question, as a form carries it unchanged.
+    /// The agent's id of the request, encoded so that a form keeps it unchanged.
     request: String,
     title: Shown,
     detail: Shown,
@@ -41,13 +41,13 @@ pub(in crate::page) struct Ask {
     back: Option<Back>,
 }
 
-/// Something that can be answered.
+/// A possible answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Answer {
     value: &'static str,
     name: &'static str,
     key: &'static str,
-    /// What is said when it was done.
+    /// The confirmation after the answer.
     done: &'static str,
 }
 
@@ -83,7 +83,7 @@ impl Ask {
     }
 }
 
-/// The answers that the agent takes: yes once, yes always, and the mildest no.
+/// The answers that the agent accepts: allow once, allow always, and the mildest denial.
 fn answers(permission: &Permission) -> Vec<(ChoiceKind, Answer)> {
     let answer = |kind: ChoiceKind| match kind {
         ChoiceKind::AllowOnce => Answer { value: kind.as_str(), name: "Once", key: "a", done: "Allowed once." },
@@ -100,13 +100,13 @@ fn answers(permission: &Permission) -> Vec<(ChoiceKind, Answer)> {
     yes.chain(no).map(|kind| (kind, answer(kind))).collect()
 }
 
-/// A text in a form that no browser changes on its way.
+/// A text encoded so that no browser changes it in a form.
 fn carried(text: &str) -> String {
     let digits = text.bytes().flat_map(|byte| [byte >> 4, byte & 0xf]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
-/// The text that was carried.
+/// The decoded text.
 pub(in crate::page) fn uncarried(hex: &str) -> Option<String> {
     let pair = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(pair).collect();

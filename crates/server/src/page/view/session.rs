@@ -1,4 +1,4 @@
-//! What stands on a session's own screen? Who works on what and how that goes, what it did, and which skills it got.
+//! Presentation of a session's page: state, transcript and skills.
 
 use maestro_core::agent::{Outcome, Spent};
 use maestro_core::session::SessionStatus;
@@ -16,12 +16,12 @@ use crate::page::text::Shown;
 /// How many reasons and files are listed.
 const REASONS: usize = 20;
 const FILES: usize = 50;
-/// How many characters of a reason are shown, of a fact, and of a hash.
+/// How many characters are shown: of a reason, of a fact, and of a hash.
 const REASON: usize = 2000;
 const FACT: usize = 200;
 const HASH: usize = 8;
 
-/// The whole screen.
+/// The whole page.
 #[derive(Debug)]
 pub(in crate::page) struct SessionView {
     pub(in crate::page) now: i64,
@@ -30,7 +30,7 @@ pub(in crate::page) struct SessionView {
     pub(in crate::page) waiting: i64,
     pub(in crate::page) past: bool,
     pub(in crate::page) about: About,
-    /// What it asks in words.
+    /// Its question to a person.
     pub(in crate::page) question: Option<Wait>,
     pub(in crate::page) asks: Vec<Ask>,
     pub(in crate::page) entries: Vec<Entry>,
@@ -40,7 +40,7 @@ pub(in crate::page) struct SessionView {
     pub(in crate::page) facts: Facts,
 }
 
-/// What stands on top.
+/// The header.
 #[derive(Debug, Serialize)]
 pub(in crate::page) struct About {
     session: String,
@@ -48,12 +48,12 @@ pub(in crate::page) struct About {
     state: State,
     who: String,
     model: Option<String>,
-    /// How often it was started, if more than once.
+    /// The number of the attempt, from the second on.
     attempt: Option<i64>,
     project: Named,
     since: i64,
     until: Option<i64>,
-    /// When it was last heard of, while it works.
+    /// When it was last active, while it is working.
     heard: Option<i64>,
     paused: bool,
     over: bool,
@@ -67,17 +67,17 @@ struct Named {
     name: String,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, Serialize)]
 struct Came {
     state: State,
-    /// Whether it is started again after that.
+    /// Whether it starts again after that.
     again: bool,
     reasons: Vec<Shown>,
     more: usize,
 }
 
-/// What can be said to it.
+/// The form to talk to it.
 #[derive(Debug, Serialize)]
 pub(in crate::page) struct Talk {
     session: String,
@@ -87,19 +87,19 @@ pub(in crate::page) struct Talk {
     back: Back,
 }
 
-/// What stands beside.
+/// The sidebar.
 #[derive(Debug, Serialize)]
 pub(in crate::page) struct Facts {
     skills: Vec<SkillLine>,
     plan: Option<Plan>,
     spent: Vec<String>,
-    /// Files that really changed, as the worktree tells.
+    /// Files that really changed, according to the worktree.
     files: Vec<Shown>,
     more_files: usize,
     lines: Vec<(&'static str, String)>,
 }
 
-/// A skill, and how far its text got.
+/// A skill, and how far its text was delivered.
 #[derive(Debug, Serialize)]
 struct SkillLine {
     name: Shown,
@@ -108,7 +108,7 @@ struct SkillLine {
     stages: [(&'static str, Option<String>); 3],
     /// Whether the texts of the stages differ.
     changed: bool,
-    /// Whether it was asked for and never handed.
+    /// Whether it was asked for and never delivered.
     missing: bool,
 }
 
@@ -157,7 +157,7 @@ impl SessionView {
     }
 }
 
-/// Whether what it began may still go on, as far as this screen can tell.
+/// Whether its unfinished entries may still continue, as far as this page can tell.
 fn course(sight: &Sight) -> Course {
     if sight.session.status.is_over() || sight.past { Course::Over } else { Course::Going }
 }
@@ -167,7 +167,7 @@ fn fact(text: &str) -> String {
     if shown.is_whole() { shown.text } else { format!("{}…", shown.text) }
 }
 
-/// What it asks in words, until it goes on.
+/// Its question, until it continues.
 fn asking(sight: &Sight, back: &Back) -> Option<Wait> {
     sight.session.needs_input.as_ref().filter(|_| !sight.session.status.is_over())?;
     let asked = sight.words.as_ref().filter(|line| line.kind.as_str() == "needs_input");
@@ -176,7 +176,7 @@ fn asking(sight: &Sight, back: &Back) -> Option<Wait> {
     Some(question(&sight.session, since, told, Some(back.clone())))
 }
 
-/// Where it stands.
+/// Its state.
 fn standing(sight: &Sight, waits: bool) -> State {
     let status = sight.session.status;
     let unclaimed = sight.spawn.as_ref().filter(|spawn| spawn.state == SpawnState::Waiting);
@@ -192,7 +192,7 @@ fn standing(sight: &Sight, waits: bool) -> State {
     }
 }
 
-/// What is said where nothing is to be seen.
+/// The text in place of an empty transcript.
 fn note(sight: &Sight) -> Option<&'static str> {
     if !sight.groups.items.is_empty() {
         return None;
@@ -206,7 +206,7 @@ fn note(sight: &Sight) -> Option<&'static str> {
     })
 }
 
-/// What came of it, or of the attempt before this one. That it is done may rest on its word, so it is not green.
+/// The outcome of the session, or of the previous attempt. "Done" may be only its claim, so it is not green.
 fn came(sight: &Sight) -> Option<Came> {
     let spawn = sight.spawn.as_ref()?;
     let told = spawn.outcome.as_ref()?;
@@ -240,7 +240,7 @@ fn facts(sight: &Sight) -> Facts {
     }
 }
 
-/// What was spent, as far as the agent tells.
+/// The usage, as the agent reports it.
 fn spent(account: &Account) -> Vec<String> {
     let Spent { input, output, cached, reasoning, cost_usd } = account.spent();
     let told = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
@@ -259,7 +259,7 @@ fn spent(account: &Account) -> Vec<String> {
     tokens.into_iter().chain([money, context]).flatten().collect()
 }
 
-/// A number that can be read.
+/// A number in a readable form.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -272,7 +272,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// The skills that were asked for, then those that came with the role.
+/// The skills that were asked for, then those of the role.
 fn skills(sight: &Sight) -> Vec<SkillLine> {
     let asked = sight.session.metadata.get("skills").and_then(Json::as_array);
     let asked: Vec<&str> = asked.into_iter().flatten().filter_map(Json::as_str).collect();
