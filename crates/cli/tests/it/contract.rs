@@ -166,3 +166,49 @@ fn tasks_sessions_and_queues_keep_their_keys() {
     seen.run_as(&session, &["complete", "Done", "--json"]);
     assert_snapshot!(seen.take());
 }
+
+const WORKFLOW: &str = "\
+name: ask
+description: Work, then ask.
+params: {task: {type: string, required: true}}
+steps:
+  - {id: work, type: agent, phase: implement, actions: ['Do {task}.'], result: {found: list}, next: {ok: which, fail: end}}
+  - {id: which, type: question, prompt: 'Which?', options: [a, b], store: chosen}
+  - {id: done, type: end, message: 'Took {chosen}.'}
+outputs: {chosen: '{chosen}'}
+";
+
+#[test]
+fn workflows_and_runs_keep_their_keys() {
+    let mut seen = Transcript::of(Sandbox::new());
+    seen.sandbox.write(".claude/skills/ask/workflow.yaml", WORKFLOW);
+    seen.sandbox.write("result.json", "{\"found\":[]}");
+    for args in ["list", "show ask", "check", "simulate ask", "graph ask"] {
+        seen.run_line(&format!("workflow {args}"));
+    }
+    let started = seen.run_as(&[], &["workflow", "start", "ask", "--param", "task=it", "--format", "json"]);
+    let run = started["run"].as_str().unwrap();
+    let ticket = started["ticket"].as_str().unwrap();
+    seen.run_line("workflow runs");
+    seen.run_as(&[], &["workflow", "next", run, "--format", "json"]);
+    let report = ["workflow", "report", run, "--ticket", ticket, "--outcome", "ok", "--result-file", "result.json"];
+    let asked = seen.run_as(&[], &[&report[..], &["--format", "json"]].concat());
+    let ticket = asked["ticket"].as_str().unwrap();
+    seen.run_as(&[], &["workflow", "answer", run, "--ticket", ticket, "--format", "json", "a"]);
+    seen.run_line(&format!("workflow log {run}"));
+    assert_snapshot!(seen.take());
+}
+
+#[test]
+fn a_spawned_session_keeps_its_keys() {
+    let mut seen = Transcript::of(Sandbox::new().with_variable("PATH", &std::env::var("PATH").unwrap()));
+    let _server = seen.sandbox.serve();
+    seen.run_line("project create shop");
+    let task = id(&seen.run(&["task", "create", "Add a file a.txt that says b"]));
+    let spawned = seen.run_line(&format!("session spawn --task {task} --agent demo"));
+    let session = spawned["sessionId"].as_str().unwrap();
+    assert_eq!(seen.sandbox.maestro(&format!("show {session} --follow")).code, 0);
+    seen.run_line(&format!("show {session} --transcript --skills"));
+    seen.run_line("events");
+    assert_snapshot!(seen.take());
+}
