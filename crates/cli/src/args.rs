@@ -1,4 +1,4 @@
-//! What can be typed? The command line as data; nothing is carried out here.
+//! The command line as data; nothing is executed here.
 
 mod agents;
 mod branches;
@@ -41,7 +41,7 @@ pub(crate) use work::{
     TaskGroup, TaskListArgs, TaskTreeArgs, TaskUpdateArgs,
 };
 
-/// Gives coding agents the right skills, and shows and keeps what they do.
+/// Give coding agents the right skills, run them, and record what they do.
 #[derive(Debug, Parser)]
 #[command(name = "maestro", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -57,159 +57,159 @@ pub(crate) struct Globals {
     /// Print JSON for programs instead of text for people
     #[arg(long, global = true, display_order = 100)]
     pub(crate) json: bool,
-    /// Use colour: auto, always, never
+    /// Use color: auto, always, never
     #[arg(long, global = true, display_order = 101, value_name = "WHEN", default_value = "auto")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) color: ColorChoice,
-    /// Set a setting for this command, for example `skills_validation=strict`
+    /// Override a setting for this command, for example `skills_validation=strict`
     #[arg(long, global = true, display_order = 102, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Speak to the server at this address
+    /// Use the server at this address
     #[arg(long, global = true, display_order = 103, value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// The project meant, instead of the one this directory belongs to
+    /// Use this project instead of the one this directory belongs to
     #[arg(long, global = true, display_order = 104, value_name = "ID")]
     pub(crate) project: Option<String>,
-    /// Where everything is stored: a SQLite file or postgres://…
+    /// Use this database: a SQLite file or postgres://…
     #[arg(long, global = true, display_order = 105, value_name = "PLACE")]
     pub(crate) database: Option<String>,
 }
 
-/// What to do.
+/// Subcommands of `maestro`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Set a project up: write its config file, copy its skill pack
+    /// Set up a project: write its config file, copy its skill pack
     Init(InitArgs),
-    /// Show what is wrong here, with file, line and help
+    /// Check the setup and show problems with file, line and hint
     Doctor(DirArgs),
     /// List, read and explain skills
     #[command(visible_alias = "skill", subcommand_required = true, arg_required_else_help = true)]
     Skills(SkillsArgs),
-    /// Print exactly what an agent would be told about a task
+    /// Print the exact prompt an agent would receive for a task
     Prompt(TaskPromptArgs),
     /// Work through a Markdown plan, task by task, until it is done
     Loop(Box<LoopArgs>),
     /// Show what a run changed on its branch
     Diff(BranchArgs),
-    /// Merge a run's branch into the one that is checked out here, and remove it
+    /// Merge a run's branch into the checked-out one and remove it
     Merge(BranchArgs),
-    /// Propose a run's branch as a pull request, with `gh` if it is installed
+    /// Open a pull request for a run's branch, with `gh` if it is installed
     Pr(BranchArgs),
-    /// Remove a run's worktree and branch, with all that is on it
+    /// Delete a run's worktree and branch
     Discard(DiscardArgs),
-    /// Do one task as a plan's is done: in a worktree, checked, reviewed, committed
+    /// Run one task: worktree, checks, review, commit
     Do(Box<DoArgs>),
-    /// Watch agents work through a small plan in a repository of its own; needs no model
+    /// Watch agents work through a small plan in a demo repository; needs no model
     Demo(DemoArgs),
-    /// Find the next task of a Markdown plan
+    /// Show the tasks of a Markdown plan
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Plan(PlanArgs),
-    /// List, check, draw and simulate workflows
+    /// List, check, draw, simulate and run workflows
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Workflow(WorkflowArgs),
-    /// Show what would be executed here, and allow it
+    /// Show what this project would execute, and allow it
     Trust(TrustArgs),
-    /// List coding agents: which are installed, and how each is started
+    /// List coding agents, whether they are installed, and their commands
     Agents(AgentsArgs),
-    /// Tell your coding tools of Maestro, in their own settings
+    /// Add Maestro to your coding tools' settings
     Connect(ConnectArgs),
-    /// Take Maestro out of your coding tools' settings again
+    /// Remove Maestro from your coding tools' settings
     Disconnect(DisconnectArgs),
     /// Start the server
     Up(UpArgs),
-    /// Answer an editor or agent over the Model Context Protocol; it starts this itself
+    /// Run the MCP server over stdio (your editor starts it)
     Mcp,
-    /// Tell how the work goes, and hear what changed
+    /// Report progress and receive updates
     Update(UpdateArgs),
     /// Show your tasks, their subtasks and what changed
     Info,
-    /// Say that all your work is done
+    /// Report that all your work is done
     Complete(CompleteArgs),
-    /// Say that you cannot go on
+    /// Report that you cannot continue
     Blocked(BlockedArgs),
-    /// List, finish and add subtasks of your task
+    /// List, complete and add subtasks of your task
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Subtask(SubtaskArgs),
-    /// Say how it goes, in one of five ways
+    /// Send a report of one of five kinds
     Report(ReportArgs),
-    /// An old name of `report progress`
+    /// Old name of `report progress`
     #[command(name = "update:progress", hide = true)]
     UpdateProgress(SaidArgs),
-    /// An old name of `report complete`
+    /// Old name of `report complete`
     #[command(name = "update:complete", hide = true)]
     UpdateComplete(SaidArgs),
-    /// An old name of `report blocked`
+    /// Old name of `report blocked`
     #[command(name = "update:blocked", hide = true)]
     UpdateBlocked(SaidArgs),
-    /// An old name of `report error`
+    /// Old name of `report error`
     #[command(name = "update:error", hide = true)]
     UpdateError(SaidArgs),
-    /// An old name of `report needs-input`
+    /// Old name of `report needs-input`
     #[command(name = "update:needs-input", hide = true)]
     UpdateNeedsInput(SaidArgs),
-    /// List, make and change tasks
+    /// List, create and change tasks
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Task(TaskGroup),
-    /// Show and steer the sessions of agents
+    /// Show, start and control sessions
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Session(SessionArgs),
-    /// Say something to an agent; it hears it with its next command
+    /// Send a message to an agent; it arrives with its next command
     Say(SayArgs),
-    /// Show a session: its agent, what came of it, its skills, what it did
+    /// Show a session: agent, result, skills, transcript
     Show(ShowArgs),
-    /// Speak with a session's agent in the agent's own interface; when you leave, Maestro goes on
+    /// Open a session in the agent's own interface; Maestro continues when you leave
     Attach(AttachArgs),
-    /// Start the agents that are asked for
+    /// Run a worker that starts queued agents
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Worker(WorkerArgs),
-    /// Start an orchestrator's agent
+    /// Start the agent of an orchestrator
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Orchestrator(OrchestratorArgs),
-    /// List, make and remove projects
+    /// List, create and delete projects
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Project(ProjectArgs),
-    /// Take the tasks of your session one after the other
+    /// Work through the task queue of your session
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Queue(QueueArgs),
-    /// Show how the project stands, in numbers
+    /// Show the numbers of the project
     Status,
-    /// Show who you are here, and what you speak to
+    /// Show your role, session and server
     Whoami,
-    /// List the commands that you may use
+    /// List the commands you may use
     Commands(CommandsArgs),
-    /// Show what happened, or follow it live
+    /// Show past events, or follow them live
     Events(EventsArgs),
-    /// List the roles, and see whether their skills are there
+    /// List roles and check that their skills exist
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Roles(RolesArgs),
-    /// Pass work from one role to another
+    /// Hand work from one role to another
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Handoff(HandoffArgs),
-    /// Write what a session starts with
+    /// Write the manifest of a session
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Manifest(ManifestArgs),
-    /// Note that a file was changed; for hooks, silent and never failing
+    /// Record that a file changed; for hooks: prints nothing, never fails
     TrackFile(TrackFileArgs),
-    /// Hear what an agent's own session does, and answer with the skill that fits; for hooks, never failing
+    /// Record what a session does and suggest the skill that fits; for hooks: never fails
     Hook(HookArgs),
-    /// Copy, bring back and check the database
+    /// Back up, restore and check the database
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Db(DbArgs),
-    /// Show the settings in force and where they come from
+    /// Show and change settings
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Config(ConfigArgs),
-    /// Print which Maestro this is
+    /// Print the version
     Version,
     /// Print a completion script for your shell
     Completions(CompletionsArgs),
-    /// Explain a command or a topic
+    /// Show help for a command or topic
     Help(HelpArgs),
 }
 
 /// Options of `maestro init`.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Also write the worker's skill to `.skills/maestro-worker`, for agents that Maestro does not start
@@ -220,9 +220,9 @@ pub(crate) struct InitArgs {
 /// Options of `maestro agents`.
 #[derive(Debug, Args)]
 pub(crate) struct AgentsArgs {
-    /// Everything about this one; without it, a list of all
+    /// Show everything about this agent; default: list all
     pub(crate) name: Option<String>,
-    /// Start those that are installed, and see whether they answer within 20 seconds
+    /// Start the installed agents and check that they answer within 20 seconds
     #[arg(long)]
     pub(crate) check: bool,
 }
@@ -234,18 +234,18 @@ pub(crate) struct PlanArgs {
     pub(crate) command: PlanCommand,
 }
 
-/// What to do with a plan.
+/// Subcommands of `maestro plan`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
     /// Print the next open task
     Next {
-        /// The plan
+        /// Markdown plan
         #[arg(value_name = "PLAN.md")]
         file: PathBuf,
     },
     /// List every task and its state
     List {
-        /// The plan
+        /// Markdown plan
         #[arg(value_name = "PLAN.md")]
         file: PathBuf,
     },
@@ -258,28 +258,28 @@ pub(crate) struct ConfigArgs {
     pub(crate) command: ConfigCommand,
 }
 
-/// What to do with the configuration.
+/// Subcommands of `maestro config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print every setting
     #[command(visible_alias = "list")]
     Show {
-        /// Only this one
+        /// Only this setting
         key: Option<String>,
-        /// Say where each value comes from
+        /// Show where each value comes from
         #[arg(long)]
         origin: bool,
     },
-    /// Write a setting into your own config file
+    /// Write a setting to your own config file
     Set {
-        /// Which one
+        /// Setting
         key: String,
-        /// Its new value
+        /// New value
         value: String,
     },
-    /// Print one setting's value and nothing else
+    /// Print the value of one setting
     Get {
-        /// Which one
+        /// Setting
         key: String,
     },
 }
@@ -287,16 +287,16 @@ pub(crate) enum ConfigCommand {
 /// Options of `maestro trust`.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// Workflows to allow; without any, what is allowed and what is not
+    /// Workflows to allow; default: list what is allowed and what is not
     #[arg(value_name = "WORKFLOW", conflicts_with = "revoke")]
     pub(crate) names: Vec<String>,
-    /// Allow what this project's config would run: its checks, and the agents it describes
+    /// Allow what this project's config would run: its checks and the agents it defines
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) config: bool,
-    /// Take back what was allowed, by its name or hash
+    /// Revoke what was allowed, by name or hash
     #[arg(long, value_name = "NAME|HASH")]
     pub(crate) revoke: Vec<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub(crate) yes: bool,
 }
@@ -304,35 +304,35 @@ pub(crate) struct TrustArgs {
 /// Options of `maestro completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// Shell
     pub(crate) shell: clap_complete::Shell,
 }
 
 /// Options of `maestro help`.
 #[derive(Debug, Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or `agent` for what agents and programs call
+    /// Command, or `agent` for the commands of agents and programs
     pub(crate) topic: Vec<String>,
 }
 
-/// What came of the command line.
+/// Parsed command line.
 pub(crate) enum Typed {
     /// A command.
     Command(Box<Cli>),
-    /// A wish for help or the version.
+    /// A request for help or the version.
     Help(String),
-    /// Something that cannot be understood.
+    /// An invalid command line.
     Wrong {
-        /// Why, for people.
+        /// The error message.
         text: String,
-        /// Whether a program asked.
+        /// Whether `--json` was given.
         json: bool,
     },
 }
 
 impl Typed {
     fn wrong(error: &clap::Error) -> Self {
-        // What was typed could not be read, so this is as good as it gets.
+        // The arguments could not be parsed, so look for the flag itself.
         let json = std::env::args_os().any(|arg| arg == "--json");
         Self::Wrong { text: error.render().to_string(), json }
     }
@@ -346,7 +346,7 @@ impl Cli {
         grammar.override_help(overview)
     }
 
-    /// Reads what was typed.
+    /// Parses the arguments of this process.
     pub(crate) fn from_command_line() -> Typed {
         let matches = match Self::grammar().try_get_matches() {
             Ok(matches) => matches,

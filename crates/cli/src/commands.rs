@@ -1,4 +1,4 @@
-//! Which command is it? One file for each.
+//! Commands of the program, one file each.
 
 mod agents;
 mod allowed;
@@ -51,7 +51,7 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 
-/// Carries out what was typed.
+/// Runs the command.
 pub(crate) fn run(cli: &Cli, world: &World) -> Result<Reply, CommandError> {
     match &cli.command {
         None => home::run(world),

@@ -1,4 +1,4 @@
-//! The `maestro` program: what was typed, carried out, printed.
+//! The `maestro` program: parses the command line, runs the command, prints the reply.
 //!
 //! Everything that is printed, and every exit code, leaves through here.
 
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     };
     match World::of_this_process(&cli.globals).and_then(|world| commands::run(&cli, &world)) {
         Ok(reply) => reply::print(reply),
-        // Not even for want of a home.
+        // Not even without a home directory.
         Err(_) if matches!(cli.command, Some(args::Command::Hook(_))) => ExitCode::SUCCESS,
         Err(error) => print_error(&error, cli.globals.json, Paint::for_stderr(cli.globals.color)),
     }

@@ -1,4 +1,4 @@
-//! What can be typed about agents that are started?
+//! Arguments of commands that start, follow and answer agents.
 
 use std::path::PathBuf;
 
@@ -9,49 +9,49 @@ use super::work::id;
 /// Options of `maestro session spawn`.
 #[derive(Debug, Args)]
 pub(crate) struct SpawnArgs {
-    /// The task; several are separated by commas, the main one first
+    /// Task to work on; separate several with commas, the main one first
     #[arg(long, value_name = "ID", value_delimiter = ',', required = true, value_parser = id)]
     pub(crate) task: Vec<String>,
-    /// A skill beside those of its role; `maestro-orchestrator` makes it an orchestrator
+    /// Add a skill to those of the role; `maestro-orchestrator` makes it an orchestrator
     #[arg(long = "skill", value_name = "NAME", value_delimiter = ',')]
     pub(crate) skills: Vec<String>,
-    /// Which agent; `maestro agents` shows them
+    /// Use this agent (see `maestro agents`)
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// How it is spoken with, if not in the preferred way: json, acp or text
-    #[arg(long, value_name = "WAY", value_parser = ["json", "acp", "text"])]
+    /// Drive the agent this way instead of the preferred one: json, acp or text
+    #[arg(long, value_name = "DRIVER", value_parser = ["json", "acp", "text"])]
     pub(crate) driver: Option<String>,
-    /// Which model, if not the agent's own choice
+    /// Use this model instead of the agent's default
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// What it may do without asking: ask, edits or all
+    /// Set what the agent may do without asking: ask, edits or all
     #[arg(long, value_name = "MODE", value_parser = ["ask", "edits", "all"])]
     pub(crate) permission: Option<String>,
-    /// What people call the session
+    /// Name the session
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Why it is started; it is told so
+    /// Add the reason for this session to the prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// What it is told beside its task
+    /// Add instructions to the prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
-    /// Tell it also of the tasks below and beside its own
+    /// Add the subtasks and sibling tasks to the prompt
     #[arg(long)]
     pub(crate) include_related: bool,
-    /// How many minutes it may take
+    /// Limit the session to N minutes
     #[arg(long, value_name = "N")]
     pub(crate) minutes: Option<u32>,
-    /// How many tokens it may use
+    /// Limit the session to N tokens
     #[arg(long, value_name = "N")]
     pub(crate) tokens: Option<u64>,
-    /// How many dollars it may cost
+    /// Limit the session to this cost in USD
     #[arg(long, value_name = "USD")]
     pub(crate) cost: Option<f64>,
-    /// How many times it may ask the model
+    /// Limit the session to N model requests
     #[arg(long, value_name = "N")]
     pub(crate) turns: Option<u64>,
-    /// Show what it does until it has ended
+    /// Show what the agent does until it ends
     #[arg(long, short)]
     pub(crate) follow: bool,
 }
@@ -63,16 +63,16 @@ pub(crate) struct WorkerArgs {
     pub(crate) command: WorkerCommand,
 }
 
-/// What a worker can be told.
+/// Subcommands of `maestro worker`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkerCommand {
-    /// Start the agents that are asked for, until told to end
+    /// Run a worker that starts queued agents until you stop it
     Run {
-        /// How many at once
+        /// Run up to N agents at once
         #[arg(long, short = 'j', value_name = "N", default_value_t = 8)]
         agents: usize,
     },
-    /// Start the agent of the session that the environment names, and show what it does
+    /// Start the agent of the session in the environment and show what it does
     Init,
 }
 
@@ -83,26 +83,26 @@ pub(crate) struct OrchestratorArgs {
     pub(crate) command: OrchestratorCommand,
 }
 
-/// What an orchestrator can be told.
+/// Subcommands of `maestro orchestrator`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OrchestratorCommand {
-    /// Start the agent of the session that the environment names, and show what it does
+    /// Start the agent of the session in the environment and show what it does
     Init,
 }
 
 /// Options of `maestro show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The session
+    /// Session ID
     #[arg(value_parser = id)]
     pub(crate) id: String,
-    /// Which skills were asked for, arrived, and were opened and read
+    /// Show which skills were requested, delivered, opened and read
     #[arg(long)]
     pub(crate) skills: bool,
-    /// Everything its agent did
+    /// Show everything the agent did
     #[arg(long)]
     pub(crate) transcript: bool,
-    /// Go on with what it does until it has ended
+    /// Follow the session until it ends
     #[arg(long, short)]
     pub(crate) follow: bool,
 }
@@ -110,12 +110,12 @@ pub(crate) struct ShowArgs {
 /// Options of `maestro session answer`.
 #[derive(Debug, Args)]
 pub(crate) struct PermitArgs {
-    /// The session; without it, what waits for an answer is shown
+    /// Session ID; without it, list the open questions
     #[arg(value_parser = id)]
     pub(crate) id: Option<String>,
-    /// once, always (in this run) or deny
+    /// Answer: once, always (for this run) or deny
     pub(crate) answer: Option<String>,
-    /// Which of its questions, by the number shown; the oldest, unless said otherwise
+    /// Answer the question with this number instead of the oldest
     #[arg(long, value_name = "N")]
     pub(crate) question: Option<usize>,
 }
@@ -123,7 +123,7 @@ pub(crate) struct PermitArgs {
 /// Options of `maestro attach`.
 #[derive(Debug, Args)]
 pub(crate) struct AttachArgs {
-    /// The session
+    /// Session ID
     #[arg(value_parser = id)]
     pub(crate) id: String,
 }
@@ -134,32 +134,32 @@ pub(crate) struct AttachArgs {
 pub(crate) struct LoopArgs {
     #[command(subcommand)]
     pub(crate) command: Option<LoopCommand>,
-    /// The checklist
+    /// Markdown plan to work through
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
-    /// End after one task
+    /// Stop after one task
     #[arg(long, conflicts_with = "max_tasks")]
     pub(crate) once: bool,
-    /// End after so many tasks
+    /// Stop after N tasks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tasks: Option<u32>,
-    /// Work on so many tasks at once, as far as the plan does not order them
+    /// Run up to N independent tasks in parallel
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16), conflicts_with = "in_place")]
     pub(crate) jobs: Option<u32>,
-    /// For how many minutes agents may work at the plan, all tasks together; setting `plan_minutes`
+    /// Limit the agents' time for the whole plan, in minutes (setting `plan_minutes`)
     #[arg(long, value_name = "N", value_parser = amount)]
     pub(crate) plan_minutes: Option<f64>,
-    /// How many tokens they may use for the plan; setting `plan_tokens`
+    /// Limit the tokens for the whole plan (setting `plan_tokens`)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) plan_tokens: Option<u64>,
-    /// How many dollars they may cost for the plan; setting `plan_cost`
+    /// Limit the cost of the whole plan in USD (setting `plan_cost`)
     #[arg(long, value_name = "USD", value_parser = amount)]
     pub(crate) plan_cost: Option<f64>,
-    /// Your own workflow instead of `plan-loop`
+    /// Use this workflow instead of `plan-loop`
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
-    /// Say what each thing means that is seen for the first time, as in the demo
+    /// Explain each new thing the first time it appears, as in the demo
     #[arg(long, hide = true)]
     pub(crate) explain: bool,
 }
@@ -167,7 +167,7 @@ pub(crate) struct LoopArgs {
 /// Options of `maestro do`.
 #[derive(Debug, Args)]
 pub(crate) struct DoArgs {
-    /// What is to be done; `@name` in it asks for a skill
+    /// Task to do; `@name` in it requests a skill
     pub(crate) task: String,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
@@ -181,80 +181,80 @@ pub(crate) struct DemoArgs {
     pub(crate) clean: bool,
 }
 
-/// An amount of something, in parts as well.
+/// An amount, which may have a fraction.
 fn amount(text: &str) -> Result<f64, String> {
     let amount = text.parse().ok().filter(|amount: &f64| amount.is_finite() && *amount > 0.0);
-    amount.ok_or_else(|| "it must be a number that is more than 0".to_owned())
+    amount.ok_or_else(|| "expected a number greater than 0".to_owned())
 }
 
-/// How work is done.
+/// Options for how work is done.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct WorkArgs {
-    /// Who does the work; `maestro agents` shows them
+    /// Use this agent (see `maestro agents`)
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Who looks at it; the same agent, in a session of its own, unless said otherwise
+    /// Review with this agent; default: the same agent in a new session
     #[arg(long, value_name = "NAME")]
     pub(crate) reviewer: Option<String>,
-    /// What agents may do without asking: ask, edits or all
+    /// Set what agents may do without asking: ask, edits or all
     #[arg(long, value_name = "MODE")]
     pub(crate) permission: Option<String>,
-    /// Work here, and not in a worktree of its own
+    /// Work in this directory instead of a new worktree
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Let nobody look at the work
+    /// Skip the review
     #[arg(long)]
     pub(crate) no_review: bool,
-    /// Merge the branch into the one that is checked out once all is done; setting `merge_when_done`
+    /// Merge the branch into the checked-out one when all tasks are done (setting `merge_when_done`)
     #[arg(long, conflicts_with = "in_place")]
     pub(crate) merge: bool,
-    /// These skills, instead of those that fit
+    /// Use these skills instead of the ones that fit
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "no_skills")]
     pub(crate) skills: Vec<String>,
-    /// No skills at all
+    /// Use no skills
     #[arg(long)]
     pub(crate) no_skills: bool,
-    /// For how many minutes agents may work at a task, all its sessions together; setting `task_minutes`
+    /// Limit the agents' time for one task, in minutes (setting `task_minutes`)
     #[arg(long, value_name = "N", value_parser = amount)]
     pub(crate) task_minutes: Option<f64>,
-    /// How many tokens they may use for a task; setting `task_tokens`
+    /// Limit the tokens for one task (setting `task_tokens`)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) task_tokens: Option<u64>,
-    /// How many dollars they may cost for a task; setting `task_cost`
+    /// Limit the cost of one task in USD (setting `task_cost`)
     #[arg(long, value_name = "USD", value_parser = amount)]
     pub(crate) task_cost: Option<f64>,
-    /// Show the task, its skills and exactly what the agent would be told, and do nothing
+    /// Print the task, its skills and the exact prompt, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Begin it, and do not wait for its end
+    /// Start in the background and do not wait for the end
     #[arg(long)]
     pub(crate) detach: bool,
 }
 
-/// What can be done with a loop that was begun.
+/// Subcommands of `maestro loop`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoopCommand {
-    /// Show how far the loops are
+    /// Show the progress of this project's loops
     Status,
-    /// Have a loop wait after what is being done now
+    /// Pause a loop after its current step
     Pause {
-        /// The run; the only one that goes on, unless said otherwise
+        /// Run ID; default: the only active run
         run: Option<String>,
     },
-    /// Have a loop go on
+    /// Resume a loop
     Resume {
-        /// The run
+        /// Run ID
         run: Option<String>,
     },
-    /// End a loop, and the agent at work for it
+    /// Stop a loop and its agent
     Cancel {
-        /// The run
+        /// Run ID
         run: Option<String>,
     },
     /// Show what happened in a loop
     Log {
-        /// The run
+        /// Run ID
         run: Option<String>,
     },
 }

@@ -1,11 +1,11 @@
-//! What can be typed about what a run left behind?
+//! Arguments of commands for a run's branch.
 
 use clap::Args;
 
 /// Options of `maestro diff`, `merge` and `pr`.
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
-    /// The run, or the beginning of its id
+    /// Run ID, or the start of it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
 }
@@ -13,10 +13,10 @@ pub(crate) struct BranchArgs {
 /// Options of `maestro discard`.
 #[derive(Debug, Args)]
 pub(crate) struct DiscardArgs {
-    /// The run, or the beginning of its id
+    /// Run ID, or the start of it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub(crate) yes: bool,
 }

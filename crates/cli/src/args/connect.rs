@@ -1,4 +1,4 @@
-//! What can be typed about the tools that know Maestro?
+//! Arguments of `connect`, `disconnect` and `hook`.
 
 use clap::{Args, ValueEnum};
 use maestro_core::connect::Scope;
@@ -6,16 +6,16 @@ use maestro_core::connect::Scope;
 /// Options of `maestro connect`.
 #[derive(Debug, Args)]
 pub(crate) struct ConnectArgs {
-    /// Which tools: claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, or `all` that are here
+    /// Tools: claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, or `all` installed ones
     #[arg(value_name = "CLIENT", required = true)]
     pub(crate) clients: Vec<String>,
-    /// Whose settings are changed: your own, or those that this project brings for everybody
+    /// Change your own settings (user) or the ones this project shares (project)
     #[arg(long, value_name = "WHOSE", default_value = "user")]
     pub(crate) scope: ScopeChoice,
-    /// Also let them start this workflow, by a file of their own (may be repeated)
+    /// Also add a command that starts this workflow (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Vec<String>,
-    /// Also have them call Maestro at every prompt, so that the right skill is at hand: claude-code, codex, gemini
+    /// Also add hooks that suggest skills at every prompt: claude-code, codex, gemini
     #[arg(long)]
     pub(crate) hooks: bool,
     /// Show what would change, and change nothing
@@ -26,10 +26,10 @@ pub(crate) struct ConnectArgs {
 /// Options of `maestro disconnect`.
 #[derive(Debug, Args)]
 pub(crate) struct DisconnectArgs {
-    /// Which tools, or `all` that are connected
+    /// Tools, or `all` connected ones
     #[arg(value_name = "CLIENT", required = true)]
     pub(crate) clients: Vec<String>,
-    /// Whose settings are changed: your own, or this project's
+    /// Change your own settings (user) or the ones this project shares (project)
     #[arg(long, value_name = "WHOSE", default_value = "user")]
     pub(crate) scope: ScopeChoice,
     /// Show what would change, and change nothing
@@ -40,17 +40,17 @@ pub(crate) struct DisconnectArgs {
 /// Options of `maestro hook`.
 #[derive(Debug, Args)]
 pub(crate) struct HookArgs {
-    /// Whose hook it is: claude-code, codex or gemini; what happened comes as JSON on standard input
+    /// Agent that calls the hook: claude-code, codex or gemini; the event is JSON on standard input
     #[arg(value_name = "AGENT")]
     pub(crate) agent: String,
 }
 
-/// Whose settings.
+/// Settings to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScopeChoice {
-    /// Yours, for all of your projects
+    /// Your own, for all projects
     User,
-    /// The project's
+    /// The ones in this project
     Project,
 }
 

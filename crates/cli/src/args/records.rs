@@ -1,4 +1,4 @@
-//! What can be typed about records: the database, hand-offs, roles, names, manifests, tracked files?
+//! Arguments for records: database, handoffs, roles, names, manifests, tracked files.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,20 @@ pub(crate) struct DbArgs {
     pub(crate) command: DbCommand,
 }
 
-/// What to do with the database.
+/// Subcommands of `maestro db`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {
-    /// Write a copy, while others go on working
+    /// Write a copy of the database; it stays usable meanwhile
     Backup {
-        /// Where to; without it, a file named after the time below Maestro's home
+        /// File to write; default: a file with a timestamp in Maestro's home
         file: Option<PathBuf>,
     },
-    /// Put a copy in the database's place; what was there is kept beside it
+    /// Replace the database with a copy; the old one is kept beside it
     Restore {
-        /// The copy
+        /// Copy to restore
         file: PathBuf,
     },
-    /// Look for what should not be; exit code 1 when there is something
+    /// Check the database; exit with 1 if something is wrong
     Check,
 }
 
@@ -36,30 +36,30 @@ pub(crate) struct HandoffArgs {
     pub(crate) command: HandoffCommand,
 }
 
-/// What to do with hand-offs.
+/// Subcommands of `maestro handoff`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HandoffCommand {
-    /// Pass work from one role to another
+    /// Hand work from one role to another
     Create(NewHandoffArgs),
-    /// List what was passed on, oldest first
+    /// List handoffs, oldest first
     List {
-        /// Only what is for this role
+        /// Only handoffs to this role
         #[arg(long, value_name = "ROLE")]
         to: Option<String>,
-        /// Only what is pending, accepted or completed
+        /// Only handoffs with this status: pending, accepted or completed
         #[arg(long, value_name = "STATE", value_parser = state)]
         state: Option<HandoffState>,
     },
-    /// Take work that was passed on; only one can
+    /// Accept a handoff; only one session can
     Accept {
-        /// The hand-off
+        /// Handoff ID
         id: String,
     },
-    /// Say that work you took is done
+    /// Mark a handoff you accepted as done
     Complete {
-        /// The hand-off
+        /// Handoff ID
         id: String,
-        /// What came of it
+        /// Result of the work
         #[arg(long, value_name = "TEXT")]
         result: Option<String>,
     },
@@ -68,27 +68,27 @@ pub(crate) enum HandoffCommand {
 /// Options of `maestro handoff create`.
 #[derive(Debug, Args)]
 pub(crate) struct NewHandoffArgs {
-    /// What it is about, in a line
+    /// Title, in one line
     pub(crate) title: String,
-    /// The role that passes it on
+    /// Role that hands the work over
     #[arg(long, value_name = "ROLE")]
     pub(crate) from: String,
-    /// The role that gets it
+    /// Role that receives it
     #[arg(long, value_name = "ROLE")]
     pub(crate) to: String,
-    /// The task it is about
+    /// Task the handoff is about
     #[arg(long, value_name = "ID")]
     pub(crate) task: Option<String>,
-    /// What the other needs to know
+    /// Text for the receiver
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     pub(crate) body: Option<String>,
-    /// A file with what the other needs to know; `-` reads standard input
+    /// Read the text for the receiver from a file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
 
 fn state(word: &str) -> Result<HandoffState, String> {
-    HandoffState::from_word(word).ok_or_else(|| "a hand-off is pending, accepted or completed".to_owned())
+    HandoffState::from_word(word).ok_or_else(|| "expected pending, accepted or completed".to_owned())
 }
 
 /// Options of `maestro roles`.
@@ -98,12 +98,12 @@ pub(crate) struct RolesArgs {
     pub(crate) command: RolesCommand,
 }
 
-/// What to do with roles.
+/// Subcommands of `maestro roles`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RolesCommand {
     /// List every role and the skills it needs
     List,
-    /// See whether the skills that a role needs are there; exit code 1 when not
+    /// Check that the skills of each role exist; exit with 1 if not
     Check {
         /// Only this role
         role: Option<String>,
@@ -113,9 +113,9 @@ pub(crate) enum RolesCommand {
 /// Options of `maestro session suggest-name`.
 #[derive(Debug, Args)]
 pub(crate) struct SuggestNameArgs {
-    /// The role of the session; each begins at another place of the list
+    /// Role of the session; each role starts at a different place in the list
     pub(crate) role: String,
-    /// How many
+    /// Print up to N names
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=50))]
     pub(crate) count: u8,
 }
@@ -127,44 +127,44 @@ pub(crate) struct ManifestArgs {
     pub(crate) command: ManifestCommand,
 }
 
-/// What to do with session manifests.
+/// Subcommands of `maestro manifest`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ManifestCommand {
-    /// Write what a session starts with: its tasks, model and skills
+    /// Write a session's manifest: its tasks, model and skills
     Generate(GenerateArgs),
 }
 
 /// Options of `maestro manifest generate`.
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
-    /// worker or orchestrator
+    /// Role: worker or orchestrator
     #[arg(long)]
     pub(crate) role: maestro_core::Role,
-    /// The project
+    /// Project ID
     #[arg(long, value_name = "ID")]
     pub(crate) project_id: String,
-    /// The tasks, separated by commas; the first is the session's own
+    /// Task IDs, separated by commas; the first is the session's main task
     #[arg(long, value_name = "ID", value_delimiter = ',', required = true)]
     pub(crate) task_ids: Vec<String>,
-    /// Where to write it
+    /// File to write
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Skills, separated by commas; without it, the role's own
+    /// Skills, separated by commas; default: those of the role
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) skills: Option<Vec<String>>,
-    /// How the tasks are gone through
+    /// Order in which the session takes its tasks
     #[arg(long, default_value = "simple")]
     pub(crate) strategy: Strategy,
 }
 
-/// How a session goes through its tasks.
+/// Order in which a session takes its tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Strategy {
-    /// Those of the manifest
+    /// The tasks of the manifest
     Simple,
     /// One after the other
     Queue,
-    /// A task and everything below it
+    /// A task and all its subtasks
     Tree,
 }
 
@@ -182,6 +182,6 @@ impl Strategy {
 /// Options of `maestro track-file`.
 #[derive(Debug, Args)]
 pub(crate) struct TrackFileArgs {
-    /// The file that was changed
+    /// File that changed
     pub(crate) path: String,
 }

@@ -1,23 +1,23 @@
-//! What can be typed about the server and what it tells?
+//! Arguments of `up`, `update` and `events`.
 
 use clap::Args;
 
 /// Options of `maestro up`.
 #[derive(Debug, Args)]
 pub(crate) struct UpArgs {
-    /// Listen on this port, and on no other
+    /// Listen on exactly this port
     #[arg(long, env = "PORT", hide_env = true)]
     pub(crate) port: Option<u16>,
-    /// Listen on this address; any but a loopback address needs a token
+    /// Listen on this address; anything but loopback requires a token
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) host: Option<std::net::IpAddr>,
-    /// A token that callers must show
+    /// Require this token from clients
     #[arg(long, env = "MAESTRO_AUTH_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
-    /// How many agents may be at work at once; with 0 other workers start them
+    /// Run up to N agents at once; 0 leaves them to other workers
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) agents: usize,
-    /// End when standard input ends, with whoever started it
+    /// Stop when standard input closes (the parent process ended)
     #[arg(long, hide = true)]
     pub(crate) with_caller: bool,
 }
@@ -25,9 +25,9 @@ pub(crate) struct UpArgs {
 /// Options of `maestro update`.
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
-    /// What was done, or is about to be; without it, only a sign of life
+    /// Progress so far or the next step; without it, only confirm the session is alive
     pub(crate) message: Option<String>,
-    /// About these tasks, separated by commas
+    /// Only about these tasks, separated by commas
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) task: Vec<String>,
 }
@@ -35,16 +35,16 @@ pub(crate) struct UpdateArgs {
 /// Options of `maestro events`.
 #[derive(Debug, Args)]
 pub(crate) struct EventsArgs {
-    /// Go on with what happens from now on
+    /// Keep running and show new events
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Only what happened after this event
+    /// Only events after this one
     #[arg(long, value_name = "SEQ")]
     pub(crate) since: Option<i64>,
-    /// Only about this task
+    /// Only events of this task
     #[arg(long, value_name = "ID")]
     pub(crate) task: Option<String>,
-    /// Only about this session
+    /// Only events of this session
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
 }

@@ -1,14 +1,14 @@
-//! What can be typed about skills and prompts?
+//! Arguments of commands for skills and prompts.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use maestro_core::{Settings, StepKind};
 
-/// Directories that take the place of the search order.
+/// Directories that replace the search path.
 #[derive(Debug, Args)]
 pub(crate) struct DirArgs {
-    /// Look for skills here, and nowhere else (may be repeated)
+    /// Search for skills only here (may be repeated)
     #[arg(long = "dir", value_name = "PATH", global = true)]
     pub(crate) dirs: Vec<PathBuf>,
 }
@@ -22,73 +22,73 @@ pub(crate) struct SkillsArgs {
     pub(crate) command: SkillsCommand,
 }
 
-/// What to do with skills.
+/// Subcommands of `maestro skills`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsCommand {
     /// List every skill, with problems and shadowed ones
     List,
     /// Print a skill's full text as agents read it
     Read {
-        /// Names, also separated by commas
+        /// Skill names, separated by spaces or commas
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
     /// Show everything known about a skill
     #[command(visible_alias = "info")]
     Show {
-        /// The skill's name
+        /// Skill name
         name: String,
     },
-    /// Check skills against the Agent Skills rules, strictly
+    /// Check skills strictly against the Agent Skills rules
     Validate {
         /// Only these
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Choose the skills for a task, for programs
+    /// Select the skills for a task, for programs
     Select(TaskArgs),
-    /// Show which skills a task would get, which nearly, and why
+    /// Show which skills a task would get, which come close, and why
     Try(TaskArgs),
-    /// Explain how one skill stands for a task
+    /// Explain how one skill scores for a task
     Why {
-        /// The skill's name
+        /// Skill name
         name: String,
-        /// The task, as in a plan
+        /// Task, as written in a plan
         task: String,
     },
-    /// Print skills as a prompt holds them: a table of all, or the full text of some
+    /// Print skills as they appear in a prompt: a table of all, or the full text of some
     Prompt(PromptArgs),
     /// Write the table of skills into AGENTS.md, where agents read it
     Sync(SyncArgs),
-    /// List the skills that each role's sessions get
+    /// List the skills that sessions of each role get
     Roles {
         /// Only this role: worker or orchestrator
         role: Option<String>,
     },
 }
 
-/// A task that skills are wanted for.
+/// Task to find skills for.
 #[derive(Debug, Args)]
 pub(crate) struct TaskArgs {
-    /// The task, as in a plan
+    /// Task, as written in a plan
     pub(crate) task: String,
-    /// What is to be done: implementation, review
+    /// Kind of step: implementation, review
     #[arg(long, value_name = "KIND", default_value = "implementation")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) step: Step,
 }
 
-/// What is to be done with a task.
+/// Kinds of steps of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Step {
-    /// Do it
+    /// Do the task
     Implementation,
-    /// Look at what was done
+    /// Review the result
     Review,
 }
 
 impl Step {
-    /// The kind of step, and how many skills the settings allow it.
+    /// The kind of step, and the number of skills the settings allow it.
     pub(crate) fn with_limit(self, settings: &Settings) -> (StepKind, usize) {
         match self {
             Self::Implementation => (StepKind::Implementation, settings.skills_max_selected_impl.value.into()),
@@ -100,35 +100,35 @@ impl Step {
 /// Options of `maestro skills prompt`.
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
-    /// Names, also separated by commas; without one, the table of all skills
+    /// Skill names, separated by spaces or commas; default: the table of all skills
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// In whose words: openskills, to-prompt, content, manifest
+    /// Use this format: openskills, to-prompt, content, manifest
     #[arg(long, value_enum, default_value_t = PromptFormat::Openskills)]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) format: PromptFormat,
-    /// How many tokens a table may take, instead of `skills_budget_tokens`
+    /// Limit the table to N tokens (default: setting `skills_budget_tokens`)
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
 }
 
-/// In whose words skills are told.
+/// Formats of skills in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PromptFormat {
-    /// OpenSkills: a `<skills_system>` block, or what `maestro skills read` prints
+    /// OpenSkills: a `<skills_system>` block, or the output of `maestro skills read`
     Openskills,
     /// Agent Skills: the `<available_skills>` block of `to-prompt`
     ToPrompt,
-    /// The Agent Skills guide for clients: its catalogue, or `<skill_content>`
+    /// The Agent Skills guide for clients: its catalog, or `<skill_content>`
     Content,
-    /// Markdown: name, version and description, and the text of those named with all they need
+    /// Markdown: name, version and description, and the text of named skills with their dependencies
     Manifest,
 }
 
 /// Options of `maestro skills sync`.
 #[derive(Debug, Args)]
 pub(crate) struct SyncArgs {
-    /// The Markdown file
+    /// Markdown file to update
     #[arg(long, short, value_name = "FILE", default_value = "AGENTS.md")]
     pub(crate) output: PathBuf,
     /// Write nothing; fail if the file would change
@@ -139,10 +139,10 @@ pub(crate) struct SyncArgs {
 /// Options of `maestro prompt`.
 #[derive(Debug, Args)]
 pub(crate) struct TaskPromptArgs {
-    /// A plan, whose next task is meant, or a task in quotes
+    /// Plan whose next task to use, or a task in quotes
     #[arg(value_name = "PLAN.md|TASK")]
     pub(crate) task: String,
-    /// What is to be done: implementation, review
+    /// Kind of step: implementation, review
     #[arg(long, value_name = "KIND", default_value = "implementation")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) step: Step,

@@ -1,4 +1,4 @@
-//! What can be typed about work: tasks, sessions, projects, queues, and how it goes?
+//! Arguments for tasks, sessions, projects, queues and reports.
 
 use std::path::PathBuf;
 
@@ -18,32 +18,32 @@ pub(super) fn id(text: &str) -> Result<String, BadId> {
 /// Options of `maestro complete`.
 #[derive(Debug, Args)]
 pub(crate) struct CompleteArgs {
-    /// What was accomplished
+    /// Summary of the finished work
     pub(crate) message: Option<String>,
 }
 
 /// Options of `maestro blocked`.
 #[derive(Debug, Args)]
 pub(crate) struct BlockedArgs {
-    /// Why it cannot go on
+    /// Reason you cannot continue
     pub(crate) reason: String,
 }
 
 /// Options of `maestro report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// progress, complete, blocked, error, needs-input
+    /// Kind: progress, complete, blocked, error, needs-input
     pub(crate) kind: ReportKind,
     #[command(flatten)]
     pub(crate) said: SaidArgs,
 }
 
-/// Something a session says about its tasks.
+/// A session's report on its tasks.
 #[derive(Debug, Args)]
 pub(crate) struct SaidArgs {
-    /// In a sentence
+    /// Message, in one sentence
     pub(crate) message: String,
-    /// About these tasks, separated by commas
+    /// Only about these tasks, separated by commas
     #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = id)]
     pub(crate) task: Vec<String>,
 }
@@ -55,30 +55,30 @@ pub(crate) struct SubtaskArgs {
     pub(crate) command: SubtaskCommand,
 }
 
-/// What to do with the subtasks of the own task.
+/// Subcommands of `maestro subtask`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubtaskCommand {
     /// List the subtasks of your task
     List,
-    /// Say that a subtask is done
+    /// Mark a subtask as done
     Complete {
-        /// The subtask
+        /// Subtask ID
         #[arg(value_parser = id)]
         id: String,
     },
-    /// Say that a subtask could not be done
+    /// Mark a subtask as failed
     Fail {
-        /// The subtask
+        /// Subtask ID
         #[arg(value_parser = id)]
         id: String,
-        /// Why
+        /// Reason
         reason: String,
     },
     /// Add a subtask to your task
     Create {
-        /// What is to be done, in a line
+        /// Title, in one line
         title: String,
-        /// What is to be done, in full
+        /// Full description
         #[arg(long, short, visible_alias = "description", value_name = "TEXT")]
         desc: Option<String>,
     },
@@ -91,57 +91,57 @@ pub(crate) struct TaskGroup {
     pub(crate) command: TaskCommand,
 }
 
-/// What to do with tasks.
+/// Subcommands of `maestro task`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
     /// List the open tasks of the project
     List(TaskListArgs),
     /// Show a task and its subtasks
     Get {
-        /// The task; yours, unless you say
+        /// Task ID; default: your own task
         #[arg(value_parser = id)]
         id: Option<String>,
     },
-    /// Make a task, or with --parent a subtask
+    /// Create a task, or with --parent a subtask
     Create(TaskCreateArgs),
     /// List the subtasks of a task
     Children {
-        /// The task
+        /// Task ID
         #[arg(value_parser = id)]
         id: String,
-        /// With everything below them
+        /// Include all levels below
         #[arg(long, short)]
         recursive: bool,
     },
     /// Change a task
     Update(TaskUpdateArgs),
-    /// Say that work on a task begins
+    /// Mark a task as in progress
     Start {
-        /// The task
+        /// Task ID
         #[arg(value_parser = id)]
         id: String,
     },
-    /// Say that a task is done
+    /// Mark a task as done
     Complete {
-        /// The task
+        /// Task ID
         #[arg(value_parser = id)]
         id: String,
     },
-    /// Say that a task cannot go on
+    /// Mark a task as blocked
     Block {
-        /// The task
+        /// Task ID
         #[arg(value_parser = id)]
         id: String,
-        /// Why
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Remove a task; its subtasks move up
+    /// Delete a task; its subtasks move up one level
     Delete {
-        /// The task
+        /// Task ID
         #[arg(value_parser = id)]
         id: String,
-        /// Remove its subtasks too
+        /// Delete its subtasks too
         #[arg(long)]
         cascade: bool,
     },
@@ -152,16 +152,16 @@ pub(crate) enum TaskCommand {
 /// Options of `maestro task list`.
 #[derive(Debug, Args)]
 pub(crate) struct TaskListArgs {
-    /// Only those below this task
+    /// Only tasks below this one
     #[arg(value_parser = id)]
     pub(crate) id: Option<String>,
-    /// Only those in this status
+    /// Only tasks with this status
     #[arg(long)]
     pub(crate) status: Option<TaskStatus>,
-    /// Only those of this priority
+    /// Only tasks with this priority
     #[arg(long)]
     pub(crate) priority: Option<Priority>,
-    /// Also those that are completed, cancelled or archived
+    /// Include completed, cancelled and archived tasks
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -169,19 +169,19 @@ pub(crate) struct TaskListArgs {
 /// Options of `maestro task create`.
 #[derive(Debug, Args)]
 pub(crate) struct TaskCreateArgs {
-    /// What is to be done, in a line
+    /// Title, in one line
     #[arg(required_unless_present = "title_option")]
     pub(crate) title: Option<String>,
-    /// The same as an option
+    /// Title, as an option
     #[arg(long = "title", short, id = "title_option", value_name = "TEXT", conflicts_with = "title")]
     pub(crate) title_option: Option<String>,
-    /// What is to be done, in full
+    /// Full description
     #[arg(long, short, visible_alias = "description", value_name = "TEXT")]
     pub(crate) desc: Option<String>,
-    /// low, medium, high, critical
+    /// Priority: low, medium, high, critical
     #[arg(long)]
     pub(crate) priority: Option<Priority>,
-    /// The task it is a part of
+    /// Parent task
     #[arg(long, value_name = "ID", value_parser = id)]
     pub(crate) parent: Option<String>,
 }
@@ -189,27 +189,27 @@ pub(crate) struct TaskCreateArgs {
 /// Options of `maestro task update`.
 #[derive(Debug, Args)]
 pub(crate) struct TaskUpdateArgs {
-    /// The task
+    /// Task ID
     #[arg(value_parser = id)]
     pub(crate) id: String,
-    /// todo, `in_progress`, `in_review`, blocked, completed, cancelled, archived
+    /// New status: todo, `in_progress`, `in_review`, blocked, completed, cancelled, archived
     #[arg(long, value_parser = status_word)]
     pub(crate) status: Option<String>,
-    /// low, medium, high, critical
+    /// New priority: low, medium, high, critical
     #[arg(long)]
     pub(crate) priority: Option<Priority>,
-    /// What is to be done, in a line
+    /// New title, in one line
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// What is to be done, in full
+    /// New description
     #[arg(long, visible_alias = "description", value_name = "TEXT")]
     pub(crate) desc: Option<String>,
-    /// A line for the timeline
+    /// Add a line to the timeline
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
 }
 
-/// A status in any spelling, as it was typed: `failed` says more than the status it stands for.
+/// A status in any spelling, as typed: `failed` says more than the status it stands for.
 fn status_word(text: &str) -> Result<String, maestro_core::task::UnknownWord> {
     text.parse::<TaskStatus>().map(|_| text.to_owned())
 }
@@ -217,13 +217,13 @@ fn status_word(text: &str) -> Result<String, maestro_core::task::UnknownWord> {
 /// Options of `maestro task tree`.
 #[derive(Debug, Args)]
 pub(crate) struct TaskTreeArgs {
-    /// Only this task and what is below it
+    /// Only this task and those below it
     #[arg(long, value_name = "ID", value_parser = id)]
     pub(crate) root: Option<String>,
-    /// How many levels to show
+    /// Show up to this many levels
     #[arg(long, value_name = "LEVELS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) depth: Option<u32>,
-    /// Only those in this status, with what is above them
+    /// Only tasks with this status, and their parents
     #[arg(long)]
     pub(crate) status: Option<TaskStatus>,
 }
@@ -235,67 +235,67 @@ pub(crate) struct SessionArgs {
     pub(crate) command: SessionCommand,
 }
 
-/// What to do with sessions.
+/// Subcommands of `maestro session`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// Start an agent for a task
     Spawn(Box<SpawnArgs>),
     /// Show your own session
     Info,
-    /// Show a session and its last words
+    /// Show a session and its latest messages
     Get {
-        /// The session
+        /// Session ID
         #[arg(value_parser = id)]
         id: String,
     },
     /// List the sessions that have not ended
     List {
-        /// Only those at work on this task
+        /// Only sessions working on this task
         #[arg(long, value_name = "ID", value_parser = id)]
         task: Option<String>,
-        /// Also those that have ended
+        /// Include sessions that have ended
         #[arg(long)]
         all: bool,
     },
-    /// Say that your session begins (for hooks: never fails)
+    /// Report that your session started (for hooks: never fails)
     Register,
-    /// Say that your session ends (for hooks: never fails)
+    /// Report that your session ended (for hooks: never fails)
     Complete,
-    /// Say that your session waits for a person (for hooks: never fails)
+    /// Report that your session waits for a person (for hooks: never fails)
     NeedsInput {
-        /// What it asks
+        /// Question it waits on
         message: Option<String>,
     },
-    /// Say that your session goes on (for hooks: never fails)
+    /// Report that your session is working again (for hooks: never fails)
     ResumeWorking,
-    /// Show what agents ask before they do something, and answer it
+    /// List and answer the questions agents ask before they act
     Answer(PermitArgs),
-    /// Tell a session to wait
+    /// Pause a session
     Pause {
-        /// The session
+        /// Session ID
         #[arg(value_parser = id)]
         id: String,
     },
-    /// Tell a session to go on
+    /// Resume a session
     Resume {
-        /// The session
+        /// Session ID
         #[arg(value_parser = id)]
         id: String,
     },
-    /// Tell a session to end
+    /// Cancel a session
     Cancel {
-        /// The session
+        /// Session ID
         #[arg(value_parser = id)]
         id: String,
     },
-    /// Suggest names for a session that no living session has
+    /// Suggest session names that are not in use
     SuggestName(SuggestNameArgs),
-    /// Give a session another name
+    /// Rename a session
     Rename {
-        /// The session
+        /// Session ID
         #[arg(value_parser = id)]
         id: String,
-        /// Its new name
+        /// New name
         name: String,
     },
 }
@@ -303,10 +303,10 @@ pub(crate) enum SessionCommand {
 /// Options of `maestro say`.
 #[derive(Debug, Args)]
 pub(crate) struct SayArgs {
-    /// The session
+    /// Session ID
     #[arg(value_parser = id)]
     pub(crate) id: String,
-    /// What to say
+    /// Message to send
     pub(crate) text: String,
 }
 
@@ -317,31 +317,31 @@ pub(crate) struct ProjectArgs {
     pub(crate) command: ProjectCommand,
 }
 
-/// What to do with projects.
+/// Subcommands of `maestro project`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProjectCommand {
     /// List all projects
     List,
     /// Show a project
     Get {
-        /// The project
+        /// Project ID
         #[arg(value_parser = id)]
         id: String,
     },
-    /// Make a project of this directory
+    /// Create a project for this directory
     Create {
-        /// What people call it
+        /// Project name
         name: String,
-        /// Its directory, instead of this one
+        /// Use this directory instead of the current one
         #[arg(long = "dir", short, visible_alias = "working-dir", value_name = "DIR")]
         dir: Option<PathBuf>,
-        /// What it is about
+        /// Description
         #[arg(long, visible_alias = "description", value_name = "TEXT")]
         desc: Option<String>,
     },
-    /// Remove a project without tasks and sessions
+    /// Delete a project that has no tasks and sessions
     Delete {
-        /// The project
+        /// Project ID
         #[arg(value_parser = id)]
         id: String,
     },
@@ -354,40 +354,40 @@ pub(crate) struct QueueArgs {
     pub(crate) command: QueueCommand,
 }
 
-/// What to do with the own queue.
+/// Subcommands of `maestro queue`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueueCommand {
-    /// Show the task whose turn it is
+    /// Show the next task in the queue
     Top,
-    /// Begin the next task; wait for one if there is none
+    /// Start the next task; wait for one if the queue is empty
     Start {
-        /// Look for a task every so many seconds
+        /// Check for a task every N seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
         poll_interval: u64,
-        /// Wait so many minutes at most; 0 to not wait
+        /// Wait up to N minutes; 0 does not wait
         #[arg(long, value_name = "MINUTES", default_value_t = 30)]
         poll_timeout: u64,
     },
-    /// Say that the task being worked on is done
+    /// Mark the current task as done
     Complete,
-    /// Say that the task being worked on could not be done
+    /// Mark the current task as failed
     Fail {
-        /// Why
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Leave out the task being worked on, or the next one
+    /// Skip the current task, or the next one
     Skip,
-    /// List the tasks of the queue
+    /// List the tasks in the queue
     List,
-    /// Count the tasks of the queue
+    /// Count the tasks in the queue by status
     Status,
-    /// Put a task at the end of the queue
+    /// Add a task to the end of the queue
     Push {
-        /// The task
+        /// Task ID
         #[arg(value_name = "TASK", value_parser = id)]
         task: String,
-        /// The session whose queue it is; yours, unless you say
+        /// Use this session's queue instead of your own
         #[arg(long, value_name = "ID", value_parser = id)]
         session: Option<String>,
     },
@@ -396,7 +396,7 @@ pub(crate) enum QueueCommand {
 /// Options of `maestro commands`.
 #[derive(Debug, Args)]
 pub(crate) struct CommandsArgs {
-    /// Only say whether this one may be used; fails with 4 if not
+    /// Only check whether this command is allowed; exit with 4 if not
     #[arg(long, value_name = "COMMAND")]
     pub(crate) check: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What can be typed about workflows?
+//! Arguments of `maestro workflow`.
 
 use std::path::PathBuf;
 
@@ -15,102 +15,102 @@ pub(crate) struct WorkflowArgs {
     pub(crate) command: WorkflowCommand,
 }
 
-/// What to do with workflows.
+/// Subcommands of `maestro workflow`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkflowCommand {
-    /// List the workflows that can be started
+    /// List the workflows you can start
     List,
-    /// Show a workflow's parameters, steps and ways
+    /// Show a workflow's parameters, steps and transitions
     Show {
-        /// The workflow's name
+        /// Workflow name
         name: String,
     },
-    /// Check definitions: everything wrong at once, with place and help
+    /// Check definitions and show every problem with its place and a hint
     Check {
-        /// Definitions or skill folders; without any, all that are found
+        /// Definitions or skill folders; default: all that are found
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
-    /// Walk through every outcome: which steps and ends are reached
+    /// Simulate every outcome and show which steps and ends are reached
     Simulate {
-        /// The workflow's name
+        /// Workflow name
         name: String,
     },
-    /// Begin a run, and print what is to be done first
+    /// Start a run and print the first directive
     Start(StartArgs),
-    /// Print what is to be done now in a run
+    /// Print the current directive of a run
     Next {
-        /// The run
+        /// Run ID
         run: String,
         #[command(flatten)]
         form: FormArgs,
     },
-    /// Say what came of a directive, and print what is to be done next
+    /// Report the result of a directive and print the next one
     Report(ReportArgs),
-    /// Answer a question of a run, and print what is to be done next
+    /// Answer a question of a run and print the next directive
     Answer(AnswerArgs),
-    /// Walk through a workflow in the terminal: commands are executed, questions asked
+    /// Run a whole workflow in the terminal: execute its commands, ask its questions
     Run(RunArgs),
     /// List the runs of this project
     Runs {
-        /// Only those that stand so: running, paused, completed, failed, cancelled
+        /// Only runs with this status: running, paused, completed, failed, cancelled
         #[arg(long)]
         status: Option<String>,
-        /// Runs of all projects
+        /// Include runs of all projects
         #[arg(long)]
         all: bool,
     },
-    /// Show everything that happened to a run
+    /// Show everything that happened in a run
     Log {
-        /// The run
+        /// Run ID
         run: String,
     },
-    /// Stop a run for a while
+    /// Pause a run
     Pause {
-        /// The run
+        /// Run ID
         run: String,
     },
-    /// Let a paused run go on
+    /// Resume a paused run
     Resume {
-        /// The run
+        /// Run ID
         run: String,
         #[command(flatten)]
         form: FormArgs,
     },
-    /// Stop a run for good
+    /// Cancel a run
     Cancel {
-        /// The run
+        /// Run ID
         run: String,
     },
-    /// Print a workflow for a skill that has instructions only
+    /// Print a workflow for a skill that only has instructions
     Convert {
-        /// The skill's name
+        /// Skill name
         name: String,
-        /// Write it into the skill's folder as `workflow.yaml`
+        /// Write it to `workflow.yaml` in the skill's folder
         #[arg(long)]
         write: bool,
     },
-    /// Print one step by its number, without a run: nothing is kept and nothing is checked
+    /// Print one step by its number, without a run; stores and checks nothing
     Step(StepArgs),
     /// Draw a workflow: mermaid, dot, svg
     Graph {
-        /// The workflow's name, or the run whose current step is to be seen
+        /// Workflow name, or a run ID to highlight its current step
         #[arg(value_name = "NAME|RUN")]
         name: String,
-        /// What it is written in: mermaid, dot, svg
+        /// Output format: mermaid, dot, svg
         #[arg(long, value_name = "FORMAT", default_value = "mermaid")]
         #[arg(hide_default_value = true, hide_possible_values = true)]
         format: GraphFormat,
     },
 }
 
-/// In which form somebody is told.
+/// Output format of directives.
 #[derive(Debug, Default, Args)]
 pub(crate) struct FormArgs {
-    /// In which form: text, markdown, xml, aider, json
-    #[arg(long, value_name = "FORM")]
+    /// Output format: text, markdown, xml, aider, json
+    #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// The tool that asks, for example claude, codex, opencode, cursor, aider
+    /// Format for this tool, for example claude, codex, opencode, cursor, aider
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
 }
@@ -118,12 +118,12 @@ pub(crate) struct FormArgs {
 /// Options of `maestro workflow start`.
 #[derive(Debug, Args)]
 pub(crate) struct StartArgs {
-    /// The workflow's name
+    /// Workflow name
     pub(crate) name: String,
-    /// A parameter (may be repeated)
+    /// Set a parameter (may be repeated)
     #[arg(long = "param", value_name = "KEY=VALUE")]
     pub(crate) params: Vec<String>,
-    /// The run that a sub-agent's walk is a part of
+    /// Parent run, when a sub-agent starts its part
     #[arg(long, value_name = "RUN", requires = "ticket", conflicts_with = "params")]
     pub(crate) parent: Option<String>,
     /// The sub-agent's ticket
@@ -136,15 +136,15 @@ pub(crate) struct StartArgs {
 /// Options of `maestro workflow report`. `--set KEY=VALUE` sets a variable of the run here, and no setting.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// The run
+    /// Run ID
     pub(crate) run: String,
-    /// The directive's ticket
+    /// Ticket of the directive
     #[arg(long)]
     pub(crate) ticket: String,
-    /// What the step ended with; not needed where it follows from the result
+    /// Outcome of the step; optional if the result implies it
     #[arg(long)]
     pub(crate) outcome: Option<String>,
-    /// A file with the result as JSON; `-` is standard input
+    /// Read the result as JSON from a file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) result_file: Option<PathBuf>,
     #[command(flatten)]
@@ -154,18 +154,18 @@ pub(crate) struct ReportArgs {
 /// Options of `maestro workflow answer`.
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArgs {
-    /// The run
+    /// Run ID
     pub(crate) run: String,
-    /// The question's ticket
+    /// Ticket of the question
     #[arg(long)]
     pub(crate) ticket: String,
-    /// What the user said; several where several may be chosen
+    /// The user's answer; several where the question allows it
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) values: Vec<String>,
-    /// The user gave no answer
+    /// Report that the user gave no answer
     #[arg(long, conflicts_with_all = ["values", "cancelled"])]
     pub(crate) declined: bool,
-    /// The user wants to stop here
+    /// Report that the user wants to stop here
     #[arg(long, conflicts_with = "values")]
     pub(crate) cancelled: bool,
     #[command(flatten)]
@@ -175,12 +175,12 @@ pub(crate) struct AnswerArgs {
 /// Options of `maestro workflow run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// The workflow's name
+    /// Workflow name
     pub(crate) name: String,
-    /// A parameter (may be repeated)
+    /// Set a parameter (may be repeated)
     #[arg(long = "param", value_name = "KEY=VALUE")]
     pub(crate) params: Vec<String>,
-    /// Take each question's usual answer, and ask nothing
+    /// Use the default answer to every question
     #[arg(long)]
     pub(crate) yes: bool,
 }
@@ -188,44 +188,44 @@ pub(crate) struct RunArgs {
 /// Options of `maestro workflow step`.
 #[derive(Debug, Args)]
 pub(crate) struct StepArgs {
-    /// The workflow's name
+    /// Workflow name
     pub(crate) name: String,
-    /// The step's number in the order of the file, from 1
+    /// Number of the step in the file, from 1
     #[arg(long, value_name = "N")]
     pub(crate) step: usize,
-    /// How many steps there are; another number is told
+    /// Expected number of steps; the output warns if it differs
     #[arg(long, value_name = "M")]
     pub(crate) total_steps: Option<usize>,
-    /// Which round of its review this is, from 1
+    /// Review round, from 1
     #[arg(long, value_name = "N")]
     pub(crate) qr_iteration: Option<u32>,
-    /// The step is done again because its gate failed
+    /// Print the step as a retry after its gate failed
     #[arg(long)]
     pub(crate) qr_fail: bool,
-    /// How the gate judged: pass, fail
+    /// Result of the gate: pass, fail
     #[arg(long, value_name = "STATUS", hide_possible_values = true)]
     pub(crate) qr_status: Option<QrStatus>,
-    /// The tool that asks, for example claude, codex, opencode, cursor, aider
+    /// Format for this tool, for example claude, codex, opencode, cursor, aider
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
 }
 
-/// How a gate judged.
+/// Result of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QrStatus {
-    /// It let the work through
+    /// The gate passed
     Pass,
-    /// It did not
+    /// The gate failed
     Fail,
 }
 
-/// What a graph is written in.
+/// Output format of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphFormat {
-    /// Mermaid's flowcharts
+    /// Mermaid flowchart
     Mermaid,
     /// Graphviz
     Dot,
-    /// A picture
+    /// SVG image
     Svg,
 }

@@ -1,4 +1,4 @@
-//! `maestro agents`: which coding agents are known, which are installed, and how each is started.
+//! `maestro agents`: known coding agents, which are installed, and how each is started.
 
 mod check;
 mod json;
@@ -21,24 +21,24 @@ use crate::output::error::{CommandError, Exit};
 use crate::output::reply::Reply;
 use crate::output::screen::{self, clean, clean_path, fit, pad};
 
-/// How narrow a column of reasons may become before it is left to the terminal to break lines.
+/// Minimum width of the column of reasons; below that, the terminal breaks the lines.
 const NARROWEST: usize = 24;
 
-/// An agent, and what is known of it here.
+/// An agent, and its state here.
 struct Known<'a> {
     agent: &'a Agent,
     state: State,
-    /// Whether it is started when none is named.
+    /// Whether it is the default.
     is_default: bool,
-    /// What it said, if it was asked.
+    /// Its answer, if it was asked.
     answer: Option<Answer>,
 }
 
-/// Whether an agent is here.
+/// Whether an agent is installed.
 enum State {
     Installed(Chosen),
     Missing,
-    /// It has no program of its own; whoever starts it names one.
+    /// It has no program of its own; the user passes one.
     Unnamed,
 }
 
@@ -50,7 +50,7 @@ impl Known<'_> {
         }
     }
 
-    /// Whether it was asked and is not able to work.
+    /// Whether it was asked and cannot work.
     fn fails(&self) -> bool {
         !matches!(self.answer, None | Some(Answer::Answers { .. }))
     }
@@ -61,20 +61,20 @@ impl Known<'_> {
             State::Installed(_) if agents::is_own(self.agent) => "this program".to_owned(),
             State::Installed(chosen) => clean_path(&world.short(&chosen.program)).into_owned(),
             State::Missing => "not installed".to_owned(),
-            State::Unnamed => "the one you name".to_owned(),
+            State::Unnamed => "set by you".to_owned(),
         }
     }
 
     fn why(&self) -> String {
         match &self.state {
             State::Installed(chosen) => clean(&chosen.why).into_owned(),
-            State::Missing => format!("looked for {}", clean(&self.agent.programs().join(", "))),
+            State::Missing => format!("not found: {}", clean(&self.agent.programs().join(", "))),
             State::Unnamed => clean(&self.agent.why_first()).into_owned(),
         }
     }
 }
 
-/// Which agent is started when none is named, and who says so.
+/// The default agent, and where it comes from.
 struct Usual {
     name: String,
     because: String,
@@ -134,14 +134,14 @@ fn named<'a>(name: &str, table: &'a Table, world: &World) -> Result<&'a Agent, C
     table.agents.find(name).map_err(|unknown| {
         let hint = match &unknown.close {
             Some(close) => format!("did you mean `{close}`?"),
-            None => format!("known are {}", unknown.known.join(", ")),
+            None => format!("available: {}", unknown.known.join(", ")),
         };
         let own = world.short(&agents::user_file(world));
-        CommandError::not_found(unknown.to_string()).hint(hint).hint(format!("{own} may describe agents of your own"))
+        CommandError::not_found(unknown.to_string()).hint(hint).hint(format!("define your own agents in {own}"))
     })
 }
 
-/// What the setting names, else the first that is installed.
+/// The agent of the setting, else the first installed one.
 fn usual(setting: &Setting<String>, table: &Table, world: &World) -> Option<Usual> {
     if !setting.value.is_empty() {
         let because = match &setting.origin {
@@ -149,21 +149,21 @@ fn usual(setting: &Setting<String>, table: &Table, world: &World) -> Option<Usua
             SetBy::Variable(name) => format!("${name}"),
             SetBy::Flag | SetBy::Default => setting.origin.to_string(),
         };
-        return Some(Usual { name: setting.value.clone(), because: format!("{because} says so") });
+        return Some(Usual { name: setting.value.clone(), because: format!("set by {because}") });
     }
     let mut others = table.agents.all().iter().filter(|agent| !agents::is_own(agent));
     let first = others.find(|agent| agents::chosen(agent, world).is_some())?;
-    Some(Usual { name: first.name.clone(), because: "it is the first one that is installed".to_owned() })
+    Some(Usual { name: first.name.clone(), because: "the first one installed".to_owned() })
 }
 
-/// A setting that names an agent nobody knows.
+/// A setting with the name of an unknown agent.
 fn unknown_default(setting: &Setting<String>, table: &Table) -> Option<Problem> {
     let unknown = table.agents.find(&setting.value).err().filter(|_| !setting.value.is_empty())?;
     let help = match unknown.close {
         Some(close) => format!("did you mean `{close}`?"),
-        None => "`maestro agents` lists those that are known".to_owned(),
+        None => "run `maestro agents` for the list".to_owned(),
     };
-    let message = format!("the setting `agent` names `{}`, which nobody knows", unknown.name);
+    let message = format!("unknown agent `{}` in the setting `agent`", unknown.name);
     let problem = |path: &str| Problem::new(Code::ConfigInvalid, Severity::Error, path, message.clone(), help.clone());
     Some(match &setting.origin {
         SetBy::File { path, line, .. } => problem(&path.to_string_lossy()).at(*line, 1),
@@ -200,7 +200,7 @@ fn list(known: &[Known<'_>], usual: Option<&Usual>, world: &World) -> String {
                 let why = known.why();
                 world.paint.dim(&room.map_or(why.clone(), |room| fit(&why, room).into_owned()))
             }
-            // Nothing is left out of why it does not answer.
+            // The reason why it does not answer is shown in full.
             Some(answer) if known.fails() => world.paint.error(&clean(&answer.to_string())),
             Some(answer) => world.paint.good(&clean(&answer.to_string())),
         };
@@ -208,9 +208,9 @@ fn list(known: &[Known<'_>], usual: Option<&Usual>, world: &World) -> String {
     }
     match usual {
         Some(usual) => {
-            let _ = writeln!(text, "\n* is started when none is named: {}", clean(&usual.because));
+            let _ = writeln!(text, "\n* default agent: {}", clean(&usual.because));
         }
-        None => text.push_str("\nNone of them is installed but `demo`, which is part of Maestro and needs no model.\n"),
+        None => text.push_str("\nNo coding agent found. `demo` is part of Maestro and needs no model.\n"),
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `maestro commands`: what may be used here, by whoever asks.
+//! `maestro commands`: the commands the caller may use.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &CommandsArgs, world: &World) -> Result<Reply, CommandEr
         return Reply::json(&json!({ "role": me.word(), "commands": commands }));
     }
     let width = allowed.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
-    let mut text = format!("As {} you may use, beside all commands about files:\n\n", me.word());
+    let mut text = format!("As {} you may use all commands for files, and:\n\n", me.word());
     for (command, right) in allowed {
         let note = world.paint.dim(right.note());
         let _ = writeln!(text, "{}", format!("  {}  {note}", pad(command, width)).trim_end());
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CommandsArgs, world: &World) -> Result<Reply, CommandEr
     Ok(Reply::text(text))
 }
 
-/// What the use of a command is bound to.
+/// Restriction of a command.
 fn only(right: Right) -> Option<&'static str> {
     Some(right.note()).filter(|note| !note.is_empty() && right != Right::No)
 }
@@ -44,8 +44,8 @@ fn check(command: &str, me: &Me, world: &World) -> Result<Reply, CommandError> {
         Some(rule) => rule.right(me.role, me.has_queue()),
         None if exists(&command) => Right::Yes,
         None => {
-            return Err(CommandError::not_found(format!("there is no command `{command}`"))
-                .hint("`maestro commands` lists those that depend on who you are"));
+            return Err(CommandError::not_found(format!("unknown command `{command}`"))
+                .hint("run `maestro commands` for the commands that depend on your role"));
         }
     };
     let allowed = right != Right::No;
@@ -53,7 +53,7 @@ fn check(command: &str, me: &Me, world: &World) -> Result<Reply, CommandError> {
         Reply::json(&json!({ "command": command, "role": me.word(), "allowed": allowed, "only": only(right) }))?
     } else if !allowed {
         return Err(CommandError::forbidden(format!("{} may not use `{command}`", me.word()))
-            .hint("`maestro commands` lists what you may use"));
+            .hint("run `maestro commands` for the commands you may use"));
     } else {
         let note = only(right).map(|only| format!(", for {only}")).unwrap_or_default();
         Reply::text(format!("{} may use `{command}`{note}.\n", me.word()))
@@ -61,7 +61,7 @@ fn check(command: &str, me: &Me, world: &World) -> Result<Reply, CommandError> {
     Ok(if allowed { reply } else { reply.ending(Exit::Forbidden) })
 }
 
-/// Whether it can be typed at all.
+/// Whether the command exists.
 fn exists(command: &str) -> bool {
     let mut grammar = &Cli::grammar();
     !command.is_empty()

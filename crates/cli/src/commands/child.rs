@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Becomes a child if that is what was typed, before anything of what commands need is looked at.
+/// Becomes a child if asked to, before any other setup.
 pub(crate) fn run() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let meant = arguments.next().is_some_and(|word| word == maestro_engine::child::COMMAND);

@@ -1,4 +1,4 @@
-//! `maestro completions`: a script that teaches a shell the command line.
+//! `maestro completions`: completion scripts for shells.
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::output::reply::Reply;

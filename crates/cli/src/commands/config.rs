@@ -1,4 +1,4 @@
-//! `maestro config`: the settings in force, and who set them.
+//! `maestro config`: the settings in force, and where they come from.
 
 use std::fmt::Write as _;
 use std::io;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ConfigArgs, world: &World) -> Result<Reply, CommandErro
     Ok(Reply::text(text).with_notes(notes).ending(exit))
 }
 
-/// One value as a script wants it: a text without quotes, anything else as JSON.
+/// One value for scripts: a text without quotes, anything else as JSON.
 fn get(name: &str, world: &World) -> Result<Reply, CommandError> {
     let settings = config::settings(world)?;
     let (value, _) = settings.get(known(name)?);
@@ -65,19 +65,19 @@ fn get(name: &str, world: &World) -> Result<Reply, CommandError> {
     }
 }
 
-/// Writes one line of the user's own file, if all of it still makes sense then.
+/// Writes one line of the user's own file, if the result is valid.
 fn set(key: Key, value: &str, world: &World) -> Result<Reply, CommandError> {
     let path = &world.user_config;
     let before = match read_bounded(path, MAX_TEXT_BYTES) {
         Ok(contents) if !contents.cut => String::from_utf8(contents.bytes).map_err(|error| {
-            CommandError::io(format!("{} is no text", path.display()), &error).hint("mend or remove the file")
+            CommandError::io(format!("{} is not a text file", path.display()), &error).hint("fix or remove the file")
         })?,
         Ok(_) => return Err(CommandError::invalid(format!("{} is too large", path.display())).hint("edit the file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(CommandError::io(format!("{} cannot be read", path.display()), &error)),
+        Err(error) => return Err(CommandError::io(format!("cannot read {}", path.display()), &error)),
     };
     let text = with_line(&before, key, value).ok_or_else(|| {
-        CommandError::invalid(format!("`{}` is written over several lines in {}", key.as_str(), path.display()))
+        CommandError::invalid(format!("`{}` spans several lines in {}", key.as_str(), path.display()))
             .hint("edit the file")
     })?;
     let layer = Layer::User(ConfigText { path: path.clone(), text: text.clone() });
@@ -87,7 +87,7 @@ fn set(key: Key, value: &str, world: &World) -> Result<Reply, CommandError> {
         return Err(CommandError::config(&errors));
     }
     files::keep_private(path, text.as_bytes())
-        .map_err(|error| CommandError::io(format!("{} cannot be written", path.display()), &error))?;
+        .map_err(|error| CommandError::io(format!("cannot write {}", path.display()), &error))?;
     let (value, _) = settings.get(key);
     if world.json {
         return Reply::json(&json!({ "key": key.as_str(), "value": value, "file": path.to_string_lossy() }));
@@ -96,7 +96,7 @@ fn set(key: Key, value: &str, world: &World) -> Result<Reply, CommandError> {
     Ok(Reply::text(format!("{} = {} in {file}\n", key.as_str(), clean(&value.to_string()))))
 }
 
-/// The text with one setting changed or added; nothing where the old value goes on in the next line.
+/// The text with one setting changed or added; `None` if the old value continues on the next line.
 fn with_line(text: &str, key: Key, value: &str) -> Option<String> {
     let plain = value.parse::<bool>().is_ok() || value.parse::<i64>().is_ok() || value.starts_with('[');
     // A JSON text is a TOML text.
@@ -114,10 +114,10 @@ fn with_line(text: &str, key: Key, value: &str) -> Option<String> {
 
 fn known(name: &str) -> Result<Key, CommandError> {
     Key::from_name(name).ok_or_else(|| {
-        let error = CommandError::not_found(format!("there is no setting `{name}`"));
+        let error = CommandError::not_found(format!("unknown setting `{name}`"));
         match suggest::closest(name, Key::ALL.iter().map(|key| key.as_str())) {
             Some(close) => error.hint(format!("did you mean `{close}`?")),
-            None => error.hint("`maestro config show` lists every setting"),
+            None => error.hint("run `maestro config show` for the list"),
         }
     })
 }

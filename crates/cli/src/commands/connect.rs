@@ -1,4 +1,4 @@
-//! `maestro connect` and `maestro disconnect`: whether your coding tools know Maestro, by their own settings.
+//! `maestro connect` and `maestro disconnect`: Maestro in the settings of your coding tools.
 
 mod diff;
 mod folders;
@@ -32,15 +32,15 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
     };
     let triggers = triggers::wanted(&args.workflow, world)?;
     if tools.contains(&Tool::Aider) && triggers.is_empty() {
-        return Err(CommandError::invalid("Aider speaks no protocol by which it could know Maestro")
-            .hint("name workflows that it is to start: `maestro connect aider --workflow NAME`"));
+        return Err(CommandError::invalid("Aider does not support MCP")
+            .hint("add a workflow: `maestro connect aider --workflow NAME`"));
     }
     let idle: Vec<Tool> =
         tools.iter().copied().filter(|tool| args.hooks && hooks_file(*tool, scope).is_none()).collect();
-    // Everything is asked before any file is read, since whoever is asked takes their time, and tools write meanwhile.
+    // All questions come before any file is read, since answers take time, and tools write meanwhile.
     let wanted = |tool: Tool| Ok((tool, hooks_wanted(tool, args, world)?));
     let tools: Vec<(Tool, Hooks)> = tools.into_iter().map(wanted).collect::<Result<_, CommandError>>()?;
-    // Everything is worked out before anything is written, so that one broken file leaves all as they are.
+    // Every change is computed before any is written, so that one broken file leaves all unchanged.
     let connections = Connections::load(world)?;
     let mut changes = Vec::new();
     for (tool, hooks) in tools {
@@ -61,10 +61,10 @@ pub(crate) fn connect(args: &ConnectArgs, world: &World) -> Result<Reply, Comman
     Ok(shown::connected(&changes, world)?.with_notes(shown::without_hooks(&idle)))
 }
 
-/// Whether a tool is to call Maestro at every prompt; where a person sits, they are asked.
+/// Whether a tool should call Maestro at every prompt; on a terminal, the user decides.
 fn hooks_wanted(tool: Tool, args: &ConnectArgs, world: &World) -> Result<Hooks, CommandError> {
     let Some((client, file)) = hooks_file(tool, args.scope.into()) else { return Ok(Hooks::Without) };
-    // Who does so already was asked before, and is brought up to date.
+    // A tool that already does is not asked about again, and is updated.
     if args.hooks || does_call(client, file, world) {
         return Ok(Hooks::With);
     }
@@ -72,17 +72,16 @@ fn hooks_wanted(tool: Tool, args: &ConnectArgs, world: &World) -> Result<Hooks, 
     if !is_asked {
         return Ok(Hooks::Without);
     }
-    let question =
-        format!("Also have {} call Maestro at every prompt, so that the skill that fits is at hand?", tool.title());
+    let question = format!("Add hooks to {} that suggest skills at every prompt?", tool.title());
     Ok(if agreed(&question, Silence::Refuses)? { Hooks::With } else { Hooks::Without })
 }
 
-/// The file by which a tool calls others; some call nobody.
+/// The hook settings of a tool; some have no hooks.
 fn hooks_file(tool: Tool, scope: Scope) -> Option<(Client, Location)> {
     tool.client().and_then(|client| Some((client, client.hooks_file(scope)?)))
 }
 
-/// Whether a tool calls Maestro, wherever the program is. A file that cannot be read is complained of later.
+/// Whether a tool calls Maestro, wherever the program is. An unreadable file is reported later.
 fn does_call(client: Client, file: Location, world: &World) -> bool {
     let texts = Target::all(file, world).unwrap_or_default().into_iter().filter_map(|target| target.text);
     texts.into_iter().any(|text| calls_maestro(&text, file.format, client))
@@ -101,7 +100,7 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, 
             for file in parts::of(client, scope, Hooks::With)? {
                 let planned = undone::planned(client, &file, &connections, world)?.into_iter();
                 let (known, others): (Vec<_>, Vec<_>) = planned.partition(|change| change.state != State::NotConnected);
-                // Who was named is told of; who was not, only if there is something to tell.
+                // A named tool is always reported; others only if there is something to report.
                 let is_answer = known.is_empty() && named.contains(&tool) && file.parts.contains(&Part::Server);
                 changes.extend(known);
                 if is_answer {
@@ -117,7 +116,7 @@ pub(crate) fn disconnect(args: &DisconnectArgs, world: &World) -> Result<Reply, 
     shown::disconnected(&changes, world)
 }
 
-/// What is to be done so that a file tells a tool of Maestro.
+/// The changes that add Maestro to a file.
 fn planned(client: Client, file: &File, target: Target, program: &str) -> Result<Change, CommandError> {
     let mut text = target.text.clone().unwrap_or_default();
     let mut state = State::Same;
@@ -137,7 +136,7 @@ fn planned(client: Client, file: &File, target: Target, program: &str) -> Result
     Ok(Change { tool: Tool::Client(client), parts: file.parts.clone(), target, around, state })
 }
 
-/// Carries out what there is to do, while nobody else connects anything.
+/// Applies the changes under a lock.
 fn each_carried_out(
     changes: &mut [Change],
     carry_out: fn(&mut Change, &mut Ledger) -> Result<(), CommandError>,
@@ -154,16 +153,16 @@ fn carry_out(change: &mut Change, ledger: &mut Ledger) -> Result<(), CommandErro
     let (State::Write(after) | State::Restore(after)) = &change.state else { return Ok(()) };
     let target = &change.target;
     if target.text.is_none() {
-        // Whatever was made for an earlier one, which somebody removed, is theirs by now.
+        // What was created for an earlier file, which the user removed, is theirs by now.
         ledger.forget(&target.path)?;
     }
     let before = target.text.as_deref().and_then(|text| undone::before(text, ledger.undos(&target.path)));
-    // Remembered first: what is remembered in vain does no harm, since it fits no file.
+    // Recorded first: an unused record does no harm, since it fits no file.
     ledger.add(&target.path, Undo::of(target.text.as_deref(), after), &change.around)?;
     match (&change.state, before) {
-        // Of what is Maestro's own alone, nothing needs to be kept.
+        // Nothing is kept of a file that is Maestro's own.
         (State::Restore(_), _) | (_, Some(Before::Absent)) => target.restore(after)?,
-        // Nor of what was Maestro's in it before.
+        // Nor of Maestro's earlier part in it.
         (_, Some(Before::Text(old))) => target.change(after, &old)?,
         (_, None) => ledger.add_folders(target.write(after)?)?,
     }
@@ -171,22 +170,22 @@ fn carry_out(change: &mut Change, ledger: &mut Ledger) -> Result<(), CommandErro
     Ok(())
 }
 
-/// How a tool is to start Maestro: where it is, since a tool may know another `PATH`; by its name in a file that others
-/// read too.
+/// The command by which a tool starts Maestro: its path, since a tool may have another `PATH`; its name in a file that
+/// is shared.
 fn program(scope: Scope) -> Result<String, CommandError> {
     if scope == Scope::Project {
         return Ok(SERVER.to_owned());
     }
     let path = std::env::current_exe().map_err(|error| {
-        CommandError::io("where this program is cannot be found out", &error).hint("start it by its full path")
+        CommandError::io("cannot find the path of this program", &error).hint("start it by its full path")
     })?;
     path.into_os_string().into_string().map_err(|path| {
-        CommandError::invalid(format!("the path of this program is no UTF-8 text: {}", path.to_string_lossy()))
+        CommandError::invalid(format!("the path of this program is not UTF-8: {}", path.to_string_lossy()))
             .hint("install it elsewhere, or use --scope project")
     })
 }
 
-/// Why a tool's file was left alone, and what to do about it.
+/// Why a tool's file was left alone, with a hint.
 fn refused(error: &EditError, slot: Slot, target: &Target, client: Client) -> CommandError {
     let shown = &target.shown;
     let wanted = match slot {
@@ -195,12 +194,12 @@ fn refused(error: &EditError, slot: Slot, target: &Target, client: Client) -> Co
     };
     match error {
         EditError::Broken { line, column, reason } => {
-            CommandError::invalid(format!("{shown}:{line}:{column} cannot be read: {reason}"))
-                .hint("mend the file first; it was left as it is, and no other was changed")
+            CommandError::invalid(format!("cannot read {shown}:{line}:{column}: {reason}"))
+                .hint("fix the file first; no file was changed")
         }
         EditError::Taken { path } => CommandError::refused(format!("{shown}: {error}"))
-            .hint(format!("give `{path}` another name, or remove it; it does not start Maestro")),
+            .hint(format!("rename or remove `{path}`; it does not start Maestro")),
         EditError::Shape { path } => CommandError::invalid(format!("{shown}: {error}"))
-            .hint(format!("change `{path}` by hand; {} is to {wanted}", client.title())),
+            .hint(format!("edit `{path}` by hand; {} should {wanted}", client.title())),
     }
 }

@@ -1,4 +1,4 @@
-//! `maestro db`: copies the database, brings a copy back, and looks for what should not be.
+//! `maestro db`: backup, restore and check of the database.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,12 +22,13 @@ use crate::server_process::database;
 
 pub(crate) fn run(args: &DbArgs, world: &World) -> Result<Reply, CommandError> {
     if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
-        return Err(CommandError::forbidden("a session never opens the database itself")
-            .hint("ask the person who runs the server to do it"));
+        return Err(
+            CommandError::forbidden("sessions cannot open the database").hint("ask the user who runs the server")
+        );
     }
     if world.aim.server.is_some() {
-        return Err(CommandError::invalid("`maestro db` works on the database itself, not through a server")
-            .hint("name the database with --database, on the machine where it is"));
+        return Err(CommandError::invalid("`maestro db` does not work through a server")
+            .hint("run it on the machine of the database, with --database"));
     }
     match &args.command {
         DbCommand::Backup { file } => copy(file.as_deref(), world),
@@ -36,12 +37,12 @@ pub(crate) fn run(args: &DbArgs, world: &World) -> Result<Reply, CommandError> {
     }
 }
 
-/// The database's file; for PostgreSQL, what to use instead.
+/// The database's file; for PostgreSQL, the command to use instead.
 fn file(world: &World, instead: &str) -> Result<PathBuf, CommandError> {
     match database::place(world) {
         Place::File(path) => Ok(path),
-        Place::Postgres(_) => Err(CommandError::invalid("a PostgreSQL database has its own tools for this")
-            .hint(format!("use `{instead}`, with the address given with --database"))),
+        Place::Postgres(_) => Err(CommandError::invalid("not supported for PostgreSQL databases")
+            .hint(format!("run `{instead}` with the address from --database"))),
     }
 }
 
@@ -49,8 +50,8 @@ fn must_exist(path: &Path) -> Result<(), CommandError> {
     if path.is_file() {
         return Ok(());
     }
-    Err(CommandError::not_found(format!("there is no database at {}", path.display()))
-        .hint("name another with --database, or start with `maestro init`"))
+    Err(CommandError::not_found(format!("no database at {}", path.display()))
+        .hint("use another with --database, or run `maestro init`"))
 }
 
 fn copy(to: Option<&Path>, world: &World) -> Result<Reply, CommandError> {
@@ -61,15 +62,15 @@ fn copy(to: Option<&Path>, world: &World) -> Result<Reply, CommandError> {
         None => world.maestro_home.join(format!("backups/maestro-{}.db", time::in_a_name(database::clock()()))),
     };
     let failed = |error: &io::Error| {
-        CommandError::io(format!("{} cannot be written", to.display()), error)
-            .hint("name a file that does not exist, in a directory you may write to")
+        CommandError::io(format!("cannot write {}", to.display()), error)
+            .hint("pass a new file in a writable directory")
     };
     let parent = to.parent().unwrap_or(Path::new("/"));
     files::own_directory(parent).map_err(|error| failed(&error))?;
     if to.symlink_metadata().is_ok() {
         return Err(failed(&io::Error::from(io::ErrorKind::AlreadyExists)));
     }
-    // Written aside first: under its name there is a whole copy or none.
+    // Written to a temporary file first: under its name there is a whole copy or none.
     let aside = tempfile::Builder::new().prefix(".backup-").tempdir_in(parent).map_err(|error| failed(&error))?;
     let whole = aside.path().join("maestro.db");
     backup_file(&from, &whole).map_err(|error| database::failed(&error))?;
@@ -92,24 +93,26 @@ fn bring_back(from: &Path, world: &World) -> Result<Reply, CommandError> {
     let to = file(world, "pg_restore --clean --dbname=ADDRESS FILE")?;
     let from = world.places.working_dir.join(from);
     if !from.is_file() {
-        return Err(CommandError::not_found(format!("there is no copy at {}", from.display()))
-            .hint("`maestro db backup` writes one"));
+        return Err(CommandError::not_found(format!("no copy at {}", from.display()))
+            .hint("run `maestro db backup` to write one"));
     }
     if from.canonicalize().ok() == to.canonicalize().ok() {
-        return Err(CommandError::invalid("the copy is the database itself").hint("name a file that is a copy"));
+        return Err(
+            CommandError::invalid("the copy is the database itself").hint("pass a copy written by `maestro db backup`")
+        );
     }
     let runtime = runtime()?;
     if runtime.block_on(client::running(world)).is_some() {
-        return Err(CommandError::invalid("a server works with this database")
-            .hint("end it first: Ctrl-C where `maestro up` runs"));
+        return Err(CommandError::invalid("a server is using this database")
+            .hint("stop it first: Ctrl-C where `maestro up` runs"));
     }
     files::own_directory(to.parent().unwrap_or(Path::new("/")))
-        .map_err(|error| CommandError::io(format!("{} cannot be written", to.display()), &error))?;
+        .map_err(|error| CommandError::io(format!("cannot write {}", to.display()), &error))?;
     let kept = keep(&to)?;
     restore(&from, &to).map_err(|error| {
         let error = database::failed(&error);
         match &kept {
-            Some(kept) => error.hint(format!("the database as it was is in {}", kept.display())),
+            Some(kept) => error.hint(format!("the old database is in {}", kept.display())),
             None => error,
         }
     })?;
@@ -124,14 +127,14 @@ fn bring_back(from: &Path, world: &World) -> Result<Reply, CommandError> {
         });
         return Ok(Reply::json(&reply)?.ending(exit));
     }
-    let mut text = format!("{} is back in its place.\n", clean_path(&world.short(&from)));
+    let mut text = format!("Restored {}.\n", clean_path(&world.short(&from)));
     if let Some(kept) = &kept {
-        let _ = writeln!(text, "What was there is kept in {}.", clean_path(&world.short(kept)));
+        let _ = writeln!(text, "The old database is kept in {}.", clean_path(&world.short(kept)));
     }
     Ok(Reply::text(text).with_notes(in_words(&findings)).ending(exit))
 }
 
-/// Keeps what is about to be replaced. A file that is no database any more is moved aside as it is.
+/// Keeps the database that is about to be replaced. A file that is not a database is moved aside.
 fn keep(database: &Path) -> Result<Option<PathBuf>, CommandError> {
     if !database.exists() {
         return Ok(None);
@@ -155,7 +158,7 @@ fn keep(database: &Path) -> Result<Option<PathBuf>, CommandError> {
             }
         }),
     };
-    moved.map_err(|error| CommandError::io(format!("{} cannot be kept", database.display()), &error))?;
+    moved.map_err(|error| CommandError::io(format!("cannot keep {}", database.display()), &error))?;
     Ok(Some(kept))
 }
 
@@ -176,9 +179,9 @@ fn check(world: &World) -> Result<Reply, CommandError> {
     }
     let shown = world.short(Path::new(&shown));
     let text = if findings.is_empty() {
-        format!("{}: nothing is wrong.\n", clean_path(&shown))
+        format!("{}: no problems found.\n", clean_path(&shown))
     } else {
-        format!("{}: {}\n", clean_path(&shown), count(findings.len(), "thing is wrong", "things are wrong"))
+        format!("{}: {}\n", clean_path(&shown), count(findings.len(), "problem", "problems"))
     };
     Ok(Reply::text(text + &in_words(&findings)).ending(exit))
 }
@@ -201,5 +204,5 @@ fn read(runtime: &Runtime, place: Place) -> Result<Vec<Finding>, CommandError> {
 
 fn runtime() -> Result<Runtime, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))
+    runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))
 }

@@ -1,4 +1,4 @@
-//! `maestro demo`: agents that need no model work through a small plan, in a repository of its own, and it is said what one sees.
+//! `maestro demo`: agents without a model work through a small plan in a repository of its own, with explanations.
 
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ const PLAN: &str = "\
 
 /// What is said before all.
 const FIRST: &str =
-    "The plan is a Markdown checklist. Its tasks are done one after the other, in a worktree beside your files.";
+    "The plan is a Markdown checklist. Maestro does its tasks in order, in a worktree beside your files.";
 
 const CONFIG: &str = "skills_enabled = true\n";
 
@@ -40,21 +40,18 @@ One line; each good is followed by its price in whole coins.
 
 /// What is said when something of the loop is seen for the first time.
 pub(crate) const MEANINGS: [Meaning; 5] = [
-    (Telling::Working, "A session of its own was started for the task; here with `demo`, an agent without a model."),
-    (
-        Telling::Skills,
-        "The task names a skill; most get those that fit, if any, and each choice has a reason on record.",
-    ),
-    (Telling::Reviewing, "Another session, with fresh eyes, looks at what changed, and changes nothing."),
-    (Telling::Committing, "It passed: the box is ticked and committed together with the work."),
+    (Telling::Working, "Each task gets a new session, here with `demo`, an agent without a model."),
+    (Telling::Skills, "This task names a skill. Other tasks get the skills that fit; Maestro records why."),
+    (Telling::Reviewing, "A second session reviews the changes and edits nothing."),
+    (Telling::Committing, "Passed: Maestro ticks the box and commits it together with the work."),
     (
         Telling::ReviewFailed,
-        "The review found something. The finding goes back to an agent; nobody talks a task past it.",
+        "The review found a problem. It goes back to an agent; the task passes only once it is fixed.",
     ),
 ];
 
 pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError> {
-    let unable = |error: io::Error| CommandError::io("the demo cannot be set up", &error);
+    let unable = |error: io::Error| CommandError::io("cannot set up the demo", &error);
     let place = tempfile::Builder::new().prefix("maestro-demo-").tempdir().map_err(unable)?;
     let root = place.path().canonicalize().map_err(unable)?;
     let stage = Stage { repository: root.join("shop"), home: root.join("home") };
@@ -65,7 +62,7 @@ pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError>
     if args.clean {
         place.close().map_err(unable)?;
     } else {
-        // It is left for whoever wants to look at it.
+        // It stays for the user to look at.
         let _ = place.keep();
     }
     if world.json {
@@ -73,21 +70,24 @@ pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError>
         return Ok(Reply::json(&json!({ "repository": repository, "success": ended == Exit::Ok }))?.ending(ended));
     }
     let left = if args.clean {
-        "Nothing is left of it.\n".to_owned()
+        "Removed the demo repository.\n".to_owned()
     } else {
-        format!("Look at it with `git -C {shown} log -p --branches`; remove it with `rm -r {}`.\n", stage.shown_root())
+        format!(
+            "See the changes with `git -C {shown} log -p --branches`; remove them with `rm -r {}`.\n",
+            stage.shown_root()
+        )
     };
     let text = format!(
-        "\nThe commits, on a branch of their own:\n{log}{left}\nWhat to try next, in a repository of yours:\n  \
-         maestro agents                         which agents are installed\n  \
-         maestro do \"Mend the typo in README\"   one task in the same way, with your agent\n  \
-         maestro loop PLAN.md                   a whole plan; `--dry-run` shows what the agent would be told\n  \
-         maestro up                             the server and its page, to watch and steer it all\n"
+        "\nCommits on the run's branch:\n{log}{left}\nNext, in your own repository:\n  \
+         maestro agents                         list installed agents\n  \
+         maestro do \"Fix the typo in README\"     run one task with your agent\n  \
+         maestro loop PLAN.md                   run a whole plan; `--dry-run` prints the prompt\n  \
+         maestro up                             start the server and its page\n"
     );
     Ok(Reply::text(text).ending(ended))
 }
 
-/// Where the demo takes place: its own repository, and its own home, so that nothing of the user's is touched.
+/// Environment of the demo: its own repository and home, so that the user's files stay untouched.
 struct Stage {
     repository: PathBuf,
     home: PathBuf,
@@ -106,7 +106,7 @@ impl Stage {
             write(".maestro/config.toml", CONFIG)?;
             write(".claude/skills/price-lists/SKILL.md", SKILL)
         };
-        files().map_err(|error| CommandError::io("the demo cannot be set up", &error))?;
+        files().map_err(|error| CommandError::io("cannot set up the demo", &error))?;
         for arguments in [
             &["init", "--quiet", "--initial-branch=main"][..],
             &["config", "user.name", "Maestro demo"],
@@ -119,9 +119,9 @@ impl Stage {
         Ok(())
     }
 
-    /// Has the plan worked through, and says what is seen.
+    /// Runs the plan, and explains the output.
     fn play(&self, world: &World) -> Result<Exit, CommandError> {
-        let unable = |error: io::Error| CommandError::io("the demo cannot be started", &error);
+        let unable = |error: io::Error| CommandError::io("cannot start the demo", &error);
         let mut maestro = self.command(&std::env::current_exe().map_err(unable)?);
         maestro.args(["loop", "PLAN.md", "--agent", "demo", "--permission", "all", "--explain"]);
         if !world.paint.is_on() {
@@ -129,13 +129,13 @@ impl Stage {
         }
         if !world.json {
             let shown = clean_path(&self.repository.to_string_lossy()).into_owned();
-            reply::show(&format!("In {shown} stands a plan:\n\n{PLAN}\n$ maestro loop PLAN.md --agent demo\n"))?;
+            reply::show(&format!("The plan in {shown}:\n\n{PLAN}\n$ maestro loop PLAN.md --agent demo\n"))?;
             reply::show(&format!("{}\n", world.paint.help(&format!("      # {FIRST}"))))?;
         }
         maestro.stdin(Stdio::null()).stdout(if world.json { Stdio::null() } else { Stdio::inherit() });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unable)?;
         let ended = runtime.block_on(async {
-            // Whoever interrupts means the loop, which tidies up after itself; then so do we.
+            // Ctrl-C is for the loop, which cleans up after itself; then so do we.
             let _ignored = signal(SignalKind::interrupt());
             tokio::process::Command::from(maestro).status().await
         });
@@ -145,7 +145,7 @@ impl Stage {
     fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
         let mut git = self.command(Path::new("git"));
         let output = git.args(arguments).output().map_err(|error| {
-            CommandError::io("git cannot be started", &error).hint("install git; the demo needs a repository")
+            CommandError::io("cannot start git", &error).hint("install git; the demo needs a repository")
         })?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -154,7 +154,7 @@ impl Stage {
         Err(CommandError::internal(format!("git {} failed: {said}", arguments.join(" "))))
     }
 
-    /// A program that sees nothing of the user's own settings and stores nothing among their things.
+    /// A program that sees none of the user's settings and stores nothing in their directories.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use maestro_engine::agents::demo;
 
-/// Becomes the demo agent if that is what was typed, before anything of what commands need is looked at.
+/// Becomes the demo agent if asked to, before any other setup.
 pub(crate) fn run() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let meant = arguments.next().is_some_and(|word| word == demo::COMMAND);

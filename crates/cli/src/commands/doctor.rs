@@ -1,4 +1,4 @@
-//! `maestro doctor`: everything that could be mended, with file, line and help.
+//! `maestro doctor`: all problems, with file, line and hint.
 
 mod connections;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     let mut text = String::new();
     section(&mut text, world, "Settings");
     for file in &loaded.files {
-        let state = if file.exists { "read" } else { "not there" };
+        let state = if file.exists { "read" } else { "not found" };
         let _ = writeln!(text, "  {} {}", pad(state, 10), clean(&world.short(&file.path)));
     }
     section(&mut text, world, "Agents");
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
         let _ = writeln!(text, "  {} {}", pad(&clean(&agent.name), 12), clean(&world.short(&agent.path)));
     }
     if agents.is_empty() {
-        text.push_str("  none of the agents Maestro knows is on your PATH\n");
+        text.push_str("  no coding agent found on PATH\n");
     }
     if !connections.is_empty() {
         section(&mut text, world, "Connected tools");
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     for Connection { title, file, answer, .. } in &connections {
         let _ = writeln!(text, "  {} {} ({})", pad(title, 12), clean(answer), clean_path(&world.short(file)));
     }
-    section(&mut text, world, "Where skills are looked for");
+    section(&mut text, world, "Skill directories");
     text.push_str(&roots(&found, world));
     section(&mut text, world, "Problems");
     for problem in &problems {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     Ok(Reply::text(text).ending(exit))
 }
 
-/// The catalogue even where the settings have errors: the rest may still be worth knowing.
+/// The catalogue even if the settings have errors: the rest is still useful.
 fn look(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue, CommandError> {
     if !args.dirs.is_empty() {
         let roots = catalogue::given(world, &args.dirs)?;
@@ -82,7 +82,7 @@ fn look(args: &DirArgs, world: &World, settings: &Settings) -> Result<Catalogue,
     Ok(search(world, settings, &roots, problems))
 }
 
-/// Elsewhere nobody is told that nothing could be kept; here it is a finding.
+/// Elsewhere a failure to store the index is silent; here it is a finding.
 fn search(world: &World, settings: &Settings, roots: &[Root], problems: Vec<Problem>) -> Catalogue {
     let (mut found, kept) = catalogue::search_and_keep(world, settings, roots, problems);
     found.problems.extend(kept.err());
@@ -109,7 +109,7 @@ fn roots(found: &Catalogue, world: &World) -> String {
         let _ = writeln!(text, "  {} {}", pad(&clean(&world.short(&root.path)), 40), clean(&state));
     }
     if absent > 0 {
-        let _ = writeln!(text, "  {}", world.paint.dim(&format!("and {absent} more that are not there")));
+        let _ = writeln!(text, "  {}", world.paint.dim(&format!("and {absent} more that do not exist")));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `maestro help`: the overview, a command, or what agents call.
+//! `maestro help`: the overview, a command, or the commands of agents.
 
 use maestro_core::suggest;
 
@@ -19,10 +19,10 @@ pub(crate) fn run(args: &HelpArgs) -> Result<Reply, CommandError> {
     for word in &args.topic {
         let known: Vec<String> = command.get_subcommands().map(|known| known.get_name().to_owned()).collect();
         command = command.find_subcommand_mut(word).ok_or_else(|| {
-            let error = CommandError::not_found(format!("there is no command `{word}`"));
+            let error = CommandError::not_found(format!("unknown command `{word}`"));
             match suggest::closest(word, known.iter().map(String::as_str)) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),
-                None => error.hint("`maestro --help` lists the commands"),
+                None => error.hint("run `maestro --help` for the list of commands"),
             }
         })?;
     }

@@ -1,4 +1,4 @@
-//! `maestro` alone: what is here, and what to do next. Starts nothing, writes nothing, and does not keep one waiting.
+//! `maestro` without a command: what is here, and what to do next. Starts and writes nothing, and is fast.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::{clean, count, fit, pad};
 
-/// How long the overview waits for the skills to be counted.
+/// How long the overview waits for the count of skills.
 const PATIENCE: Duration = Duration::from_millis(140);
 
-/// How many plans are named.
+/// How many plans are listed.
 const MOST_PLANS: usize = 3;
 
-/// The skills in figures.
+/// Numbers of the skills.
 #[derive(Debug, Serialize)]
 struct SkillFigures {
     skills: usize,
@@ -105,13 +105,13 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     Ok(Reply::text(text))
 }
 
-/// A plan as far as a glance tells, or why it tells nothing.
+/// A plan at a glance, or why it cannot be read.
 struct Glance {
     path: PathBuf,
     plan: Result<PlanFile, CommandError>,
 }
 
-/// The project's plans. Files without a task are none; one that cannot be read may well be.
+/// The project's plans. Files without a task are none; an unreadable one may be.
 fn glance_at_plans(project: &Path) -> Vec<Glance> {
     let glances = plans::around(project).into_iter().map(|path| {
         let plan = PlanFile::glance(&path);
@@ -120,7 +120,7 @@ fn glance_at_plans(project: &Path) -> Vec<Glance> {
     glances.filter(|glance| glance.plan.as_ref().map_or(true, |plan| !plan.plan.tasks.is_empty())).collect()
 }
 
-/// Counts in the background and gives up waiting before a person would notice; the process ends all the same.
+/// Counts in the background and stops waiting before a person would notice; the process ends anyway.
 fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
     let (settings, places) = (settings.clone(), world.places.clone());
     let memory = index::memory(world, &settings);
@@ -147,7 +147,7 @@ fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
         let warnings = catalogue.problems.iter().filter(|problem| problem.severity == Severity::Warning).count();
         let names = not_copied.iter().flat_map(Pack::skill_names);
         let unseen = names.filter(|name| catalogue.get(name).is_none());
-        // Nobody listens any more when it took too long.
+        // The receiver is gone if it took too long.
         let _ = send.send(SkillFigures {
             skills: catalogue.skills.len() + unseen.count(),
             not_loaded: catalogue.not_loaded(),
@@ -160,14 +160,14 @@ fn count_skills(world: &World, settings: &Settings) -> Option<SkillFigures> {
 
 fn agents_line(agents: &[Installed]) -> String {
     if agents.is_empty() {
-        return "none of the agents Maestro knows is installed".to_owned();
+        return "no coding agent found".to_owned();
     }
     agents.iter().map(|agent| clean(&agent.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn skills_line(figures: Option<&SkillFigures>, world: &World) -> String {
     let Some(figures) = figures else {
-        return "many; still counting when this was printed".to_owned();
+        return "many (still counting)".to_owned();
     };
     let mut parts = vec![figures.skills.to_string()];
     if figures.not_loaded > 0 {
@@ -197,7 +197,7 @@ fn plan_lines(plans: &[Glance], world: &World) -> Vec<String> {
             };
             let next = match select_task(&plan.plan) {
                 Some(task) => format!("next: {} (line {})", fit(&clean(&task.label), 60), task.line_number),
-                None => "nothing left".to_owned(),
+                None => "no open task".to_owned(),
             };
             format!("{}  {} of {} done, {next}", clean(&path), plan.done(), plan.total())
         })
@@ -208,11 +208,11 @@ fn plan_lines(plans: &[Glance], world: &World) -> Vec<String> {
     lines
 }
 
-/// Whether a server runs, and what waits.
+/// Whether a server runs, and what waits for the user.
 fn server_lines(world: &World) -> (String, String) {
     match ServerGlance::at(world) {
         ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting_line(&waiting)),
-        ServerGlance::Stored => ("not running".to_owned(), "`maestro status` looks at what is stored".to_owned()),
+        ServerGlance::Stored => ("not running".to_owned(), "run `maestro status` for what is stored".to_owned()),
         ServerGlance::Nothing => ("not running".to_owned(), "nothing waits for you".to_owned()),
     }
 }
@@ -230,15 +230,15 @@ fn waiting_line(waiting: &[Waiting]) -> String {
 fn next_commands(plans: &[Glance], wrong: bool, has_config: bool, world: &World) -> Vec<(String, &'static str)> {
     let mut next = Vec::new();
     if wrong {
-        next.push(("maestro doctor".to_owned(), "what is wrong, and how to mend it"));
+        next.push(("maestro doctor".to_owned(), "show problems and how to fix them"));
     }
     if !has_config {
-        next.push(("maestro init".to_owned(), "set this project up"));
+        next.push(("maestro init".to_owned(), "set up this project"));
     }
     let is_open = |glance: &&Glance| glance.plan.as_ref().is_ok_and(|plan| select_task(&plan.plan).is_some());
     if let Some(glance) = plans.iter().find(is_open) {
         let path = world.short(&glance.path);
-        next.push((format!("maestro plan next {}", clean(&path)), "the task whose turn it is"));
+        next.push((format!("maestro plan next {}", clean(&path)), "the next task"));
     }
     next.push(("maestro skills list".to_owned(), "every skill here"));
     next.push(("maestro skills read NAME".to_owned(), "a skill as an agent reads it"));

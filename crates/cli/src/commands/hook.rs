@@ -1,7 +1,7 @@
-//! `maestro hook AGENT`: an agent that somebody started themselves tells what happens, and hears which skill fits.
+//! `maestro hook AGENT`: events of a session that a person started, answered with the skill that fits.
 //!
-//! It is called at every prompt, and must never be in the way: whatever goes wrong, and whatever takes longer than a
-//! blink, is an empty answer. What went wrong is kept, and told with the next report that arrives.
+//! It is called at every prompt, and must never be in the way: a failure, or anything slower than a
+//! blink, gives an empty answer. Failures are stored, and sent with the next report that arrives.
 
 mod given;
 mod misread;
@@ -28,22 +28,22 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::{self, Reply};
 
-/// How many milliseconds an agent may have to wait, unless `MAESTRO_HOOK_MS` says otherwise.
+/// How many milliseconds an agent may have to wait, unless `MAESTRO_HOOK_MS` sets it.
 const PATIENCE: u64 = 100;
-/// The most that it may say.
+/// Maximum of that variable.
 const MOST_PATIENCE: u64 = 10_000;
-/// How much an agent may say.
+/// Maximum size of the input.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What there is to wait for.
+/// Results to wait for.
 enum Part {
-    /// What the agent is answered, if anything.
+    /// The answer for the agent, if any.
     Answer(Result<Option<Answer>, CommandError>),
-    /// Whether others know of it.
+    /// The outcome of the report.
     Told(Result<(), CommandError>),
 }
 
-/// What an agent is answered, and what its session knows by it.
+/// The answer for an agent, and the texts its session has by then.
 struct Answer {
     json: Json,
     given: Given,
@@ -52,7 +52,7 @@ struct Answer {
 pub(crate) fn run(args: &HookArgs, world: &World) -> Reply {
     let begun = Instant::now();
     let patience = patience(world);
-    // Who was started by Maestro has its skills, and is watched over already.
+    // A session that Maestro started has its skills, and is recorded already.
     if context::session(world).is_some() {
         return Reply::text("");
     }
@@ -66,10 +66,10 @@ pub(crate) fn run(args: &HookArgs, world: &World) -> Reply {
 }
 
 impl Answer {
-    /// Says it. Other hooks of the session may go on then, so this does not wait for anything else.
+    /// Prints the answer. Other hooks of the session may continue then, so this waits for nothing else.
     fn give(self) -> Result<(), CommandError> {
         reply::show(&format!("{}\n", self.json))?;
-        // Only now it is sure that the session gets it.
+        // Only now it is certain that the session gets it.
         self.given.keep();
         Ok(())
     }
@@ -80,7 +80,7 @@ fn patience(world: &World) -> Duration {
     Duration::from_millis(said.unwrap_or(PATIENCE).min(MOST_PATIENCE))
 }
 
-/// Passes on what there is while there is time, and returns what went wrong.
+/// Prints results while there is time, and returns the failures.
 fn passed_on(parts: &Receiver<Part>, begun: Instant, patience: Duration) -> Vec<String> {
     let mut missed = Vec::new();
     loop {
@@ -97,12 +97,12 @@ fn passed_on(parts: &Receiver<Part>, begun: Instant, patience: Duration) -> Vec<
     }
 }
 
-/// Does all of it, and says what there is as soon as it is there.
+/// Does all the work, and sends each result as soon as it is there.
 fn work(agent: &str, world: &World, parts: &Sender<Part>) {
     let understood = listened(agent, world);
     let (heard, session, world) = match understood {
         Ok(understood) => understood,
-        // Nobody is left to hear it when this fails.
+        // The receiver is gone if it took too long.
         Err(error) => return drop(parts.send(Part::Answer(Err(error)))),
     };
     let (chosen, names) = mpsc::channel();
@@ -116,18 +116,17 @@ fn work(agent: &str, world: &World, parts: &Sender<Part>) {
     let _ = parts.send(Part::Answer(answer));
 }
 
-/// What the agent says, whose session it is, and the world as it is where the agent works.
+/// The agent's input, its session, and the environment in the agent's directory.
 fn listened(agent: &str, world: &World) -> Result<(Heard, SessionId, World), CommandError> {
     if Client::from_name(agent).is_none() {
-        return Err(CommandError::not_found(format!("no agent called `{agent}` is known")));
+        return Err(CommandError::not_found(format!("unknown agent `{agent}`")));
     }
     // One value is read, and no end waited for: an agent may leave its end open.
     let mut told = serde_json::Deserializer::from_reader(io::stdin().lock().take(MAX_BYTES));
-    let unclear =
-        |error: &serde_json::Error| CommandError::invalid(format!("what the hook was told is unclear: {error}"));
+    let unclear = |error: &serde_json::Error| CommandError::invalid(format!("cannot read the hook's input: {error}"));
     let heard = Json::deserialize(&mut told).and_then(Heard::of).map_err(|error| unclear(&error))?;
     let session: SessionId =
-        heard.session.parse().map_err(|_| CommandError::invalid("the session's id is none that Maestro can keep"))?;
+        heard.session.parse().map_err(|_| CommandError::invalid("the session's ID is not valid"))?;
     let world = heard.directory.as_deref().map_or_else(|| world.clone(), |directory| world.at(directory));
     Ok((heard, session, world))
 }
@@ -146,14 +145,14 @@ fn answered(
             if fitting.is_empty() {
                 return Ok(None);
             }
-            // What took its time is done before other hooks of the session have to wait.
+            // Slow work is done before other hooks of the session have to wait.
             let mut given = Given::of(agent, &heard.session, world);
             let told = skills::told(&fitting, &mut given)?;
-            // Whoever reports may be gone already; then nobody needs the names.
+            // The reporting thread may be gone; then the names are not needed.
             let _ = chosen.send(told.names);
             return Ok(told.text.map(|text| Answer { json: heard.answer(&text), given }));
         }
-        // One that has ended may be taken up again, with all it was told.
+        // An ended session may be resumed, with all its context.
         Happening::Waits(_) | Happening::Stopped | Happening::Ended | Happening::Other => {}
     }
     Ok(None)

@@ -1,4 +1,4 @@
-//! `maestro init`: sets a project up. Writes its config file once, and never over another.
+//! `maestro init`: sets up a project. Writes its config file once, and never over another.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,25 +18,25 @@ use crate::output::question::{self, Silence};
 use crate::output::reply::Reply;
 use crate::output::screen::{self, clean, clean_path};
 
-/// The skill of those who work on tasks.
+/// The skill of workers.
 const WORKER: &str = "maestro-worker";
 
-/// What a fresh project's file says.
+/// Text of a new project's file.
 const CONFIG: &str = "\
 # Maestro's settings for this project.
 # `maestro config show --origin` lists every setting and where it comes from.
 
-# Agents that Maestro starts here are given the skills that fit their task.
+# Agents that Maestro starts here get the skills that fit their task.
 skills_enabled = true
 ";
 
 pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError> {
     let path = config::project_file(world);
     let shown = clean_path(&world.short(&path)).into_owned();
-    // Also a link that leads nowhere is something that is there.
+    // A broken link counts as existing, too.
     let exists = path.symlink_metadata().is_ok();
     let mut text = if exists {
-        format!("{shown} is there already and stays as it is.\n")
+        format!("{shown} already exists; not changed.\n")
     } else {
         if !args.yes && !agreed(world, &shown)? {
             return Ok(Reply::text("Nothing was written.\n"));
@@ -68,47 +68,47 @@ pub(crate) fn run(args: &InitArgs, world: &World) -> Result<Reply, CommandError>
         let (from, copy) = (clean_path(&from), clean_path(&copy));
         let _ = match pack.state {
             SyncState::Copied => writeln!(text, "Copied the skill pack {from} to {copy}."),
-            SyncState::Current => writeln!(text, "The copy of the skill pack {from} in {copy} is up to date."),
+            SyncState::Current => writeln!(text, "Skill pack {from} is up to date in {copy}."),
         };
     }
     if let Some(written) = worker_skill {
         let shown = world.short(&written.path);
         let _ = if written.is_new {
-            writeln!(text, "Wrote {}: how an agent reports to Maestro.", clean_path(&shown))
+            writeln!(text, "Wrote {} (how an agent reports to Maestro).", clean_path(&shown))
         } else {
-            writeln!(text, "{} is there already and stays as it is.", clean_path(&shown))
+            writeln!(text, "{} already exists; not changed.", clean_path(&shown))
         };
     }
     if let Ok(registered) = &registered {
-        let _ = writeln!(text, "Tasks and sessions here belong to the project {}.", clean(&registered.id));
+        let _ = writeln!(text, "Project ID: {}", clean(&registered.id));
     }
     text.extend(checks::proposed(&settings, world)?);
-    text.push_str("Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.\n");
+    text.push_str("Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.\n");
     let mut notes: String = problems.iter().map(|problem| screen::problem(problem, world.note_paint)).collect();
     if let Err(error) = registered {
         let why = clean_path(error.message());
-        let _ = writeln!(notes, "{} the project was not registered: {why}", world.note_paint.warning("warning:"));
-        let _ = writeln!(notes, "{} `maestro init` tries again", world.note_paint.help("hint:"));
+        let _ = writeln!(notes, "{} cannot register the project: {why}", world.note_paint.warning("warning:"));
+        let _ = writeln!(notes, "{} run `maestro init` to try again", world.note_paint.help("hint:"));
     }
     Ok(Reply::text(text).with_notes(notes))
 }
 
-/// Writes a project's first config file, and says so.
+/// Writes a project's first config file, and reports it.
 fn write_config(path: &Path, shown: &str, world: &World) -> Result<String, CommandError> {
     if !files::stays_inside(path, &world.places.project) {
         return Err(CommandError::invalid(format!("{shown} leads out of the project"))
             .hint("remove the link in its path; Maestro does not write through it"));
     }
     match files::create(path, CONFIG) {
-        Ok(()) => Ok(format!("Wrote {shown}: skills are on for the agents that Maestro starts here.\n")),
-        // Somebody was faster, and what is there counts.
+        Ok(()) => Ok(format!("Wrote {shown} (skills are on for agents that Maestro starts here).\n")),
+        // Another process was faster, and its file counts.
         Err(_) if path.symlink_metadata().is_ok() => Ok(String::new()),
-        Err(error) => Err(CommandError::io(format!("{shown} cannot be written"), &error)
-            .hint("check that you may write to the project's directory")),
+        Err(error) => Err(CommandError::io(format!("cannot write {shown}"), &error)
+            .hint("check the permissions of the project's directory")),
     }
 }
 
-/// Sets a project up in which nobody did before work begins; says what was written.
+/// Sets up a project that is not set up yet; returns a note of what was written.
 pub(crate) fn first(world: &World) -> Result<Option<String>, CommandError> {
     let path = config::project_file(world);
     let loopd = world.places.project.join(".loop/config");
@@ -119,12 +119,12 @@ pub(crate) fn first(world: &World) -> Result<Option<String>, CommandError> {
     write_config(&path, &shown, world).map(Some)
 }
 
-/// Makes the project known to the store, unless it is.
+/// Registers the project with the store, unless it is.
 fn register(world: &World) -> Result<Project, CommandError> {
     known(&Client::open(world)?, world)
 }
 
-/// The project of this directory; it is made known where it is not.
+/// The project of this directory; registered if it is not.
 pub(crate) fn known(client: &Client, world: &World) -> Result<Project, CommandError> {
     let directory = world.places.project.to_string_lossy();
     let known: Vec<Project> = wire::read_all(&client.list("/api/projects")?)?;
@@ -151,16 +151,17 @@ fn write_worker_skill(world: &World) -> Result<Written, CommandError> {
             .hint("remove the link in its path; Maestro does not write through it"));
     }
     files::create_directory(&path, &Pack::builtin().skill_files(WORKER)).map_err(|error| {
-        CommandError::io(format!("{} cannot be written", world.short(&path)), &error)
-            .hint("check that you may write to the project's directory")
+        CommandError::io(format!("cannot write {}", world.short(&path)), &error)
+            .hint("check the permissions of the project's directory")
     })?;
     Ok(Written { path, is_new: true })
 }
 
 fn agreed(world: &World, shown: &str) -> Result<bool, CommandError> {
     if !world.terminals.stdin || !world.terminals.stderr {
-        return Err(CommandError::invalid(format!("nobody is there to agree to writing {shown}"))
-            .hint("`maestro init --yes` writes it without asking"));
+        return Err(
+            CommandError::invalid(format!("confirmation required to write {shown}")).hint("run `maestro init --yes`")
+        );
     }
     question::agreed(&format!("Write {shown}, with skills on for this project?"), Silence::Agrees)
 }

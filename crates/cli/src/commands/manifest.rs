@@ -1,4 +1,4 @@
-//! `maestro manifest generate`: what a session starts with, in the file that its agent reads.
+//! `maestro manifest generate`: the file with which a session's agent starts.
 
 use maestro_core::Role;
 use maestro_core::manifest::{About, ManifestTask, manifest};
@@ -14,7 +14,7 @@ use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::{clean_path, count};
 
-/// A task, as far as a manifest needs it.
+/// A task in a manifest.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Task {
@@ -47,8 +47,8 @@ pub(crate) fn run(args: &ManifestArgs, world: &World) -> Result<Reply, CommandEr
     let path = world.places.working_dir.join(&args.output);
     let text = format!("{manifest:#}\n");
     files::keep_private(&path, text.as_bytes()).map_err(|error| {
-        CommandError::io(format!("{} cannot be written", path.display()), &error)
-            .hint("name a file in a directory you may write to with --output")
+        CommandError::io(format!("cannot write {}", path.display()), &error)
+            .hint("pass a file in a writable directory with --output")
     })?;
     if world.json {
         return Reply::json(&json!({
@@ -71,13 +71,13 @@ fn tasks(client: &Client, args: &GenerateArgs) -> Result<Vec<Task>, CommandError
     for id in ids {
         let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
         if task.project_id != args.project_id {
-            return Err(CommandError::invalid(format!("task '{id}' belongs to the project '{}'", task.project_id))
-                .hint("name tasks of one project, and that project with --project-id"));
+            return Err(CommandError::invalid(format!("task '{id}' belongs to project '{}'", task.project_id))
+                .hint("pass tasks of one project, and that project with --project-id"));
         }
         tasks.push(task);
     }
     if tasks.is_empty() {
-        return Err(CommandError::invalid("a manifest needs a task").hint("name one with --task-ids"));
+        return Err(CommandError::invalid("missing task").hint("pass one with --task-ids"));
     }
     Ok(tasks)
 }

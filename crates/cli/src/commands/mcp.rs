@@ -1,4 +1,4 @@
-//! `maestro mcp`: answers a client of the Model Context Protocol on standard input and output until it goes away.
+//! `maestro mcp`: the MCP server on standard input and output, until the client disconnects.
 //!
 //! Nothing else is printed meanwhile, and nothing is read or opened before the client asks for something that needs it.
 
@@ -16,16 +16,16 @@ use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::server_process::token;
 
-/// How long what is under way has to end when the client has gone.
+/// How long running work has to end after the client disconnects.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))?;
+    let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
     let spoken = runtime.block_on(speak(options(world)));
-    // What is executed ends with this process; who waits for standard input is not waited for.
+    // Running commands end with this process; a thread that reads standard input is not waited for.
     runtime.shutdown_timeout(FAREWELL);
-    spoken.map_err(|error| CommandError::io("the client cannot be answered", &error))?;
+    spoken.map_err(|error| CommandError::io("cannot answer the client", &error))?;
     Ok(Reply::text(""))
 }
 

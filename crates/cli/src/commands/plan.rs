@@ -1,4 +1,4 @@
-//! `maestro plan`: what a Markdown plan says, and which task is next.
+//! `maestro plan`: the tasks of a Markdown plan, and the next one.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::{self, Paint, clean, clean_path, count};
 
-const NO_TASK: &str = "There is no task in this plan. A task is a line like `- [ ] Do this`.\n";
+const NO_TASK: &str = "No tasks in this plan. A task is a line like `- [ ] Do this`.\n";
 
 /// How many problems are shown in full.
 const MOST_PROBLEMS: usize = 10;
@@ -48,13 +48,13 @@ fn next(file: &Path, world: &World) -> Result<Reply, CommandError> {
     Ok(Reply::text(text).with_notes(notes))
 }
 
-/// What looks like a mistake, as long as it is little.
+/// Likely mistakes, up to a limit.
 fn notes(problems: &[Problem], world: &World) -> String {
     let shown = problems.iter().take(MOST_PROBLEMS).map(|problem| screen::problem(problem, world.note_paint));
     let mut notes: String = shown.collect();
     if problems.len() > MOST_PROBLEMS {
         let more = problems.len() - MOST_PROBLEMS;
-        let _ = writeln!(notes, "… and {more} more; `maestro plan list PLAN.md --json` has them all");
+        let _ = writeln!(notes, "… and {more} more; run `maestro plan list PLAN.md --json` for all");
     }
     notes
 }
@@ -65,7 +65,7 @@ fn nothing_left(plan: &PlanFile) -> String {
     }
     let aside = plan.plan.tasks.iter().filter(|task| task.set_aside.is_some()).count();
     match aside {
-        0 => "Nothing is left to do.\n".to_owned(),
+        0 => "All tasks are done.\n".to_owned(),
         _ => format!(
             "Nothing is left to do. {} set aside; `maestro plan list {}` tells why.\n",
             count(aside, "open task is", "open tasks are"),

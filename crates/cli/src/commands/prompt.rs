@@ -1,4 +1,4 @@
-//! `maestro prompt`: exactly what an agent would be told about a task.
+//! `maestro prompt`: the exact prompt an agent would receive for a task.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, Command
     let selector = Selector::for_task(Arc::clone(&catalogue), &task.label);
     let selection = selector.select(RunId::new(uuid::Uuid::now_v7()), needs);
     let prompt = task_prompt(&task, &selection, &catalogue, limits(&settings));
-    // The process ends now; taking ten thousand skills apart first would only keep somebody waiting.
+    // The process ends now; freeing ten thousand skills first would only cost time.
     std::mem::forget((selector, catalogue));
     if world.json {
         return Reply::json(&json!({
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &TaskPromptArgs, world: &World) -> Result<Reply, Command
     }
     let notes = notes(&prompt, world);
     let text = format!("{}\n", prompt.text);
-    // Other programs get every byte; a person's terminal obeys nothing that stands in a file.
+    // Other programs get every byte; a terminal gets no control characters from a file.
     let text = if world.terminals.stdout { clean_lines(&text) } else { text };
     Ok(Reply::text(text).with_notes(notes))
 }
@@ -60,19 +60,19 @@ fn task(argument: &str) -> Result<TaskSelection, CommandError> {
     if is_plan {
         let plan = PlanFile::read(Path::new(argument))?;
         return select_task(&plan.plan).ok_or_else(|| {
-            CommandError::not_found(format!("nothing is left to do in {argument}"))
-                .hint(format!("`maestro plan list {argument}` shows how each task stands"))
+            CommandError::not_found(format!("no open task in {argument}"))
+                .hint(format!("run `maestro plan list {argument}` for the state of each task"))
         });
     }
     let label = argument.split_whitespace().collect::<Vec<_>>().join(" ");
     if label.is_empty() {
-        return Err(CommandError::invalid("the task is empty").hint("write what is to be done, or name a plan"));
+        return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes, or a plan"));
     }
     let skill_hints = skill_hints(&label);
     Ok(TaskSelection { label, line_number: 1, section: None, skill_hints })
 }
 
-/// What a person should know about the prompt: its size, its skills, and what is missing.
+/// Notes on the prompt: its size, its skills, and what is missing.
 fn notes(prompt: &TaskPrompt, world: &World) -> String {
     let mut notes = format!("about {} tokens", tokens(&prompt.text));
     let mut troubles = Vec::new();

@@ -1,4 +1,4 @@
-//! `maestro report`, `complete`, `blocked` and the old `update:…`: what a session says of its work.
+//! `maestro report`, `complete`, `blocked` and the old `update:…`: reports of a session.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ pub(crate) fn blocked(args: &BlockedArgs, world: &World) -> Result<Reply, Comman
 fn send(kind: ReportKind, message: Option<&str>, tasks: &[String], world: &World) -> Result<Reply, CommandError> {
     let speaker = Speaker::of(world)?;
     if message.is_some_and(|message| message.trim().is_empty()) {
-        return Err(CommandError::invalid("the message is empty").hint("say in a sentence what happened"));
+        return Err(CommandError::invalid("the message is empty").hint("pass a message of one sentence"));
     }
     let client = Client::open(world)?;
     let body = json!({ "kind": kind, "message": message, "taskIds": tasks });
@@ -65,6 +65,6 @@ fn reported(kind: ReportKind) -> &'static str {
         ReportKind::Complete => "Reported as complete.",
         ReportKind::Blocked => "Reported as blocked.",
         ReportKind::Error => "Reported as failed.",
-        ReportKind::NeedsInput => "Asked. The answer comes with the reply to one of your next commands.",
+        ReportKind::NeedsInput => "Question sent. The answer arrives with one of your next commands.",
     }
 }

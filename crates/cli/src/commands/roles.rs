@@ -1,4 +1,4 @@
-//! `maestro roles`: which roles there are, and whether the skills that each needs are there.
+//! `maestro roles`: roles, and whether the skills each needs exist.
 
 use std::fmt::Write as _;
 
@@ -28,10 +28,10 @@ fn known(names: &[String], role: &str) -> Result<String, CommandError> {
     if let Some(name) = names.iter().find(|name| *name == role) {
         return Ok(name.clone());
     }
-    let error = CommandError::not_found(format!("there is no role `{role}`"));
+    let error = CommandError::not_found(format!("unknown role `{role}`"));
     Err(match suggest::closest(role, names.iter().map(String::as_str)) {
         Some(close) => error.hint(format!("did you mean `{close}`?")),
-        None => error.hint("`maestro roles list` shows every role; a skill of type `role` makes one"),
+        None => error.hint("run `maestro roles list` for the list; a skill of type `role` adds one"),
     })
 }
 

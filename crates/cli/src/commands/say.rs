@@ -1,4 +1,4 @@
-//! `maestro say`: words for an agent, which it hears with its next command.
+//! `maestro say`: messages for an agent, which arrive with its next command.
 
 use serde_json::{Value as Json, json};
 
@@ -21,12 +21,12 @@ pub(crate) fn run(args: &SayArgs, world: &World) -> Result<Reply, CommandError> 
         return Ok(if refused { reply.ending(Exit::Failed) } else { reply });
     }
     if refused {
-        let why = message.how.unwrap_or_else(|| "it hears nobody".to_owned());
-        return Err(CommandError::invalid(format!("session `{}` was not told: {why}", args.id))
-            .hint("`maestro session list` shows the sessions that have not ended"));
+        let why = message.how.unwrap_or_else(|| "it takes no messages".to_owned());
+        return Err(CommandError::invalid(format!("cannot send the message to session `{}`: {why}", args.id))
+            .hint("run `maestro session list` for the active sessions"));
     }
     let text = format!(
-        "{}: {} hears it with its next command, or when it is started again.\n",
+        "{}: {} receives it with its next command, or when it restarts.\n",
         clean(&message.state),
         clean(&args.id)
     );

@@ -30,7 +30,7 @@ use crate::output::screen::{clean, count};
 pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandError> {
     let mut settings = config::settings(world)?;
     if matches!(args.command, SkillsCommand::Validate { .. }) {
-        // It judges by the standard's rules, whatever the settings say.
+        // It checks by the rules of the standard, whatever the settings.
         settings.skills_validation.value = Validation::Strict;
     }
     let catalogue = Arc::new(catalogue::load(world, &args.dirs.dirs, &settings)?);
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SkillsArgs, world: &World) -> Result<Reply, CommandErro
         SkillsCommand::Sync(args) => sync::run(&catalogue, args, &settings, world),
         SkillsCommand::Roles { role } => roles::run(&catalogue, role.as_deref(), world),
     };
-    // The process ends now; taking ten thousand skills apart first would only keep somebody waiting.
+    // The process ends now; freeing ten thousand skills first would only cost time.
     std::mem::forget(catalogue);
     reply
 }
@@ -74,15 +74,15 @@ impl<'a> From<&'a Entry> for Row<'a> {
     }
 }
 
-/// The names of an argument list in which commas part names too.
+/// Names from arguments, which may also be separated by commas.
 fn split_names(names: &[String]) -> impl Iterator<Item = &str> {
     names.iter().flat_map(|names| names.split(',')).map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// How many names a note lists.
+/// Maximum number of names in a note.
 const MOST_NAMES: usize = 10;
 
-/// What a table lost to its budget, for a person.
+/// What was cut from a table to fit its budget.
 fn losses(table: &Fitted, budget: usize) -> String {
     let mut notes = String::new();
     if !table.cut.is_empty() {
@@ -95,7 +95,7 @@ fn losses(table: &Fitted, budget: usize) -> String {
         let _ = writeln!(notes, "{what} left out to fit {budget} tokens: {}", some(table.left_out.iter().cloned()));
     }
     if !notes.is_empty() {
-        notes.push_str("`skills_budget_tokens` sets the budget.\n");
+        notes.push_str("hint: set `skills_budget_tokens` to change the budget\n");
     }
     notes
 }
@@ -105,7 +105,7 @@ fn some(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(MOST_NAMES);
     let mut listed = names.take(MOST_NAMES).map(|name| clean(&name).into_owned()).collect::<Vec<_>>().join(", ");
     if more > 0 {
-        let _ = write!(listed, " and {more} more (--json names them all)");
+        let _ = write!(listed, " and {more} more (--json lists all)");
     }
     listed
 }
@@ -116,14 +116,14 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, CommandEr
         Lookup::Found(skill) => Ok(skill),
         Lookup::Ambiguous(skills) => {
             let ids: Vec<&str> = skills.iter().map(|skill| skill.id.as_str()).collect();
-            Err(CommandError::invalid(format!("several skills are called `{name}`"))
-                .hint(format!("name one of them by its id: {}", ids.join(", "))))
+            Err(CommandError::invalid(format!("several skills are named `{name}`"))
+                .hint(format!("use an ID: {}", ids.join(", "))))
         }
         Lookup::Broken(broken) => {
             let errors = catalogue.problems_of(&broken.path).filter(|problem| problem.severity == Severity::Error);
-            Err(CommandError::invalid(format!("the skill `{name}` is there but cannot be loaded"))
+            Err(CommandError::invalid(format!("cannot load the skill `{name}`"))
                 .because_of(errors)
-                .hint("mend the file, then try again"))
+                .hint("fix the file and try again"))
         }
         Lookup::Missing { closest } => {
             let directory = |other: &&Shadowed| other.skill.directory_name() == name;
@@ -132,10 +132,10 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, CommandEr
                 return Err(CommandError::not_found(format!("`{name}` is the directory of a `{id}` that is shadowed"))
                     .hint(format!("`{id}` is the one in {}", hidden.shadowed_by.display())));
             }
-            let error = CommandError::not_found(format!("there is no skill `{name}`"));
+            let error = CommandError::not_found(format!("unknown skill `{name}`"));
             Err(match closest {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),
-                None => error.hint("`maestro skills list` shows every skill"),
+                None => error.hint("run `maestro skills list` for the list"),
             })
         }
     }

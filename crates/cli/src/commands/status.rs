@@ -1,4 +1,4 @@
-//! `maestro status`: how the project stands, in numbers.
+//! `maestro status`: numbers of the project.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `maestro subtask`: the parts of a worker's own task.
+//! `maestro subtask`: subtasks of a worker's own task.
 
 use maestro_core::task::TaskStatus;
 use serde_json::{Value as Json, json};
@@ -39,7 +39,7 @@ fn list(client: Client, speaker: &Speaker, world: &World) -> Result<Reply, Comma
     let answer = speaker.beat(&client)?;
     let below: Vec<Json> = own_tasks(&client, &answer.session_id)?.into_iter().flat_map(|(_, below)| below).collect();
     if world.json {
-        // Not confirmed: what is not shown was not heard.
+        // Not confirmed: only shown messages count as read.
         return Reply::json(&below);
     }
     let tree = Tree::of(wire::read_all(&below)?);
@@ -55,16 +55,16 @@ fn list(client: Client, speaker: &Speaker, world: &World) -> Result<Reply, Comma
     Ok(worker::told(client, &answer, text, world))
 }
 
-/// The subtask of this id, if it can become that.
+/// The subtask with this ID, if it can get that status.
 fn open_subtask(client: &Client, id: &str, status: TaskStatus) -> Result<Task, CommandError> {
     let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
     if task.parent_id.is_none() {
-        return Err(CommandError::invalid(format!("task `{id}` is no subtask"))
-            .hint("`maestro complete` and `maestro blocked` are about your own task"));
+        return Err(CommandError::invalid(format!("task `{id}` is not a subtask"))
+            .hint("use `maestro complete` or `maestro blocked` for your own task"));
     }
     if !task.may_become(status) {
         return Err(CommandError::invalid(format!("subtask `{id}` is {} and cannot become {status}", task.status))
-            .hint(format!("leave it, or open it again with `maestro task update {id} --status todo`")));
+            .hint(format!("run `maestro task update {id} --status todo` to reopen it")));
     }
     Ok(task)
 }

@@ -1,5 +1,5 @@
-//! `maestro track-file`: a hook notes that an agent changed a file. It must never be in the agent's way: it prints
-//! nothing, and ends well whatever happens.
+//! `maestro track-file`: a hook that records a file changed by an agent. It must never block the agent: it prints
+//! nothing, and always succeeds.
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -14,7 +14,7 @@ use crate::output::time;
 use crate::server_process::database;
 
 pub(crate) fn run(args: &TrackFileArgs, world: &World) -> Reply {
-    // Whoever wants to know why nothing is noted asks `maestro doctor`.
+    // `maestro doctor` shows why nothing is recorded.
     let _ = note(&args.path, world);
     Reply::text("")
 }
@@ -36,7 +36,7 @@ struct Known {
     status: String,
 }
 
-/// The session that speaks; one that is known only by its task is the last that lives.
+/// The caller's session; for one known only by its task, the last active one.
 fn session(client: &Client, speaker: Speaker) -> Result<Option<String>, CommandError> {
     let task = match speaker {
         Speaker::Session(id) => return Ok(Some(id)),

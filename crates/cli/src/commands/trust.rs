@@ -1,4 +1,4 @@
-//! `maestro trust`: what would be executed here, shown in full, and allowed by a person.
+//! `maestro trust`: what this project would execute, shown in full, and allowed by a person.
 
 mod shown;
 
@@ -30,15 +30,15 @@ struct Asked {
     consent: Consent,
     /// What it would execute, in full.
     shown: String,
-    /// Whether anybody needs to allow it.
+    /// Whether it needs consent.
     needed: bool,
 }
 
-/// A workflow, to somebody who may want to allow it.
+/// A workflow that a person may want to allow.
 enum Candidate {
     /// It can be allowed.
     Known(Asked),
-    /// It cannot, because nobody can say what it would execute.
+    /// It cannot, because its content is unknown.
     Uncovered { name: String, path: PathBuf, why: Uncovered },
 }
 
@@ -65,11 +65,11 @@ pub(crate) fn run(args: &TrustArgs, world: &World) -> Result<Reply, CommandError
         let (named, mut problems) = (asked.len(), Vec::new());
         asked.extend(of_config(&settings, world, &mut problems));
         if !problems.is_empty() {
-            return Err(CommandError::invalid("the project's agents cannot be read").because_of(&problems));
+            return Err(CommandError::invalid("cannot read the project's agents").because_of(&problems));
         }
         if asked.len() == named {
-            return Err(CommandError::not_found("this project's config names nothing that would be executed")
-                .hint("`maestro config show verify --origin` says which checks there are, and whose"));
+            return Err(CommandError::not_found("this project's config executes nothing")
+                .hint("run `maestro config show verify --origin` to see the checks"));
         }
     }
     allow(asked, args, &mut trust, world)
@@ -94,22 +94,22 @@ fn workflow(
     Ok(Candidate::Known(Asked { consent, shown, needed }))
 }
 
-/// What nobody can allow is told with what to do about it.
+/// Something that cannot be allowed, with a hint.
 fn uncovered(name: &str, why: &Uncovered) -> CommandError {
     let hint = match why {
         Uncovered::Left { .. } => "put what it needs into the skill's folder, and name it without `..` and `.git`",
         Uncovered::TooMany { .. } | Uncovered::TooLarge { .. } => {
-            "what is executed counts with its whole folder; keep what is large, or was installed, elsewhere"
+            "consent covers the whole folder; keep large or installed files elsewhere"
         }
-        Uncovered::Unreadable { .. } => "check that it is there, and its permissions",
-        Uncovered::NoFile(_) => "remove it; what is in a skill's folder must be there to be read",
-        Uncovered::LinkOut(_) => "put a copy in its place",
+        Uncovered::Unreadable { .. } => "check that it exists, and its permissions",
+        Uncovered::NoFile(_) => "remove it; all files in a skill's folder must be readable",
+        Uncovered::LinkOut(_) => "replace it with a copy",
     };
-    CommandError::invalid(format!("`{name}` cannot be allowed: {why}")).hint(hint)
+    CommandError::invalid(format!("cannot allow `{name}`: {why}")).hint(hint)
 }
 
-/// What the project's own files would run: the checks that they name, what makes worktrees ready, the agents that they
-/// describe.
+/// What the project's own files would run: their checks, the setup of worktrees, and the agents they
+/// define.
 fn of_config(settings: &Settings, world: &World, problems: &mut Vec<Problem>) -> Vec<Asked> {
     let agents = agents::of_project(world, problems).map(|file| described(file, world));
     let checks = commands("verify", &settings.verify, trust::config_hash, world);
@@ -117,7 +117,7 @@ fn of_config(settings: &Settings, world: &World, problems: &mut Vec<Problem>) ->
     checks.into_iter().chain(setup).chain(agents).collect()
 }
 
-/// The commands that a setting of the project names, if it does.
+/// The commands of a setting of the project, if it has any.
 fn commands(key: &str, setting: &Setting<Vec<String>>, hash: fn(&[String]) -> String, world: &World) -> Option<Asked> {
     let needed = setting.origin.comes_with_project() && !setting.value.is_empty();
     needed.then(|| {
@@ -129,7 +129,7 @@ fn commands(key: &str, setting: &Setting<Vec<String>>, hash: fn(&[String]) -> St
     })
 }
 
-/// The agents that the project describes.
+/// The agents that the project defines.
 fn described(ConfigText { path, text }: ConfigText, world: &World) -> Asked {
     let shown = shown::agents(&text, &path, world);
     let hash = trust::agents_hash(&text);
@@ -159,24 +159,24 @@ fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) 
         json.push(json!({ "consent": &one.consent, "needed": one.needed, "executes": one.shown }));
         text.push_str(&one.shown);
         if allowed {
-            let why = if one.needed { "is allowed already" } else { "needs nobody's consent" };
+            let why = if one.needed { "is already allowed" } else { "needs no consent" };
             let _ = writeln!(text, "{} {why}.", clean(&one.consent.name));
         } else {
             open.push(one.consent);
         }
     }
     if !open.is_empty() && !args.yes && (!world.terminals.stdin || !world.terminals.stderr) {
-        let hint = "a person allows it with `maestro trust NAME` in a terminal";
-        let notes = format!("{} nobody is there to agree; {hint}\n", world.note_paint.error("error:"));
+        let hint = "run `maestro trust NAME` in a terminal";
+        let notes = format!("{} confirmation required; {hint}\n", world.note_paint.error("error:"));
         return Ok(Reply::text(text).with_notes(notes).ending(Exit::Failed));
     }
     if !open.is_empty() {
         is_a_person(world)?;
         if !args.yes && !agreed(&format!("{text}Allow this?"), Silence::Refuses)? {
-            return Ok(Reply::text("Nothing was allowed.\n"));
+            return Ok(Reply::text("Nothing allowed.\n"));
         }
     }
-    // Who was asked has seen it.
+    // A person who was asked has seen it.
     let mut said = if args.yes || open.is_empty() { text } else { String::new() };
     for consent in open {
         let _ = writeln!(said, "Allowed {} ({}).", clean(&consent.name), &consent.hash[..SHORT]);
@@ -185,17 +185,17 @@ fn allow(asked: Vec<Asked>, args: &TrustArgs, trust: &mut Trust, world: &World) 
     if world.json { Reply::json(&json!({ "allowed": json })) } else { Ok(Reply::text(said)) }
 }
 
-/// Agents and what they start can allow nothing.
+/// Agents and their programs cannot allow anything.
 fn is_a_person(world: &World) -> Result<(), CommandError> {
     let is_agent = ["MAESTRO_RUN_ID", "MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN", "MAESTRO_TASK_ID"];
     let refused = |why: String| {
-        Err(CommandError::forbidden(format!("only a person can allow this, and {why}"))
-            .hint("ask the user to type it in a terminal of their own"))
+        Err(CommandError::forbidden(format!("only a person can allow this; {why}"))
+            .hint("ask the user to run it in their own terminal"))
     };
     if let Some(name) = is_agent.iter().find(|name| world.variable(name).is_some()) {
         return refused(format!("{name} is set"));
     }
-    // In an agent's shell there is no terminal; a person may have started one from there.
+    // An agent's shell has no terminal; a person may have opened one from there.
     let env = |name: &str| std::env::var(name).ok();
     match Tools::builtin().detect(None, &env) {
         Ok(tool) if tool.is_known() && !world.terminals.stdin => refused(format!("this is a shell of {}", tool.name)),
@@ -207,14 +207,14 @@ fn is_a_person(world: &World) -> Result<(), CommandError> {
 fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &World) -> Result<Reply, CommandError> {
     let (mut here, mut uncovered, mut folders) = (Vec::new(), Vec::new(), Folders::default());
     for source in workflows.all() {
-        // One with errors can be neither started nor allowed; `workflow check` tells of it.
+        // A workflow with errors can be neither started nor allowed; `workflow check` shows them.
         match workflow(&source.name, workflows, &mut folders, world) {
             Ok(Candidate::Known(asked)) => here.push(asked),
             Ok(Candidate::Uncovered { name, path, why }) => uncovered.push((name, path, why)),
             Err(_) => {}
         }
     }
-    // What cannot be read can be allowed by nobody; `doctor` tells of it.
+    // An unreadable file cannot be allowed; `doctor` shows it.
     here.extend(of_config(settings, world, &mut Vec::new()));
     here.retain(|asked| asked.needed);
     if world.json {
@@ -232,7 +232,7 @@ fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &W
     }
     let mut text = String::new();
     if trust.consents().is_empty() {
-        text.push_str("Nothing was allowed yet.\n");
+        text.push_str("Nothing is allowed yet.\n");
     }
     for Consent { kind, name, hash, path, at } in trust.consents() {
         let (name, path, hash) = (clean(name), world.short(path), hash.get(..SHORT).unwrap_or(hash));
@@ -252,8 +252,7 @@ fn list(workflows: &Workflows<'_>, settings: &Settings, trust: &Trust, world: &W
             Kind::Workflow => format!("maestro trust {}", clean(&consent.name)),
             Kind::Config | Kind::Agents => "maestro trust --config".to_owned(),
         };
-        let _ =
-            writeln!(text, "  {}  `{command}` shows what it would execute", clean_path(&world.short(&consent.path)));
+        let _ = writeln!(text, "  {}  run `{command}` to review and allow it", clean_path(&world.short(&consent.path)));
     }
     Ok(Reply::text(text))
 }
@@ -263,8 +262,8 @@ fn revoke(what: &[String], trust: &mut Trust, world: &World) -> Result<Reply, Co
     for what in what {
         let gone = trust.revoke(what).map_err(|error| failed(&error))?;
         if gone.is_empty() {
-            return Err(CommandError::not_found(format!("nothing called `{what}` was allowed"))
-                .hint("`maestro trust` lists what is allowed; a hash needs its first eight characters at least"));
+            return Err(CommandError::not_found(format!("`{what}` is not allowed"))
+                .hint("run `maestro trust` for the list; a hash needs at least its first eight characters"));
         }
         revoked.extend(gone);
     }
@@ -277,7 +276,7 @@ fn revoke(what: &[String], trust: &mut Trust, world: &World) -> Result<Reply, Co
 
 fn failed(error: &TrustError) -> CommandError {
     let hint = match error {
-        TrustError::Damaged { .. } => "remove the file; what it allowed must then be allowed again",
+        TrustError::Damaged { .. } => "remove the file, then allow everything again",
         TrustError::Unreadable { .. } | TrustError::Unwritable { .. } => "check the file's permissions",
     };
     CommandError::io(error.to_string(), error).hint(hint)

@@ -1,4 +1,4 @@
-//! `maestro up`: the server, in the foreground until it is told to end.
+//! `maestro up`: the server, in the foreground until it is stopped.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -26,9 +26,9 @@ use crate::output::screen::clean_path;
 use crate::server_process::found::ServerFile;
 use crate::server_process::{database, token, workers};
 
-/// Where the server listens when nobody says.
+/// Default address of the server.
 const PORT: u16 = 3000;
-/// How many ports are tried when the usual one is taken.
+/// How many ports are tried if the default is taken.
 const TRIES: u16 = 100;
 
 pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
@@ -37,17 +37,17 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     let given = args.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
     let keeps_token = given.is_none() && settings.auth.value == Auth::Required;
     if !host.is_loopback() && given.is_none() && !keeps_token {
-        return Err(CommandError::invalid(format!("listening on {host} needs a token"))
-            .hint("give one with --token or MAESTRO_AUTH_TOKEN; without --host only this machine reaches the server"));
+        return Err(CommandError::invalid(format!("listening on {host} requires a token"))
+            .hint("pass one with --token or MAESTRO_AUTH_TOKEN, or omit --host"));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| CommandError::io("the server cannot start its work", &error))?;
+    let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
     let place = database::place(world);
     // A PostgreSQL database may have many servers; on a file a second one would only hide the first.
     if matches!(place, Place::File(_)) && runtime.block_on(client::running(world)).is_some() {
         let url = ServerFile::read(&world.maestro_home).map(|file| file.url).unwrap_or_default();
-        return Err(CommandError::invalid(format!("a server on this database answers at {url} already"))
-            .hint("end it first, or name another database with --database"));
+        return Err(CommandError::invalid(format!("a server already uses this database: {url}"))
+            .hint("stop it first, or use another database with --database"));
     }
     let database = database::shown(&place);
     let store = database::open(place)?;
@@ -120,23 +120,23 @@ struct Server {
     home: PathBuf,
 }
 
-/// Whether the server ends with whoever started it.
+/// Whether the server ends with its parent process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Caller {
-    /// It ends when its standard input does.
+    /// It ends when its standard input closes.
     Watched,
-    /// It goes on.
+    /// It keeps running.
     Ignored,
 }
 
 impl Caller {
-    /// Waits until whoever started the server is gone, where that matters.
+    /// Waits until the parent process is gone, if that matters.
     async fn gone(self) {
         if self == Self::Ignored {
             return std::future::pending().await;
         }
         let (gone, heard) = tokio::sync::oneshot::channel();
-        // A thread of its own: nothing ends a read of standard input but its end, and nobody waits for the thread.
+        // A thread of its own: only the end of standard input ends a read, and nothing waits for the thread.
         std::thread::spawn(move || {
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             let _ = gone.send(());
@@ -146,19 +146,15 @@ impl Caller {
 }
 
 impl Server {
-    /// Says where it is, and answers until it is told to end.
+    /// Prints its address, and serves until it is stopped.
     fn run(self, out: &mut dyn Write, json: bool) -> io::Result<()> {
         self.file.write(&self.home)?;
         if json {
             writeln!(out, "{}", json!(self.file))?;
         } else {
-            writeln!(out, "Maestro answers at {}\nEverything is stored in {}", self.file.url, self.file.database)?;
+            writeln!(out, "Maestro is running at {}\nDatabase: {}", self.file.url, self.file.database)?;
             if self.file.kept_token {
-                writeln!(
-                    out,
-                    "Callers must show the token in {}",
-                    clean_path(&token::path(&self.home).to_string_lossy())
-                )?;
+                writeln!(out, "Clients need the token in {}", clean_path(&token::path(&self.home).to_string_lossy()))?;
             }
         }
         out.flush()?;
@@ -173,7 +169,7 @@ impl Server {
             let worker = self.worker.map(|worker| tokio::spawn(worker.run()));
             serve(self.listeners, self.app, end).await;
             if let Some(worker) = worker {
-                // Its agents end with it, and go on when there is a worker again.
+                // Its agents end with it, and continue when there is a worker again.
                 worker.abort();
                 let _ = worker.await;
             }
@@ -184,7 +180,7 @@ impl Server {
     }
 }
 
-/// Waits for Ctrl-C or a polite signal.
+/// Waits for Ctrl-C or SIGTERM.
 pub(crate) fn told_to_end() -> io::Result<impl Future<Output = ()>> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
@@ -195,32 +191,31 @@ pub(crate) fn told_to_end() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// The port that was asked for, or the first free one from the usual one on.
+/// The requested port, or the first free one from the default on.
 async fn listen(args: &UpArgs, host: IpAddr) -> Result<Vec<TcpListener>, CommandError> {
     if let Some(port) = args.port {
         return listen_on(host, port).await.map_err(|error| {
-            CommandError::io(format!("port {port} on {host} cannot be listened on"), &error)
-                .hint("end what uses it, or leave --port out to take the next free one")
+            CommandError::io(format!("cannot listen on port {port} of {host}"), &error)
+                .hint("stop the program that uses it, or omit --port to use the next free one")
         });
     }
     for port in PORT..PORT + TRIES {
         match listen_on(host, port).await {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-            Err(error) => return Err(CommandError::io(format!("{host} cannot be listened on"), &error)),
+            Err(error) => return Err(CommandError::io(format!("cannot listen on {host}"), &error)),
             Ok(listeners) => return Ok(listeners),
         }
     }
-    Err(CommandError::invalid(format!("no port from {PORT} to {} is free", PORT + TRIES - 1))
-        .hint("name one with --port"))
+    Err(CommandError::invalid(format!("no free port from {PORT} to {}", PORT + TRIES - 1)).hint("pass one with --port"))
 }
 
-/// Listens on the address, and for the usual loopback address also on its newer twin.
+/// Listens on the address, and for the default loopback address also on its IPv6 twin.
 async fn listen_on(host: IpAddr, port: u16) -> io::Result<Vec<TcpListener>> {
     let first = TcpListener::bind((host, port)).await?;
     let port = first.local_addr()?.port();
     let mut listeners = vec![first];
     if host == IpAddr::V4(Ipv4Addr::LOCALHOST) {
-        // Where there is no IPv6, `localhost` means the other address anyway.
+        // Without IPv6, `localhost` means the other address anyway.
         listeners.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await);
     }
     Ok(listeners)

@@ -1,4 +1,4 @@
-//! `maestro update`: how the work goes. Without words, a sign of life.
+//! `maestro update`: progress of the work; without a message, only a heartbeat.
 
 use serde_json::json;
 
@@ -14,6 +14,6 @@ pub(crate) fn run(args: &UpdateArgs, world: &World) -> Result<Reply, CommandErro
     let client = Client::open(world)?;
     let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
     let body = json!({ "kind": "progress", "message": message, "taskIds": args.task });
-    let said = if message.is_some() { "Reported." } else { "Still here." };
+    let said = if message.is_some() { "Reported." } else { "Heartbeat recorded." };
     worker::report(client, &speaker, &body, said, world)
 }

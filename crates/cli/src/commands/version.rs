@@ -1,4 +1,4 @@
-//! `maestro version`: which Maestro this is.
+//! `maestro version`: the version of the program.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `maestro worker` and `maestro orchestrator`: whoever starts the agents that are asked for.
+//! `maestro worker` and `maestro orchestrator`: the process that starts queued agents.
 
 use maestro_core::Role;
 use maestro_core::id::{Id as _, SessionId};
@@ -33,8 +33,8 @@ pub(crate) fn orchestrator(args: &OrchestratorArgs, world: &World) -> Result<Rep
 fn server(client: &Client) -> Result<String, CommandError> {
     match client.target() {
         Target::Server(url) => Ok(url.to_owned()),
-        Target::Database(_) => Err(CommandError::network("no server runs, and agents need one to report to")
-            .hint("start it with `maestro up`, or name it with --server")),
+        Target::Database(_) => Err(CommandError::network("no server running; agents need one to report to")
+            .hint("run `maestro up`, or pass --server")),
     }
 }
 
@@ -51,7 +51,7 @@ fn worker(most: usize, world: &World) -> Result<maestro_engine::worker::Worker, 
 
 fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.map_err(|error| CommandError::io("the worker cannot start its work", &error))
+    runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))
 }
 
 fn work(most: usize, world: &World) -> Result<Reply, CommandError> {
@@ -62,7 +62,7 @@ fn work(most: usize, world: &World) -> Result<Reply, CommandError> {
         if json {
             writeln!(out, "{}", json!({ "worker": worker.identity.as_str(), "server": server, "agents": most }))?;
         } else {
-            writeln!(out, "Agents that are asked for at {server} are started here, {most} at once")?;
+            writeln!(out, "Worker for {server}: up to {most} agents at once")?;
         }
         out.flush()?;
         runtime.block_on(async {
@@ -76,40 +76,41 @@ fn work(most: usize, world: &World) -> Result<Reply, CommandError> {
     }))
 }
 
-/// Starts the agent of the session that the environment names. Where a worker has it already, it is watched.
+/// Starts the agent of the session in the environment. If a worker has it already, it is followed.
 fn init(role: Role, world: &World) -> Result<Reply, CommandError> {
     let id = context::session(world).ok_or_else(|| {
-        CommandError::no_context("MAESTRO_SESSION_ID does not say which session is meant")
-            .hint("`maestro session spawn` makes one, and its agent is started by a worker")
+        CommandError::no_context("MAESTRO_SESSION_ID is not set")
+            .hint("run `maestro session spawn` to create a session; a worker starts its agent")
     })?;
     check_manifest(role, world)?;
     let beside = world.beside_the_session();
     let client = Client::open(&beside)?;
     let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
     if session["role"] != role.as_str() {
-        return Err(CommandError::invalid(format!("session `{id}` is no {role}")).hint("start it by its own role"));
+        return Err(CommandError::invalid(format!("session `{id}` is not of the role {role}"))
+            .hint("start it with its own role"));
     }
     let id = SessionId::parse(id).map_err(|error| CommandError::invalid(format!("`{id}`: {error}")))?;
     let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(id.as_str())))?;
     if spawn["state"] == "waiting" {
         let (worker, runtime, session) = (worker(1, &beside)?, runtime()?, id.clone());
-        // It works beside what is shown, and ends with it.
+        // It runs beside the output, and ends with it.
         std::thread::spawn(move || runtime.block_on(worker.run_one(session)));
     }
     show::follow(&client, id.as_str(), world)
 }
 
-/// Makes sure that the file about the session is there and says the same.
+/// Checks that the session's manifest exists and matches.
 fn check_manifest(role: Role, world: &World) -> Result<(), CommandError> {
     let Some(path) = world.variable("MAESTRO_MANIFEST_PATH") else { return Ok(()) };
     let text = std::fs::read_to_string(path)
-        .map_err(|error| CommandError::io(format!("{path} cannot be read"), &error).hint("spawn the session again"))?;
+        .map_err(|error| CommandError::io(format!("cannot read {path}"), &error).hint("spawn the session again"))?;
     let manifest: Json = serde_json::from_str(&text).map_err(|error| {
-        CommandError::invalid(format!("{path} is no manifest: {error}")).hint("spawn the session again")
+        CommandError::invalid(format!("{path} is not a manifest: {error}")).hint("spawn the session again")
     })?;
     if manifest["role"] != role.as_str() || manifest["tasks"].as_array().is_none_or(Vec::is_empty) {
-        return Err(CommandError::invalid(format!("{path} is no {role}'s manifest"))
-            .hint("`maestro worker init` and `maestro orchestrator init` are for sessions of their own role"));
+        return Err(CommandError::invalid(format!("{path} is not a manifest for the role {role}"))
+            .hint("use `maestro worker init` or `maestro orchestrator init`, as the session's role says"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `maestro workflow`: what workflows there are, whether they are sound, where they lead, and their runs.
+//! `maestro workflow`: definitions of workflows, and their runs.
 
 mod check;
 mod convert;
@@ -27,7 +27,7 @@ use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::{clean, count, fit, pad};
 
-/// How wide a list is where there is no terminal.
+/// Width of a list without a terminal.
 const WIDTH: usize = 100;
 
 pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<Reply, CommandError> {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<Reply, CommandEr
     }
 }
 
-/// What is about definitions, and so about the skills that are here.
+/// Commands on definitions, which need the skills.
 fn definitions(command: &WorkflowCommand, dirs: &[PathBuf], world: &World) -> Result<Reply, CommandError> {
     let settings = config::settings(world)?;
     let catalogue = catalogue::load(world, dirs, &settings)?;
@@ -91,7 +91,7 @@ fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError>
         return Reply::json(&loaded.iter().map(row).collect::<Vec<_>>());
     }
     if loaded.is_empty() {
-        return Ok(Reply::text("There is no workflow here. One is a skill folder with a `workflow.yaml`.\n"));
+        return Ok(Reply::text("No workflows found. A workflow is a skill folder with a `workflow.yaml`.\n"));
     }
     let widest = loaded.iter().map(|workflow| workflow.source.name.chars().count()).max().unwrap_or_default();
     let mut text = String::new();
@@ -99,7 +99,7 @@ fn list(workflows: &Workflows<'_>, world: &World) -> Result<Reply, CommandError>
         let name = world.paint.strong(&pad(&clean(&source.name), widest));
         let about = match workflow {
             Some(workflow) => clean(&workflow.description).into_owned(),
-            None => world.paint.error("has errors; `maestro workflow check` shows them"),
+            None => world.paint.error("has errors; run `maestro workflow check`"),
         };
         let room = world.width.unwrap_or(WIDTH).saturating_sub(widest + 2);
         let _ = writeln!(text, "{name}  {}", fit(&about, room));
@@ -145,7 +145,6 @@ fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Rep
             let _ = writeln!(text, "  after `{}` with `{}`", end.step, clean(end.outcome.as_str()));
         }
     }
-    let notes =
-        if complete { "" } else { "There are more states than were looked at; what is said holds for those only.\n" };
+    let notes = if complete { "" } else { "Not all states were checked; the result covers only those.\n" };
     Ok(Reply::text(text).with_notes(notes))
 }

@@ -1,4 +1,4 @@
-//! Which coding agents are known here, and which of them are installed? Reads files and looks for programs; starts none.
+//! Table of coding agents, and which are installed. Reads files and looks for programs; starts none.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ use crate::host::config;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
-/// What agents are described in, by users and by projects.
+/// File in which users and projects define agents.
 const FILE: &str = "agents.toml";
-/// The name of this very program in the table.
+/// Name of this program in the table.
 const OWN: &str = "maestro";
 /// Agents that read skills by themselves, and that Maestro does not start.
 const OTHERS: [(&str, &str); 1] = [("Cursor", "cursor-agent")];
@@ -23,13 +23,13 @@ const OTHERS: [(&str, &str); 1] = [("Cursor", "cursor-agent")];
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) agents: Agents,
-    /// What is wrong with the files, and whose file does not count.
+    /// Problems in the files, and files that are ignored.
     pub(crate) problems: Vec<Problem>,
-    /// Who said what, the first one first.
+    /// The sources, in the order in which they apply.
     sources: Vec<Source>,
 }
 
-/// Where something about agents stands.
+/// Source of agent definitions.
 #[derive(Debug)]
 struct Source {
     origin: Origin,
@@ -37,19 +37,19 @@ struct Source {
     names: Vec<String>,
 }
 
-/// Who says something about an agent.
+/// Origin of an agent definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It came with the program.
+    /// Built into the program.
     BuiltIn,
     /// The user's own file.
     User(PathBuf),
-    /// The project's file, which somebody allowed.
+    /// The project's file, which the user trusts.
     Project(PathBuf),
 }
 
 impl Table {
-    /// Who says something about an agent: first who named it, then who changed that.
+    /// The origins of an agent: its first definition, then the changes.
     pub(crate) fn origins<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Origin> {
         let speaks = move |source: &&Source| source.names.iter().any(|known| known == name);
         self.sources.iter().filter(speaks).map(|source| &source.origin)
@@ -71,7 +71,7 @@ impl Table {
 }
 
 /// The agents in force: those that came with the program, what the user's file adds or changes, then what the
-/// project's does if somebody allowed it.
+/// project's file adds if the user trusts it.
 pub(crate) fn table(world: &World) -> Table {
     let agents = Agents::builtin();
     let names = agents.all().iter().map(|agent| agent.name.clone()).collect();
@@ -90,51 +90,51 @@ pub(crate) fn table(world: &World) -> Table {
     table
 }
 
-/// Where the user describes agents.
+/// The user's file of agents.
 pub(crate) fn user_file(world: &World) -> PathBuf {
     world.user_config.with_file_name(FILE)
 }
 
-/// What the project says about agents, whether or not it counts.
+/// The project's file of agents, trusted or not.
 pub(crate) fn of_project(world: &World, problems: &mut Vec<Problem>) -> Option<ConfigText> {
     let path = config::nearest(world, &format!(".maestro/{FILE}"));
     let text = config::read_text(&path, problems)?;
     Some(ConfigText { path, text })
 }
 
-/// Why a project's file does not count, if it does not.
+/// The reason why a project's file is ignored, if it is.
 fn not_allowed(file: &ConfigText, world: &World) -> Option<Problem> {
     let (message, help) = match Trust::load(&world.maestro_home) {
         Ok(trust) if trust.allows(&trust::agents_hash(&file.text)) => return None,
         Ok(_) => (
-            "this project describes agents, and nobody has allowed that yet; they are left out".to_owned(),
-            "`maestro trust --config` shows what they would run, and asks",
+            "this project's agents are not trusted yet; ignoring them".to_owned(),
+            "run `maestro trust --config` to review and allow them",
         ),
         Err(error) => (
-            format!("this project describes agents; whether that is allowed cannot be known: {error}"),
-            "`maestro trust` says what to do about it",
+            format!("cannot check whether this project's agents are trusted: {error}"),
+            "run `maestro trust` for details",
         ),
     };
     Some(Problem::new(Code::ConfigNotAllowed, Severity::Warning, file.path.clone(), message, help))
 }
 
-/// Makes sure that there is such an agent. Whether it is installed, the worker that starts it finds out.
+/// Checks that an agent of this name is defined. The worker that starts it checks whether it is installed.
 pub(crate) fn known(name: &str, world: &World) -> Result<(), CommandError> {
     table(world).agents.find(name).map(drop).map_err(|error| {
         let hint = match &error.close {
-            Some(close) => format!("did you mean `{close}`? `maestro agents` shows all of them"),
-            None => "`maestro agents` shows all of them; your agents.toml may add more".to_owned(),
+            Some(close) => format!("did you mean `{close}`? run `maestro agents` for the list"),
+            None => "run `maestro agents` for the list; agents.toml can add more".to_owned(),
         };
         CommandError::invalid(error.to_string()).hint(hint)
     })
 }
 
-/// The way to speak with an agent that works here, with its program; nothing if it is not installed.
+/// The driver of an agent that works here, with its program; `None` if it is not installed.
 pub(crate) fn chosen(agent: &Agent, world: &World) -> Option<Chosen> {
     agent.chosen(|name| program(name, world))
 }
 
-/// Where a program of the table is: this very one, a file, or the first of that name on the `PATH`.
+/// Path of a program of the table: this one, a file, or the first of that name on the `PATH`.
 pub(crate) fn program(name: &str, world: &World) -> Option<PathBuf> {
     if name == OWN {
         return std::env::current_exe().ok();
@@ -146,12 +146,12 @@ pub(crate) fn program(name: &str, world: &World) -> Option<PathBuf> {
     dirs.map(|dir| dir.join(name)).find(|path| can_run(path))
 }
 
-/// Whether an agent is part of this program, and so always there.
+/// Whether an agent is part of this program, and so always available.
 pub(crate) fn is_own(agent: &Agent) -> bool {
     agent.programs() == [OWN]
 }
 
-/// An agent of somebody else's whose program was found.
+/// A third-party agent whose program was found.
 #[derive(Debug, Serialize)]
 pub(crate) struct Installed {
     pub(crate) name: String,

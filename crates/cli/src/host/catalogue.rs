@@ -1,4 +1,4 @@
-//! How does a command get the catalogue? Settings, packs and roots put together, with a progress bar if it takes long.
+//! The skill catalogue of a command: settings, packs and roots, with a progress bar if it takes long.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,10 +15,10 @@ use crate::host::packs;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
-/// How long a scan may take before a person is shown that something happens.
+/// How long a scan may take before progress is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The catalogue as the settings or `--dir` want it.
+/// The catalogue according to the settings or `--dir`.
 pub(crate) fn load(world: &World, dirs: &[PathBuf], settings: &Settings) -> Result<Catalogue, CommandError> {
     let mut problems = Vec::new();
     let roots = if dirs.is_empty() {
@@ -39,31 +39,31 @@ pub(crate) fn given(world: &World, dirs: &[PathBuf]) -> Result<Vec<Root>, Comman
         .map(|dir| {
             let path = world.places.working_dir.join(dir);
             if path.is_dir() {
-                // A tidy path: what is printed should not contain the `..` that were typed.
+                // A normalized path: output should not contain the `..` that were typed.
                 let path = path.canonicalize().unwrap_or(path);
                 return Ok(Root::given(path, &world.places));
             }
             let (dir, exists) = (dir.display(), path.exists());
             let what =
-                if exists { format!("`{dir}` is not a directory") } else { format!("there is no directory `{dir}`") };
-            Err(CommandError::not_found(what).hint("--dir takes a directory that holds skill folders"))
+                if exists { format!("`{dir}` is not a directory") } else { format!("directory `{dir}` not found") };
+            Err(CommandError::not_found(what).hint("pass a directory that contains skill folders"))
         })
         .collect()
 }
 
-/// Looks through the roots, showing progress to a person who waits.
+/// Scans the roots and shows progress on a terminal.
 pub(crate) fn search(world: &World, settings: &Settings, roots: &[Root], problems: Vec<Problem>) -> Catalogue {
     search_and_keep(world, settings, roots, problems).0
 }
 
-/// The same, and what came of keeping it for the next command.
+/// The same, and the result of storing the index for the next command.
 pub(crate) fn search_and_keep(
     world: &World,
     settings: &Settings,
     roots: &[Root],
     problems: Vec<Problem>,
 ) -> (Catalogue, Result<(), Problem>) {
-    // This thread works too instead of waiting for others. Without that all is the same, with one thread more.
+    // This thread works too instead of waiting for others. If that fails, there is just one thread more.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     let found = AtomicUsize::new(0);
     let memory = index::memory(world, settings);
@@ -85,7 +85,7 @@ pub(crate) fn search_and_keep(
     (catalogue, index::keep(world, &edits))
 }
 
-/// Shows how many skills were found so far, from when it takes long until the work is done.
+/// Shows the number of skills found so far, once it takes long, until the work is done.
 fn show_progress(found: &AtomicUsize, finished: &mpsc::Receiver<()>) {
     // The channel carries nothing: it is closed when the work is done.
     let still_running = |patience| finished.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout);

@@ -1,5 +1,5 @@
-//! Which check does a project have whose settings name none, and what makes its worktrees ready? What lies in it tells; nothing
-//! is written without consent.
+//! Likely check and setup commands of a project whose settings name none, guessed from its files; nothing is
+//! written without consent.
 
 use std::fs;
 use std::io;
@@ -16,10 +16,10 @@ use crate::output::error::CommandError;
 use crate::output::question::{Silence, agreed};
 use crate::output::screen::clean_path;
 
-/// How much of a project's file is looked at; a larger one says nothing.
+/// How much of a project's file is read; a larger one is ignored.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The command that projects like this are checked with.
+/// The usual check command of projects like this.
 pub(crate) fn likely(project: &Path) -> Option<&'static str> {
     let read = |name: &str| {
         let contents = read_bounded(&project.join(name), MAX_BYTES).ok().filter(|contents| !contents.cut)?;
@@ -47,8 +47,8 @@ pub(crate) fn likely(project: &Path) -> Option<&'static str> {
     has("check").then_some("make check")
 }
 
-/// The command that makes a fresh worktree of projects like this ready: what is downloaded or built once, by a file that says
-/// exactly what.
+/// The command that prepares a fresh worktree of projects like this: it downloads or builds what a lock file pins
+/// exactly.
 pub(crate) fn likely_setup(project: &Path) -> Option<&'static str> {
     const SETUPS: [(&str, &str); 5] = [
         ("package-lock.json", "npm ci"),
@@ -60,21 +60,21 @@ pub(crate) fn likely_setup(project: &Path) -> Option<&'static str> {
     SETUPS.iter().find(|(file, _)| project.join(file).is_file()).map(|(_, command)| *command)
 }
 
-/// Tells the line that makes worktrees ready, where none is configured and one is likely.
+/// The config line that prepares worktrees, if none is configured and one is likely.
 fn proposed_setup(settings: &Settings, world: &World) -> Option<String> {
     let setup = likely_setup(&world.places.project).filter(|_| settings.worktree_setup.value.is_empty())?;
     let line = format!("worktree_setup = {}", json!([setup]));
     let shown = clean_path(&world.short(&config::project_file(world))).into_owned();
-    Some(format!("Its worktrees seem to need `{setup}`: `{line}` in {shown} has it run before each agent starts.\n"))
+    Some(format!("hint: add `{line}` to {shown} to prepare new worktrees with `{setup}`\n"))
 }
 
-/// Proposes what is not configured and likely.
+/// Proposes likely settings that are missing.
 pub(crate) fn proposed(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
     let told: String = proposed_check(settings, world)?.into_iter().chain(proposed_setup(settings, world)).collect();
     Ok(Some(told).filter(|told| !told.is_empty()))
 }
 
-/// Proposes the likely check where none is configured: asks a person, and tells everybody else the line to add.
+/// Proposes the likely check if none is configured: asks a person, and shows programs the line to add.
 fn proposed_check(settings: &Settings, world: &World) -> Result<Option<String>, CommandError> {
     let Some(check) = likely(&world.places.project).filter(|_| settings.verify.value.is_empty()) else {
         return Ok(None);
@@ -83,19 +83,17 @@ fn proposed_check(settings: &Settings, world: &World) -> Result<Option<String>, 
     let path = config::project_file(world);
     let shown = clean_path(&world.short(&path)).into_owned();
     let asks = world.terminals.stdin && world.terminals.stderr && !world.json;
-    let question = format!("Run `{check}` after each task, and note that in {shown}?");
+    let question = format!("Run `{check}` after each task? This adds `{line}` to {shown}.");
     let writable = path.is_file() && files::stays_inside(&path, &world.places.project);
     if asks && writable && agreed(&question, Silence::Refuses)? {
-        write(&path, &line).map_err(|error| CommandError::io(format!("{shown} cannot be written"), &error))?;
+        write(&path, &line).map_err(|error| CommandError::io(format!("cannot write {shown}"), &error))?;
         trust::allow_checks(&[check.to_owned()], world)?;
-        return Ok(Some(format!("Wrote `{line}` to {shown}, and allowed it.\n")));
+        return Ok(Some(format!("Added `{line}` to {shown} and allowed it.\n")));
     }
-    Ok(Some(format!(
-        "This project seems to be checked with `{check}`: `{line}` in {shown} has it run after each task.\n"
-    )))
+    Ok(Some(format!("hint: add `{line}` to {shown} to run `{check}` after each task\n")))
 }
 
-/// Puts a line before all others, where no table has begun yet.
+/// Puts a line at the top, before the first table.
 fn write(path: &Path, line: &str) -> io::Result<()> {
     let text = fs::read_to_string(path)?;
     files::replace(path, &format!("{line}\n{text}"))

@@ -1,4 +1,4 @@
-//! Which configuration files are there, and what do they add up to?
+//! Configuration files, and the settings they add up to.
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
-/// The settings, and what was found on the way.
+/// The settings, and the problems found on the way.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) settings: Settings,
@@ -20,7 +20,7 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<ConfigFile>,
 }
 
-/// A place where a configuration file may be.
+/// A place of a configuration file.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ConfigFile {
     #[serde(serialize_with = "maestro_core::problem::lossy")]
@@ -28,7 +28,7 @@ pub(crate) struct ConfigFile {
     pub(crate) exists: bool,
 }
 
-/// Reads every layer. What is wrong is returned, not raised: `doctor` wants to show it.
+/// Reads every layer. Problems are returned, not raised: `doctor` shows them.
 pub(crate) fn load(world: &World) -> Loaded {
     let mut problems = Vec::new();
     let mut files = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn load(world: &World) -> Loaded {
     Loaded { settings, problems, files }
 }
 
-/// The settings, or everything wrong with them as one error.
+/// The settings, or all their problems as one error.
 pub(crate) fn settings(world: &World) -> Result<Settings, CommandError> {
     let loaded = load(world);
     let errors: Vec<&Problem> = loaded.problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
@@ -73,21 +73,21 @@ pub(crate) fn nearest(world: &World, name: &str) -> PathBuf {
         .unwrap_or_else(|| file(&world.places.project))
 }
 
-/// The text of a configuration file, if there is one; why it cannot be read is a problem.
+/// The text of a configuration file, if it exists; a file that cannot be read is a problem.
 pub(crate) fn read_text(path: &Path, problems: &mut Vec<Problem>) -> Option<String> {
     let mut refuse = |message: String| {
-        let help = "mend or remove the file";
+        let help = "fix or remove the file";
         problems.push(Problem::new(Code::ConfigInvalid, Severity::Error, path, message, help));
         None
     };
     if path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
-        return refuse("this is a pipe, which may never end".to_owned());
+        return refuse("not a regular file".to_owned());
     }
     let contents = match read_bounded(path, MAX_TEXT_BYTES) {
         Ok(contents) => contents,
-        // A directory of that name, e.g. the home's `.maestro`, has no configuration to read either.
+        // A directory of that name, e.g. the home's `.maestro`, has no configuration either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return None,
-        Err(error) => return refuse(format!("the file cannot be read: {error}")),
+        Err(error) => return refuse(format!("cannot read the file: {error}")),
     };
     if contents.cut {
         return refuse(format!("the file is larger than {MAX_TEXT_BYTES} bytes"));

@@ -1,4 +1,4 @@
-//! What was changed in the settings of other tools? Kept so that it can be undone, byte for byte.
+//! Record of changes to the settings of other tools, so that they can be undone byte for byte.
 
 use std::fs::File;
 use std::io;
@@ -13,35 +13,35 @@ use crate::host::files;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
-/// How large the file may be.
+/// Maximum size of the file.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What is remembered of every file that was changed.
+/// Record of every changed file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Connections {
     #[serde(skip)]
     path: PathBuf,
     files: Vec<Remembered>,
-    /// The folders that were made for files.
+    /// The folders that were created for files.
     #[serde(default)]
     folders: Vec<PathBuf>,
 }
 
-/// What is remembered of one file.
+/// Record of one changed file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered {
     path: PathBuf,
     /// What undoes the changes, the first one first.
     undos: Vec<Undo>,
-    /// What was made in it, the outermost first.
+    /// What was created in it, the outermost first.
     #[serde(default)]
     around: Vec<Around>,
 }
 
-/// The same, while nobody else changes it: two that do so at once would lose what the other one remembers.
+/// The record under a lock: two writers at once would lose each other's entries.
 pub(crate) struct Ledger {
     connections: Connections,
-    /// Held for as long as this lives.
+    /// Held as long as this lives.
     _lock: File,
 }
 
@@ -49,11 +49,11 @@ impl Connections {
     pub(crate) fn load(world: &World) -> Result<Self, CommandError> {
         let path = place(world);
         let damaged = |why: String| {
-            CommandError::invalid(format!("{} cannot be read: {why}", world.short(&path)))
-                .hint("remove the file; connections can still be undone, but what they made around them stays")
+            CommandError::invalid(format!("cannot read {}: {why}", world.short(&path)))
+                .hint("remove the file; you can still disconnect, but created folders stay")
         };
         let contents = match read_bounded(&path, MAX_BYTES) {
-            Ok(contents) if contents.cut => return Err(damaged("it is larger than 16 MiB".to_owned())),
+            Ok(contents) if contents.cut => return Err(damaged("larger than 16 MiB".to_owned())),
             Ok(contents) => contents.bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self { path, ..Self::default() }),
             Err(error) => return Err(damaged(error.to_string())),
@@ -67,17 +67,17 @@ impl Connections {
         self.files.iter().find(|known| known.path == file).map_or(&[], |known| &known.undos)
     }
 
-    /// What was made in a file, the outermost first.
+    /// What was created in a file, the outermost first.
     pub(crate) fn around(&self, file: &Path) -> &[Around] {
         self.files.iter().find(|known| known.path == file).map_or(&[], |known| &known.around)
     }
 
-    /// Whether a file or a folder is there for Maestro.
+    /// Whether Maestro created a file or folder.
     pub(crate) fn knows(&self, path: &Path) -> bool {
         self.files.iter().any(|known| known.path == path) || self.folders.iter().any(|made| made == path)
     }
 
-    /// The files below a directory that were changed.
+    /// The changed files below a directory.
     pub(crate) fn below(&self, directory: &Path) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|known| known.path.as_path()).filter(move |path| path.starts_with(directory))
     }
@@ -89,7 +89,7 @@ impl Connections {
 }
 
 impl Ledger {
-    /// What is remembered by now, as soon as nobody else changes it.
+    /// The current record, once no other process changes it.
     pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
         let path = place(world);
         let lock = || {
@@ -107,7 +107,7 @@ impl Ledger {
         self.connections.undos(file)
     }
 
-    /// Remembers one change more, and what was made in the file for it.
+    /// Records a change, and what was created in the file for it.
     pub(crate) fn add(&mut self, file: &Path, undo: Undo, around: &[Around]) -> Result<(), CommandError> {
         let files = &mut self.connections.files;
         match files.iter_mut().find(|known| known.path == file) {
@@ -121,7 +121,7 @@ impl Ledger {
         self.connections.keep()
     }
 
-    /// Remembers folders that were made for a file.
+    /// Records folders that were created for a file.
     pub(crate) fn add_folders(&mut self, made: Vec<PathBuf>) -> Result<(), CommandError> {
         if made.is_empty() {
             return Ok(());
@@ -130,7 +130,7 @@ impl Ledger {
         self.connections.keep()
     }
 
-    /// Forgets a file, which is as it was, and the folders that were made for it and no other: these are returned.
+    /// Forgets a restored file, and returns the folders that were created for it and no other.
     pub(crate) fn forget(&mut self, file: &Path) -> Result<Vec<PathBuf>, CommandError> {
         let Connections { files, folders, .. } = &mut self.connections;
         files.retain(|known| known.path != file);
@@ -146,6 +146,6 @@ fn place(world: &World) -> PathBuf {
 }
 
 fn unwritable(path: &Path, error: &dyn std::error::Error) -> CommandError {
-    CommandError::io(format!("{} cannot be written", path.display()), error)
-        .hint("check that you may write there; nothing was connected")
+    CommandError::io(format!("cannot write {}", path.display()), error)
+        .hint("check its permissions; nothing was connected")
 }

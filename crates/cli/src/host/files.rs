@@ -1,4 +1,4 @@
-//! How are files written so that nobody ever sees half of one?
+//! Files and directories written in one step, so that no reader sees half of one.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use maestro_skills::{Edit, SyncPlan};
 
-/// Writes a new file in one step. A file that is there already is left alone, and that is an error.
+/// Writes a new file in one step. An existing file is left alone, and that is an error.
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir)?;
@@ -17,11 +17,11 @@ pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     temporary.persist_noclobber(path).map(drop).map_err(|error| error.error)
 }
 
-/// Writes a file in place of the one that is there, in one step. It keeps its permissions.
+/// Replaces a file in one step. It keeps its permissions.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let permissions = fs::metadata(path)?.permissions();
     if permissions.readonly() {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is write-protected"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "write-protected"));
     }
     let mut temporary = tempfile::Builder::new().tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
     temporary.write_all(text.as_bytes())?;
@@ -30,18 +30,18 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Writes a file that only the user may read, in place of the one that is there, in one step.
+/// Replaces a file that only the user may read, in one step.
 pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir)?;
-    // Such a file is for its owner alone, and that it survives a power cut is not worth waiting for.
+    // Such a file is for its owner alone, and surviving a power cut is not worth the wait.
     let mut temporary = tempfile::NamedTempFile::new_in(dir)?;
     temporary.write_all(bytes)?;
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Removes the files of a directory that were changed longest ago, but for so many. Somebody else may be about the same
-/// thing, and what cannot be removed costs space and nothing else.
+/// Removes the oldest files of a directory, except the newest ones. Another process may do the same at the same
+/// time, and a file that stays costs only space.
 pub(crate) fn forget_oldest(directory: &Path, most: usize) -> io::Result<()> {
     let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(directory)?
         .filter_map(|entry| {
@@ -55,19 +55,19 @@ pub(crate) fn forget_oldest(directory: &Path, most: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory and those above it; what is new is for its owner only.
+/// Creates a directory and its parents; new ones are for their owner only.
 pub(crate) fn own_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Whether a file that is to be made really is below a directory, whatever links are in its path.
+/// Whether a new file would really be below a directory, whatever links are in its path.
 pub(crate) fn stays_inside(path: &Path, directory: &Path) -> bool {
     let real = path.ancestors().skip(1).find_map(|above| above.canonicalize().ok());
     real.zip(directory.canonicalize().ok()).is_some_and(|(real, directory)| real.starts_with(directory))
 }
 
-/// Makes a directory that only its owner may use, or takes one that is just that.
+/// Creates a directory that only its owner may use, or takes an existing one like that.
 #[cfg(unix)]
 pub(crate) fn private_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -77,13 +77,13 @@ pub(crate) fn private_directory(path: &Path) -> io::Result<()> {
             let parent = path.parent().unwrap_or(Path::new("/"));
             let own = tempfile::tempfile_in(parent)?.metadata()?.uid();
             let is_ours = found.is_dir() && found.uid() == own && found.permissions().mode() & 0o777 == 0o700;
-            if is_ours { Ok(()) } else { Err(io::Error::other("it belongs to somebody else")) }
+            if is_ours { Ok(()) } else { Err(io::Error::other("it belongs to another user")) }
         }
         done => done,
     }
 }
 
-/// Carries out what a pack needs: the new directory first, then the link, then the leftovers.
+/// Applies the changes of a pack: the new directory first, then the link, then the leftovers.
 pub(crate) fn sync(plan: &SyncPlan) -> io::Result<()> {
     fs::create_dir_all(&plan.sync_dir)?;
     let target = plan.sync_dir.join(&plan.target);
@@ -102,13 +102,13 @@ pub(crate) fn sync(plan: &SyncPlan) -> io::Result<()> {
     }
     swap_link(plan)?;
     for name in &plan.stale {
-        // A leftover costs space and nothing else; the next sync tries again.
+        // A leftover costs only space; the next sync tries again.
         let _ = fs::remove_dir_all(plan.sync_dir.join(name));
     }
     Ok(())
 }
 
-/// Writes a new directory in one step. One that is there already is left alone, and that is an error.
+/// Writes a new directory in one step. An existing one is left alone, and that is an error.
 pub(crate) fn create_directory(path: &Path, contents: &[Edit]) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent)?;
@@ -149,7 +149,7 @@ fn allow_running(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
-/// Puts the link in place of the old one in a single step.
+/// Replaces the old link in a single step.
 #[cfg(unix)]
 fn swap_link(plan: &SyncPlan) -> io::Result<()> {
     let scratch = tempfile::Builder::new().prefix(".link-").tempdir_in(&plan.sync_dir)?;

@@ -1,4 +1,4 @@
-//! Where is kept what was read of skills, so that the next command need not read it again?
+//! Stored index of skills, so that the next command need not read them again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use maestro_skills::{Edit, Memory};
 use crate::host::files;
 use crate::host::world::World;
 
-/// What a root must come to before keeping it saves more than it costs: about fifty skills.
+/// Size of a root from which storing it saves more than it costs: about fifty skills.
 const WORTH_KEEPING: usize = 16 * 1024;
 
-/// How many roots are remembered; beyond that, those written longest ago are forgotten.
+/// Number of roots that are stored; beyond that, the oldest are removed.
 const MOST_FILES: usize = 64;
 
-/// What earlier commands kept, unless the settings want none of it.
+/// The stored index, unless the settings turn it off.
 pub(crate) fn memory(world: &World, settings: &Settings) -> Option<Memory> {
     settings.skills_index.value.then(|| Memory::on_disk(directory(world), world.program.clone()))
 }
 
-/// Keeps what a command read. That it cannot be kept is worth knowing at most: nothing depends on it.
+/// Stores what a command read. A failure is only a note: nothing depends on it.
 pub(crate) fn keep(world: &World, edits: &[Edit]) -> Result<(), Problem> {
     let directory = directory(world);
     let worthy: Vec<&Edit> = edits.iter().filter(|edit| edit.bytes.len() >= WORTH_KEEPING).collect();
@@ -40,7 +40,7 @@ fn not_kept(directory: &Path, error: &io::Error) -> Problem {
         Code::IndexNotKept,
         Severity::Info,
         directory,
-        format!("what was read of skills could not be kept: {error}"),
+        format!("cannot store the skill index: {error}"),
         "make the directory writable, or set skills_index = false",
     )
 }

@@ -1,4 +1,4 @@
-//! What does a server write for whoever looks after it? What happens to skills, a line each, on its standard error.
+//! Log lines of a server about skills, on its standard error.
 
 use std::io::Write as _;
 
@@ -6,10 +6,10 @@ use maestro_core::event::Event;
 
 use crate::output::screen::clean;
 
-/// Writes down what happened, if it is about skills.
+/// Logs an event if it is about skills.
 pub(crate) fn write(event: &Event) {
     let text: String = lines(event).into_iter().map(|line| line + "\n").collect();
-    // A server works on when nobody reads what it writes.
+    // A server keeps working if standard error is closed.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -21,10 +21,10 @@ fn lines(event: &Event) -> Vec<String> {
             let chosen = selection.skills.iter();
             let chosen = chosen.map(|skill| format!("{} ({})", clean(&skill.name), clean(&skill.reason)));
             let failed = selection.errors.iter().map(|error| format!("warn: {}", clean(error)));
-            chosen.map(|skill| format!("info: skill {skill} chosen for: {task}")).chain(failed).collect()
+            chosen.map(|skill| format!("info: skill {skill} selected for: {task}")).chain(failed).collect()
         }
         Event::SkillsLoadFailed(failed) => {
-            vec![format!("warn: skill {} cannot be loaded: {}", clean(&failed.name), clean(&failed.error))]
+            vec![format!("warn: cannot load skill {}: {}", clean(&failed.name), clean(&failed.error))]
         }
         _ => Vec::new(),
     }

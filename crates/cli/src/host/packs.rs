@@ -1,4 +1,4 @@
-//! Are the skill packs where agents can read them? Brings them there, and says so when it cannot.
+//! Copies of the skill packs where agents can read them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ const WORKSPACE: &str = "the workspace's skill pack";
 
 /// Copies the pack that comes with Maestro, unless the copy is up to date.
 ///
-/// Returns where it can be read, if it can.
+/// Returns the directory to read it from, if there is one.
 pub(crate) fn sync_builtin(settings: &Settings, spare: &Path, problems: &mut Vec<Problem>) -> Option<PathBuf> {
     let pack = Pack::builtin();
     let directory = pack.directory(&settings.skills_sync_dir.value);
-    // An older copy is better than none; what somebody else put there is no copy.
+    // An older copy is better than none; a directory of another origin is not a copy.
     let is_copy = bring(pack, BUILTIN, settings, problems).is_some() || directory.is_symlink();
     if is_copy && directory.is_dir() {
         return Some(directory);
     }
-    // Where nothing can be written for good, as in many containers, agents still need files to read.
+    // Where nothing can be written permanently, as in many containers, agents still need files to read.
     let pack = Pack::builtin();
     let directory = pack.directory(spare);
     let sync = |plan: Option<SyncPlan>| plan.map_or(Ok(()), |plan| files::sync(&plan));
@@ -29,7 +29,7 @@ pub(crate) fn sync_builtin(settings: &Settings, spare: &Path, problems: &mut Vec
     (made && directory.is_dir()).then_some(directory)
 }
 
-/// Copies the workspace's own pack. When that fails, the pack is still read where it is.
+/// Copies the workspace's own pack. If that fails, the pack is read where it is.
 pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut Vec<Problem>) -> Option<Synced> {
     match Pack::workspace(&settings.skills_builtin_dir.value, project) {
         Ok(Some(pack)) => {
@@ -48,13 +48,13 @@ pub(crate) fn sync_workspace(settings: &Settings, project: &Path, problems: &mut
 
 /// A pack where agents can read it.
 pub(crate) struct Synced {
-    /// Where.
+    /// Its directory.
     pub(crate) directory: PathBuf,
-    /// What had to be done for it.
+    /// What was done for it.
     pub(crate) state: SyncState,
 }
 
-/// What had to be done for a pack.
+/// What was done for a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SyncState {
     /// It was copied.
@@ -79,7 +79,7 @@ fn left_out(path: &Path) -> Problem {
         Code::PackNotSynced,
         Severity::Warning,
         path,
-        "it is a link or no file, and was left out of the pack's copy",
+        "not a regular file; left out of the copy of the pack",
         "put the file itself into the pack",
     )
 }
@@ -90,11 +90,11 @@ fn not_synced(which: &str, settings: &Settings, error: &PackError) -> Problem {
         Code::PackNotSynced,
         Severity::Warning,
         &settings.skills_sync_dir.value,
-        format!("{which} was not copied: {error}{cause}"),
+        format!("cannot copy {which}: {error}{cause}"),
         match error {
-            PackError::Read { .. } => "check that you may read it",
+            PackError::Read { .. } => "check its permissions",
             PackError::Write { .. } => "make the directory writable, or set skills_sync_dir to another one",
-            PackError::Outside { .. } => "put the pack into the project, or name its directory in your own config.toml",
+            PackError::Outside { .. } => "move the pack into the project, or set its directory in your own config.toml",
             PackError::TooLarge { .. } => "make the pack smaller, or set skills_builtin_dir to another directory",
             PackError::Occupied { .. } => "move it away, or set skills_sync_dir to another directory",
         },

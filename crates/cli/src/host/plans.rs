@@ -1,4 +1,4 @@
-//! Where are plans, and what do they say?
+//! Plan files of a project, and their text.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use maestro_skills::read_bounded;
 
 use crate::output::error::CommandError;
 
-/// The files and folders in which plans are kept.
+/// The files and folders that usually hold plans.
 const FILES: &[&str] = &["PLAN.md", "plan.md", "TODO.md", "docs/PLAN.md", "docs/plan.md"];
 const FOLDERS: &[&str] = &["plans", "docs/plans", "specs/planning", ".maestro/plans"];
-/// How large a plan may be.
+/// Maximum size of a plan.
 const MAX_PLAN_BYTES: u64 = 16 * 1024 * 1024;
-/// How large a plan in an overview may be.
+/// Maximum size of a plan in an overview.
 const MAX_GLANCE_BYTES: u64 = 128 * 1024;
-/// How many are looked at for an overview.
+/// Maximum number of plans in an overview.
 const MOST: usize = 20;
 
 /// A plan file as it was read.
@@ -26,15 +26,15 @@ pub(crate) struct PlanFile {
 }
 
 impl PlanFile {
-    /// Reads a plan that was named.
+    /// Reads a plan by its path.
     pub(crate) fn read(path: &Path) -> Result<Self, CommandError> {
         let shown = path.display();
         let contents = read_bounded(path, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => CommandError::not_found(format!("there is no plan `{shown}`"))
-                .hint("name a Markdown file with `- [ ]` lines"),
+            std::io::ErrorKind::NotFound => CommandError::not_found(format!("plan `{shown}` not found"))
+                .hint("pass a Markdown file with `- [ ]` lines"),
             std::io::ErrorKind::IsADirectory => CommandError::invalid(format!("`{shown}` is a directory, not a plan"))
-                .hint("name a Markdown file with `- [ ]` lines"),
-            _ => CommandError::io(format!("the plan `{shown}` cannot be read"), &error)
+                .hint("pass a Markdown file with `- [ ]` lines"),
+            _ => CommandError::io(format!("cannot read the plan `{shown}`"), &error)
                 .hint("a plan is a Markdown file with `- [ ]` lines"),
         })?;
         if contents.cut {
@@ -49,20 +49,20 @@ impl PlanFile {
         Ok(Self { path: path.to_owned(), plan: plan::parse(&text) })
     }
 
-    /// Reads a plan for an overview, which does not wait for a huge one.
+    /// Reads a plan for an overview, which skips a huge one.
     pub(crate) fn glance(path: &Path) -> Result<Self, CommandError> {
         if path.metadata().is_ok_and(|metadata| metadata.len() > MAX_GLANCE_BYTES) {
-            return Err(CommandError::invalid("too large for an overview; `maestro plan list` reads it"));
+            return Err(CommandError::invalid("too large for the overview; run `maestro plan list`"));
         }
         Self::read(path)
     }
 
-    /// How many tasks count as done.
+    /// Number of tasks that count as done.
     pub(crate) fn done(&self) -> usize {
         self.counted().filter(|task| matches!(task.status, Status::Done | Status::Reviewed)).count()
     }
 
-    /// How many tasks there are to do or done, leaving out what is optional, put off or set aside.
+    /// Number of tasks, without optional, deferred and dropped ones.
     pub(crate) fn total(&self) -> usize {
         self.counted().count()
     }
@@ -74,7 +74,7 @@ impl PlanFile {
         self.plan.tasks.iter().filter(counts)
     }
 
-    /// What looks like a mistake.
+    /// Likely mistakes.
     pub(crate) fn problems(&self) -> Vec<Problem> {
         let findings = self.plan.findings.iter();
         findings
@@ -87,7 +87,7 @@ impl PlanFile {
     }
 }
 
-/// The files of a project that may be plans: those that are where plans usually are.
+/// The files of a project that may be plans, found in the usual places.
 pub(crate) fn around(project: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = FILES.iter().map(|file| project.join(file)).filter(|path| path.is_file()).collect();
     for folder in FOLDERS {
@@ -100,7 +100,7 @@ pub(crate) fn around(project: &Path) -> Vec<PathBuf> {
         inside.sort();
         paths.extend(inside);
     }
-    // Where names are not told apart by case, two of them can be one file.
+    // On file systems that ignore case, two names can be one file.
     paths.dedup_by(|a, b| a.canonicalize().ok() == b.canonicalize().ok());
     paths.truncate(MOST);
     paths

@@ -1,4 +1,4 @@
-//! Which skills does the server offer for a directory? Looked up once by a command, kept and watched by a server.
+//! Skills of a directory for the server: read once by a command, kept and watched by a server.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use maestro_skills::{CatalogueCache, CatalogueWatcher, Root, search_order};
 use crate::host::world::World;
 use crate::host::{catalogue, config, packs};
 
-/// For how many directories a server keeps the skills at hand.
+/// For how many directories a server keeps the skills.
 const MOST: usize = 16;
 
-/// For a command that asks once.
+/// For a single command.
 pub(crate) fn once(world: &World) -> Shelves {
     let world = world.clone();
     Arc::new(move |directory, _| {
@@ -26,7 +26,7 @@ pub(crate) fn once(world: &World) -> Shelves {
     })
 }
 
-/// For a server: each directory is read when somebody first asks, and watched from then on. What changes rings.
+/// For a server: each directory is read on the first request, and watched from then on. Changes trigger a notification.
 pub(crate) fn kept(world: &World, changes: &Changes) -> Shelves {
     let keeper = Keeper { world: world.clone(), changes: changes.clone(), kept: Mutex::default() };
     Arc::new(move |directory, freshness| keeper.shelf(directory, freshness))
@@ -35,7 +35,7 @@ pub(crate) fn kept(world: &World, changes: &Changes) -> Shelves {
 struct Keeper {
     world: World,
     changes: Changes,
-    /// The skills of each directory, and when somebody last asked for them.
+    /// The skills of each directory, and the time of the last request.
     kept: Mutex<HashMap<PathBuf, (Arc<Kept>, Instant)>>,
 }
 
@@ -50,17 +50,17 @@ impl Keeper {
         Ok(kept.shelf(freshness, &world))
     }
 
-    /// Reads a directory's skills without holding up those who ask for another's.
+    /// Reads a directory's skills without blocking requests for others.
     fn keep(&self, world: &World) -> Result<Arc<Kept>, String> {
         let fresh = Arc::new(Kept::new(world, self.changes.clone())?);
         let own = &self.world.places.working_dir;
         let mut kept = self.lock();
-        // The directory that clients listen to stays; of the others the one that nobody asked for longest goes.
+        // The directory that clients watch stays; of the others, the one unused for longest goes.
         let others = kept.iter().filter(|(directory, _)| *directory != own);
         let oldest = others.min_by_key(|(_, (_, asked))| *asked).map(|(directory, _)| directory.clone());
         let gone = oldest.filter(|_| kept.len() >= MOST).and_then(|oldest| kept.remove(&oldest));
         kept.insert(world.places.working_dir.clone(), (Arc::clone(&fresh), Instant::now()));
-        // To stop watching takes a moment, in which nobody else need wait.
+        // Stopping a watch takes a moment; others need not wait for it.
         drop(kept);
         drop(gone);
         Ok(fresh)
@@ -83,7 +83,7 @@ impl Kept {
         let settings = settings(world)?;
         let mut roots = search_order(&settings, &world.places);
         if settings.skills_builtin.value {
-            // What cannot be copied is told by `maestro doctor`; the rest of the skills are there all the same.
+            // `maestro doctor` shows what cannot be copied; the other skills are available.
             roots.extend(packs::sync_builtin(&settings, &world.spare_dir, &mut Vec::new()).map(Root::builtin));
         }
         let cache = CatalogueCache::load(roots, world.places.clone(), settings.skills_validation.value);
@@ -97,12 +97,12 @@ impl Kept {
             Freshness::Kept => self.cache.current(),
             Freshness::Reread => self.cache.reload(),
         };
-        // A setting may have changed; what the catalogue was made with stays until the server is started again.
+        // A setting may have changed; the catalogue keeps its settings until the server restarts.
         let settings = settings(world).map_or_else(|_| Arc::clone(&self.settings), Arc::new);
         Shelf { catalogue, settings }
     }
 }
 
 fn settings(world: &World) -> Result<Settings, String> {
-    config::settings(world).map_err(|error| format!("{}; `maestro doctor` shows them", error.message()))
+    config::settings(world).map_err(|error| format!("{}; run `maestro doctor` for details", error.message()))
 }

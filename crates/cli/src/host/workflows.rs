@@ -1,4 +1,4 @@
-//! What does a person hear when a workflow cannot be had?
+//! Error messages for workflows that cannot be loaded.
 
 use maestro_engine::workflows::DefinitionError;
 
@@ -12,13 +12,13 @@ impl From<DefinitionError> for CommandError {
                 Self::not_found(message).hint(format!("did you mean `{close}`?"))
             }
             DefinitionError::NotFound { close: None, .. } => {
-                Self::not_found(message).hint("`maestro workflow list` shows every workflow")
+                Self::not_found(message).hint("run `maestro workflow list` for the list")
             }
             DefinitionError::NoneAt(_) => {
-                Self::not_found(message).hint("name a YAML file, or a skill folder with `workflow.yaml`")
+                Self::not_found(message).hint("pass a YAML file, or a skill folder with `workflow.yaml`")
             }
             DefinitionError::Unsound { path, findings, .. } => {
-                let check = format!("`maestro workflow check {}` shows them in place", path.display());
+                let check = format!("run `maestro workflow check {}` to see them in place", path.display());
                 Self::invalid(message).because_also(findings).hint(check)
             }
             DefinitionError::Unreadable { source, .. } => Self::io(message, source).hint("check the file"),

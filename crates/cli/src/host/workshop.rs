@@ -1,4 +1,4 @@
-//! What is needed to execute what a run orders, on this machine and for this user?
+//! Everything a run needs to execute its directives on this machine, for this user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,9 +39,8 @@ const CACHES: [&str; 12] = [
 
 /// The workshop of this process, with the skills it knows of.
 pub(crate) fn of(world: &World, shelves: &Shelves) -> Result<Workshop, CommandError> {
-    let maestro = std::env::current_exe().map_err(|error| {
-        CommandError::io("this program cannot be found, and everything it starts goes through it", &error)
-    })?;
+    let maestro =
+        std::env::current_exe().map_err(|error| CommandError::io("cannot find the path of this program", &error))?;
     let site = Site {
         maestro,
         home: world.maestro_home.clone(),
@@ -139,7 +138,7 @@ fn setup(world: &World) -> Result<Vec<String>, String> {
 
 fn not_allowed(what: &str, world: &World) -> String {
     let project = world.places.project.display();
-    format!("{what} of {project} were allowed by nobody; `maestro trust --config` there shows them, and asks")
+    format!("{what} of {project} are not trusted yet; run `maestro trust --config` there")
 }
 
 /// The project that a worktree of ours belongs to; any other directory belongs to itself.
@@ -147,7 +146,7 @@ fn home_of(workspace: &Path) -> &Path {
     worktrees::around(workspace).and_then(worktrees::project_of).unwrap_or(workspace)
 }
 
-/// Says of workflows whether they may be executed.
+/// Checks whether workflows may be executed.
 pub(crate) fn allowed(world: &World) -> Allowed {
     let home = world.maestro_home.clone();
     Arc::new(move |all| {
@@ -159,7 +158,7 @@ pub(crate) fn allowed(world: &World) -> Allowed {
     })
 }
 
-/// Whether nobody needs to consent to it, or somebody did, to what it is now.
+/// Whether it needs no consent, or the user consented to its current content.
 pub(crate) fn is_allowed(home: &Path, definitions: &BTreeMap<String, PinnedText>) -> bool {
     match Trust::load(home) {
         Ok(trust) => may_be_executed(&trust, &mut Folders::default(), definitions),

@@ -1,4 +1,4 @@
-//! What does the program need to know of the process it is? Taken once, at the start, and handed on.
+//! Environment of this process, read once at the start and passed on.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
@@ -19,30 +19,30 @@ pub(crate) struct World {
     pub(crate) user_config: PathBuf,
     /// Where Maestro keeps its state.
     pub(crate) maestro_home: PathBuf,
-    /// Where Maestro keeps what can be found out again.
+    /// Where Maestro keeps what it can recompute.
     pub(crate) cache: PathBuf,
-    /// Which build of Maestro this is.
+    /// Build of this Maestro.
     pub(crate) program: String,
-    /// Where skill packs go when the usual place cannot be written to.
+    /// Where skill packs go if the usual place is not writable.
     pub(crate) spare_dir: PathBuf,
-    /// Variables whose names are of interest: Maestro's own, and those that say where others keep their things.
+    /// Relevant variables: Maestro's own, and those with directories of other tools.
     pub(crate) variables: BTreeMap<String, String>,
-    /// The directories programs are looked for in.
+    /// Directories that are searched for programs.
     pub(crate) program_dirs: Vec<PathBuf>,
     pub(crate) flags: Vec<String>,
-    /// What was typed about where things are stored, and of which project.
+    /// Server, project and database from the command line.
     pub(crate) aim: Aim,
     pub(crate) json: bool,
-    /// The colours of standard output.
+    /// Colors of standard output.
     pub(crate) paint: Paint,
-    /// The colours of notes, which go to standard error.
+    /// Colors of notes on standard error.
     pub(crate) note_paint: Paint,
-    /// How wide the terminal is; nothing when there is none.
+    /// Width of the terminal; `None` if there is none.
     pub(crate) width: Option<usize>,
     pub(crate) terminals: Terminals,
 }
 
-/// Which server, project and database a command is meant for.
+/// Server, project and database from the command line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aim {
     pub(crate) server: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct Aim {
     pub(crate) database: Option<String>,
 }
 
-/// Which of the standard streams a person sits at.
+/// Which of the standard streams are terminals.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminals {
     pub(crate) stdin: bool,
@@ -61,10 +61,10 @@ pub(crate) struct Terminals {
 impl World {
     pub(crate) fn of_this_process(globals: &Globals) -> Result<Self, CommandError> {
         let working_dir = std::env::current_dir().map_err(|error| {
-            CommandError::io("the current directory cannot be found", &error).hint("change to one that exists")
+            CommandError::io("cannot find the current directory", &error).hint("change to one that exists")
         })?;
         let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
-            CommandError::invalid("your home directory is not known").hint("set HOME to an absolute path")
+            CommandError::invalid("cannot find your home directory").hint("set HOME to an absolute path")
         })?;
         let data = xdg("XDG_DATA_HOME", &home, ".local/share").join("maestro");
         let cache = xdg("XDG_CACHE_HOME", &home, ".cache").join("maestro");
@@ -72,7 +72,7 @@ impl World {
         let user_config = xdg("XDG_CONFIG_HOME", &home, ".config").join("maestro/config.toml");
         let of_others = ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"];
         let of_interest = |name: &str| name.starts_with("MAESTRO_") || of_others.contains(&name);
-        // Settings are text; a value that is none cannot be one.
+        // Settings are text; other values are ignored.
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| of_interest(name))
@@ -115,8 +115,8 @@ impl World {
         world
     }
 
-    /// The same for whoever starts a session's agent: they are not that session, whose name alone is not enough once
-    /// it has a token.
+    /// The same for a process that starts a session's agent: it is not that session, whose id alone is not enough once
+    /// the session has a token.
     pub(crate) fn beside_the_session(&self) -> Self {
         let mut world = self.clone();
         if self.variable("MAESTRO_SESSION_TOKEN").is_none() {
@@ -125,12 +125,12 @@ impl World {
         world
     }
 
-    /// A variable that is set to something.
+    /// A variable that is not empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// How wide the terminal is by now; nothing when there is none.
+    /// Current width of the terminal; `None` if there is none.
     pub(crate) fn width_now(&self) -> Option<usize> {
         self.width.map(|_| terminal_width())
     }
@@ -154,7 +154,7 @@ impl World {
     }
 }
 
-/// A text that no other build has: the version, and which file is being run.
+/// A text that is unique to this build: the version, and identity of the program file.
 fn program() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let file = std::env::current_exe().and_then(|path| path.metadata());
@@ -176,7 +176,7 @@ fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// A directory of the user's own that is gone after the session, or one in the temporary directory by their name.
+/// The user's runtime directory, or one in the temporary directory with the user's name.
 fn spare_dir() -> PathBuf {
     let user = std::env::var("USER").unwrap_or_default();
     let name: String = user.chars().filter(char::is_ascii_alphanumeric).take(32).collect();

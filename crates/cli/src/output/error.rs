@@ -1,4 +1,4 @@
-//! Why did a command fail, and what can be done? One shape for every error, and the exit codes.
+//! Errors of commands: one shape for all of them, with hints and exit codes.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -14,9 +14,9 @@ use crate::output::screen::{Paint, clean, clean_lines, place};
 pub(crate) enum Exit {
     /// All went well.
     Ok,
-    /// It failed, or was wrongly called.
+    /// The command failed or was used wrongly.
     Failed,
-    /// What was asked for is not there.
+    /// The requested thing does not exist.
     NotFound,
     /// The server could not be reached.
     Network,
@@ -39,12 +39,12 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What kind of failure it is; programs tell them apart by this word.
+/// Kind of a failure, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The user asked for something that cannot be done.
+    /// The request is invalid.
     Invalid,
-    /// Things are not as the caller thinks.
+    /// The state does not allow the request.
     Refused,
     /// What was named does not exist.
     NotFound,
@@ -58,13 +58,13 @@ pub(crate) enum Kind {
     Network,
     /// The caller may not do it.
     Forbidden,
-    /// Nothing says which session or task is meant.
+    /// No session or task is set.
     NoContext,
     /// The server, or the store behind it, failed.
     Server,
     /// An agent was not started.
     NotSpawned,
-    /// A fault of the program.
+    /// A bug in this program.
     Internal,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct CommandError {
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
-    /// What the server added for programs.
+    /// Details from the server, for programs.
     told: Option<Box<Json>>,
 }
 
@@ -105,7 +105,7 @@ impl CommandError {
         Self::new(Kind::Invalid, message)
     }
 
-    /// Things are not as the caller thinks.
+    /// The state does not allow the request.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, message)
     }
@@ -122,7 +122,7 @@ impl CommandError {
         Self::new(Kind::Network, message)
     }
 
-    /// Nobody was there to hear the request.
+    /// The request did not reach a server.
     pub(crate) fn unreachable(message: impl Into<String>) -> Self {
         Self::new(Kind::Unreachable, message)
     }
@@ -135,7 +135,7 @@ impl CommandError {
         Self::new(Kind::NoContext, message)
     }
 
-    /// The same error, of somebody who wanted an agent to be started; that something is not there, or not allowed, stays.
+    /// The same error for a command that starts an agent; "not found" and "not allowed" stay as they are.
     pub(crate) fn of_spawn(mut self) -> Self {
         if matches!(self.kind, Kind::Invalid | Kind::Refused | Kind::Server | Kind::Internal) {
             self.kind = Kind::NotSpawned;
@@ -155,15 +155,15 @@ impl CommandError {
     pub(crate) fn config(problems: &[&Problem]) -> Self {
         Self::new(Kind::Config, "the configuration has errors")
             .because_of(problems.iter().copied())
-            .hint("`maestro doctor` shows the whole state; `maestro config show --origin` lists every setting")
+            .hint("run `maestro doctor` for all problems, `maestro config show --origin` for every setting")
     }
 
-    /// What is wrong with the command line, as told to people, taken apart for programs.
+    /// An invalid command line, split from clap's text into message and hints.
     pub(crate) fn usage(text: &str) -> Self {
         let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
         let first = parts.next().unwrap_or_default();
         let Some(message) = first.strip_prefix("error: ") else {
-            return Self::invalid("a command is missing").hint("`maestro --help` lists the commands");
+            return Self::invalid("missing command").hint("run `maestro --help` for the list of commands");
         };
         let hints: Vec<String> = parts
             .filter_map(|part| match part.strip_prefix("tip: ") {
@@ -172,7 +172,11 @@ impl CommandError {
             })
             .collect();
         let error = Self::invalid(message);
-        if hints.is_empty() { error.hint("`maestro --help` lists the commands") } else { Self { hints, ..error } }
+        if hints.is_empty() {
+            error.hint("run `maestro --help` for the list of commands")
+        } else {
+            Self { hints, ..error }
+        }
     }
 
     /// Adds problems, each with its place and help.
@@ -188,7 +192,7 @@ impl CommandError {
         self
     }
 
-    /// Adds what lies beneath, with everything beneath that.
+    /// Adds a cause with its whole chain of sources.
     pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
         let mut next = Some(cause);
         while let Some(cause) = next {
@@ -198,44 +202,44 @@ impl CommandError {
         self
     }
 
-    /// Adds what to do now.
+    /// Adds a hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Adds what the server says for programs.
+    /// Adds details from the server, for programs.
     pub(crate) fn with_details(mut self, details: &Json) -> Self {
         self.told = Some(details).filter(|details| !details.is_null()).cloned().map(Box::new);
         self
     }
 
-    /// What the server added for programs, by its name.
+    /// A detail from the server, by name.
     pub(crate) fn detail(&self, name: &str) -> Option<&Json> {
         self.told.as_ref()?.get(name)
     }
 
-    /// Whether things are not as the caller thought.
+    /// Whether the state does not allow the request.
     pub(crate) fn is_refusal(&self) -> bool {
         self.kind == Kind::Refused
     }
 
-    /// What went wrong, in a line.
+    /// The message, on one line.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether it may go well the next time, with nothing changed.
+    /// Whether the same request may succeed when repeated.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self.kind, Kind::Unreachable | Kind::Network | Kind::Server)
     }
 
-    /// Whether certainly nothing was carried out.
+    /// Whether the request certainly had no effect.
     pub(crate) fn was_not_sent(&self) -> bool {
         self.kind == Kind::Unreachable
     }
 
-    /// Whether what was named does not exist.
+    /// Whether the requested thing does not exist.
     pub(crate) fn is_not_found(&self) -> bool {
         self.kind == Kind::NotFound
     }
@@ -257,7 +261,7 @@ impl CommandError {
     }
 
     pub(crate) fn to_text(&self, paint: Paint) -> String {
-        // Further lines are set in, so that none of them looks like ours.
+        // Further lines are indented, so that none looks like a line of ours.
         let message = clean_lines(&self.message).replace('\n', "\n  ");
         let mut text = format!("{} {message}\n", paint.error("error:"));
         for cause in &self.causes {

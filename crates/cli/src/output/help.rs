@@ -1,18 +1,18 @@
-//! How is the program explained? Commands in groups for people; what agents and programs call, apart.
+//! Help of the program: commands in groups for people, and a list of its own for agents and programs.
 
 use std::fmt::Write as _;
 
-/// The groups of the overview. A test sees to it that every command is in one.
+/// The groups of the overview. A test checks that every command is in one.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["demo", "init", "connect", "disconnect", "agents", "up", "worker", "mcp", "doctor"]),
     ("Skills", &["skills", "roles"]),
     ("Work", &["do", "loop", "project", "task", "plan", "prompt", "workflow"]),
-    ("Keep or drop what was done", &["diff", "merge", "pr", "discard"]),
-    ("Watch and steer", &["status", "session", "show", "say", "attach", "handoff", "events"]),
+    ("Keep or discard results", &["diff", "merge", "pr", "discard"]),
+    ("Watch and control", &["status", "session", "show", "say", "attach", "handoff", "events"]),
     ("More", &["trust", "db", "config", "version", "completions", "help"]),
 ];
 
-/// What only agents call; `maestro help agent` tells of it, the overview does not.
+/// Commands that only agents call: shown by `maestro help agent`, not in the overview.
 #[cfg(test)]
 const FOR_AGENTS: &[&str] = &[
     "info",
@@ -36,8 +36,10 @@ pub(crate) fn overview(grammar: &clap::Command) -> String {
         let command = grammar.get_subcommands().find(|command| command.get_name() == name)?;
         command.get_about().map(ToString::to_string)
     };
-    let mut text = String::from("Gives coding agents the right skills, and shows and keeps what they do.\n\n");
-    text.push_str("Usage: maestro [OPTIONS] [COMMAND]\n\n`maestro` alone shows what is here and what to do next.\n");
+    let mut text = String::from("Give coding agents the right skills, run them, and record what they do.\n\n");
+    text.push_str(
+        "Usage: maestro [OPTIONS] [COMMAND]\n\nWithout a command, `maestro` shows what is here and what to do next.\n",
+    );
     for (title, commands) in GROUPS.iter().filter(|(_, commands)| !commands.is_empty()) {
         let _ = writeln!(text, "\n{title}");
         for name in *commands {
@@ -47,51 +49,51 @@ pub(crate) fn overview(grammar: &clap::Command) -> String {
     text.push_str(
         "\nOptions
   --json             Print JSON for programs instead of text for people
-  --color WHEN       Use colour: auto, always, never
-  --set KEY=VALUE    Set a setting for this command
-  --server URL       Speak to the server at this address
-  --project ID       The project meant, instead of the one this directory belongs to
-  --database PLACE   Where everything is stored: a SQLite file or postgres://…
-  -h, --help         Print this
+  --color WHEN       Use color: auto, always, never
+  --set KEY=VALUE    Override a setting for this command
+  --server URL       Use the server at this address
+  --project ID       Use this project instead of the one this directory belongs to
+  --database PLACE   Use this database: a SQLite file or postgres://…
+  -h, --help         Print help
   -V, --version      Print the version
 
-`maestro help COMMAND` explains a command; `maestro help agent` lists what agents and programs call.\n",
+Run `maestro help COMMAND` for details, `maestro help agent` for the commands of agents and programs.\n",
     );
     text
 }
 
-/// What agents and programs call, for `maestro help agent`.
+/// Commands of agents and programs, for `maestro help agent`.
 pub(crate) const AGENT: &str = "\
-What agents and programs call. Each prints data to standard output and takes --json.
+Commands for agents and programs. Each prints data to standard output and accepts --json.
 
-Your work. MAESTRO_SESSION_ID or MAESTRO_TASK_ID says who you are. Lines that begin with `!` say what changed meanwhile.
+Your work. MAESTRO_SESSION_ID or MAESTRO_TASK_ID identifies you. Lines starting with `!` show what changed meanwhile.
 
   maestro info                     {session, tasks, notices, changes}: your tasks with their subtasks
-  maestro update [MESSAGE]         what you do or found out; without words, a sign of life
+  maestro update [MESSAGE]         report progress; without a message, confirm you are alive
   maestro subtask list             the subtasks of your task
-  maestro subtask complete ID      a subtask is done; `fail ID REASON` when it could not be
-  maestro subtask create TITLE     one more subtask, with -d in full
-  maestro complete [MESSAGE]       all your work is done
-  maestro blocked REASON           you cannot go on
-  maestro report KIND MESSAGE      progress, complete, blocked, error, needs-input; --task ID,ID about some tasks only
+  maestro subtask complete ID      mark a subtask as done; `fail ID REASON` if it failed
+  maestro subtask create TITLE     add a subtask; -d adds a full description
+  maestro complete [MESSAGE]       report that all your work is done
+  maestro blocked REASON           report that you cannot continue
+  maestro report KIND MESSAGE      progress, complete, blocked, error, needs-input; --task ID,ID for some tasks only
                                    {success, sessionId, sessionStatus, sessionCompleted, taskIds, notices, changes}
-  maestro queue start              begin the next task of your queue; then `complete`, `fail` or `skip` it
+  maestro queue start              start the next task in your queue; then `complete`, `fail` or `skip` it
   maestro whoami                   {role, sessionId, projectId, taskIds, strategy, server, database, commands}
-  maestro commands --check COMMAND whether you may use it; exit code 4 if not
+  maestro commands --check COMMAND check whether you may use it; exit code 4 if not
 
-Everybody's work. What is printed with --json is what the server answered.
+All work. --json prints the server's response.
 
   maestro task list|get|create|children|update|start|complete|block|delete|tree
   maestro session info|get|list|register|complete|needs-input|resume-working|pause|resume|cancel|rename
   maestro project list|get|create|delete
-  maestro session spawn --task ID  {sessionId, session, skillProblems, …}: starts an agent; --agent, --skill, --follow
-  maestro session answer --json    what agents ask before they do something; `answer ID once|always|deny` answers
-  maestro show ID --json           {session, spawn, questions, skills}: a session's agent; --transcript adds what it did
-  maestro worker init              starts the agent of your own session and shows what it does
+  maestro session spawn --task ID  {sessionId, session, skillProblems, …}: start an agent; --agent, --skill, --follow
+  maestro session answer --json    open questions of agents; `answer ID once|always|deny` answers
+  maestro show ID --json           {session, spawn, questions, skills}: a session; --transcript adds its transcript
+  maestro worker init              start the agent of your own session and show what it does
   maestro orchestrator init        the same for an orchestrator's session
-  maestro say ID TEXT              {id, state, how}: words for an agent
-  maestro status                   {project, tasks, activeSessions}: a project in numbers
-  maestro events --follow          what happens, a line each
+  maestro say ID TEXT              {id, state, how}: send a message to an agent
+  maestro status                   {project, tasks, activeSessions}: the numbers of a project
+  maestro events --follow          new events, one per line
 
 Skills, plans and settings.
 
@@ -99,37 +101,37 @@ Skills, plans and settings.
   maestro skills read NAME[,NAME]  a skill's full text, between `Reading:` and `Skill read:`
   maestro skills show NAME --json  everything known about one skill
   maestro skills select TASK --json {run_id, step_kind, task_label, skills, strategy, errors, detail}
-  maestro skills validate --json   {valid, problems}: strictly by the Agent Skills rules
+  maestro skills validate --json   {valid, problems}: strict check against the Agent Skills rules
   maestro skills prompt --json     {text, cut, left_out, problems}: the table of skills, within a budget
-  maestro skills prompt NAME       a skill's text for a prompt; --format says in whose words
-  maestro skills sync --check      whether AGENTS.md lists the skills that are here
+  maestro skills prompt NAME       a skill's text for a prompt; --format sets the format
+  maestro skills sync --check      check that AGENTS.md lists the installed skills
   maestro skills roles ROLE --json the skills of a role, dependencies first
   maestro plan next PLAN.md --json {label, line_number, section, skill_hints}, or null
-  maestro prompt PLAN.md|TASK      what an agent is told: {text, tokens, events, cut, left_out}
+  maestro prompt PLAN.md|TASK      the prompt for a task: {text, tokens, events, cut, left_out}
   maestro plan list PLAN.md --json {tasks, problems, done, total}
   maestro workflow list --json     [{name, description, steps, path, sound}]
-  maestro workflow show NAME --json {name, params, steps, start, …}: what a workflow consists of
-  maestro workflow check --json    [{name, path, sound, findings}]: everything wrong with definitions
-  maestro workflow start NAME      begin a run; prints what is to be done first and how to report it
-  maestro workflow next RUN        what is to be done now, again; after a crash, in another tool, on another machine
-  maestro workflow report RUN …    what came of it; prints what is to be done next (--format json: the directive)
-  maestro workflow answer RUN …    what the user said to a question
+  maestro workflow show NAME --json {name, params, steps, start, …}: parameters, steps and transitions
+  maestro workflow check --json    [{name, path, sound, findings}]: every problem in the definitions
+  maestro workflow start NAME      start a run; prints the first directive and how to report it
+  maestro workflow next RUN        print the current directive again, also after a crash or on another machine
+  maestro workflow report RUN …    report a result and print the next directive (--format json for data)
+  maestro workflow answer RUN …    answer a question with what the user said
   maestro workflow runs --json     [{id, workflow, status, waiting, step, …}]
   maestro workflow simulate NAME --json {ends, never_reached, never_taken, red_successes, states, complete}
   maestro trust --json             {consents, here}: what may be executed here; only a person can allow more
   maestro config show --json       every setting with its origin
-  maestro roles check --json       {ok, roles}: whether each role has the skills it needs
-  maestro handoff list --json      what was passed from role to role; create, accept and complete answer the record
+  maestro roles check --json       {ok, roles}: check that each role has the skills it needs
+  maestro handoff list --json      handoffs between roles; create, accept and complete print the record
   maestro session suggest-name ROLE --json [{name, person, background}]
-  maestro manifest generate …      writes what a session starts with; --json {success, manifestPath, manifest}
-  maestro track-file PATH          for hooks: notes that a file was changed, prints nothing, never fails
-  maestro hook AGENT               for hooks of sessions that people start: hears what happens, answers with a skill
+  maestro manifest generate …      write a session's manifest; --json {success, manifestPath, manifest}
+  maestro track-file PATH          for hooks: record that a file changed; prints nothing, never fails
+  maestro hook AGENT               for hooks of sessions people start: record events, suggest a skill
   maestro db check --json          {ok, database, findings}
-  maestro agents --json            {agents, problems}: which agents are known, which are installed; --check starts them
+  maestro agents --json            {agents, problems}: known and installed agents; --check starts them
   maestro doctor --json            {ok, problems, roots, agents, connections, settings}
 
 With --json an error is one object on standard output: {success, error, message, details, suggestion}.
-Exit codes: 0 ok, 1 failed or wrongly called, 2 not found, 3 no server answers, 4 not allowed, 5 no agent started.
+Exit codes: 0 ok, 1 failure or wrong usage, 2 not found, 3 no server reachable, 4 not allowed, 5 agent not started.
 ";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What does a person see while something takes its time? A sign of life on standard error, and nothing afterwards.
+//! Spinner on standard error while something takes long.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::host::world::World;
 
-/// How often the sign moves.
+/// How often the spinner moves.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// Shows a sign of life while something is done; where nobody looks, nothing is shown.
+/// Shows a spinner during the work if standard error is a terminal.
 pub(crate) fn while_working<T>(world: &World, what: &str, work: impl FnOnce() -> T) -> T {
     if !world.terminals.stderr {
         return work();

@@ -1,17 +1,17 @@
-//! Does whoever sits at the terminal agree? Asked on standard error, so that it does not get into what is answered.
+//! Yes-or-no questions at the terminal, on standard error so that standard output stays clean.
 
 use std::io::{self, BufRead as _, Write as _};
 
 use crate::output::error::CommandError;
 
-/// What an empty answer means.
+/// Meaning of an empty answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Silence {
     Agrees,
     Refuses,
 }
 
-/// Asks, and says whether the answer was yes.
+/// Asks, and returns whether the answer was yes.
 pub(crate) fn agreed(question: &str, silence: Silence) -> Result<bool, CommandError> {
     let choice = match silence {
         Silence::Agrees => "[Y/n]",
@@ -25,7 +25,7 @@ pub(crate) fn agreed(question: &str, silence: Silence) -> Result<bool, CommandEr
         io::stdin().lock().read_line(&mut answer)?;
         Ok(answer)
     };
-    let answer = ask().map_err(|error| CommandError::io("the answer cannot be read", &error))?;
+    let answer = ask().map_err(|error| CommandError::io("cannot read the answer", &error))?;
     Ok(match answer.trim().to_lowercase().as_str() {
         "" => silence == Silence::Agrees,
         "y" | "yes" => true,

@@ -1,4 +1,4 @@
-//! What does a command answer, and how does it leave the program?
+//! Replies of commands, and how they are printed.
 //!
 //! Commands return a [`Reply`]; only this module writes to the terminal.
 
@@ -13,18 +13,18 @@ use crate::output::screen::{ColorChoice, Paint};
 /// How much is printed at once.
 const PIECE: usize = 64 * 1024;
 
-/// What a command has to say.
+/// Output of a command.
 pub(crate) struct Reply {
     stdout: Answer,
     stderr: String,
     exit: Exit,
 }
 
-/// What goes to standard output.
+/// Content of standard output.
 enum Answer {
-    /// What is there already.
+    /// Complete output.
     Bytes(Vec<u8>),
-    /// What is made while it is printed, because it may be long.
+    /// Output produced while it is printed, because it may be long.
     Stream(Stream),
 }
 
@@ -66,13 +66,14 @@ impl Reply {
     }
 }
 
-/// Prints something at once, for commands that go on.
+/// Prints text at once, for commands that keep running.
 pub(crate) fn show(text: &str) -> Result<(), CommandError> {
-    answer(|out| out.write_all(text.as_bytes()))
-        .map_err(|error| CommandError::io("the output cannot be written", &error).hint("check where it goes to"))
+    answer(|out| out.write_all(text.as_bytes())).map_err(|error| {
+        CommandError::io("cannot write the output", &error).hint("check the redirection or pipe of standard output")
+    })
 }
 
-/// Prints a reply. A reader that has gone away is no failure; output that is lost in any other way is.
+/// Prints a reply. A closed pipe is no failure; output lost in any other way is.
 pub(crate) fn print(reply: Reply) -> ExitCode {
     let printed = match reply.stdout {
         Answer::Bytes(bytes) => answer(|out| out.write_all(&bytes)),
@@ -82,7 +83,8 @@ pub(crate) fn print(reply: Reply) -> ExitCode {
     match printed {
         Ok(()) => reply.exit.into(),
         Err(error) => {
-            let error = CommandError::io("the output cannot be written", &error).hint("check where it goes to");
+            let error = CommandError::io("cannot write the output", &error)
+                .hint("check the redirection or pipe of standard output");
             print_error(&error, false, Paint::for_stderr(ColorChoice::Auto))
         }
     }
@@ -91,7 +93,7 @@ pub(crate) fn print(reply: Reply) -> ExitCode {
 /// Prints why something failed: for people on standard error, for programs as JSON on standard output.
 pub(crate) fn print_error(error: &CommandError, json: bool, paint: Paint) -> ExitCode {
     if json {
-        // The exit code tells of the failure even where the text cannot be written.
+        // The exit code shows the failure even if the text cannot be written.
         let _ = answer(|out| writeln!(out, "{}", error.to_json()));
     } else {
         tell(&error.to_text(paint));
@@ -99,13 +101,13 @@ pub(crate) fn print_error(error: &CommandError, json: bool, paint: Paint) -> Exi
     error.exit().into()
 }
 
-/// Prints what is wrong with the command line itself.
+/// Prints an error about the command line itself.
 pub(crate) fn print_usage(text: &str) -> ExitCode {
     tell(text);
     Exit::Failed.into()
 }
 
-/// Writes a value for other programs, on one line unless a person is looking.
+/// Writes a value for other programs, on one line unless standard output is a terminal.
 pub(crate) fn write_json(mut out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     if io::stdout().is_terminal() {
         serde_json::to_writer_pretty(&mut out, value)?;
@@ -124,6 +126,6 @@ fn answer(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()
 }
 
 fn tell(text: &str) {
-    // Nobody is left to be told when this fails.
+    // Standard error is the last place to report to, so a failure is ignored.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! How does text look on a terminal, and what may reach it?
+//! Text for terminals: color, width, and removal of control characters.
 //!
 //! Whatever comes from a file is cleaned before it is shown to a person: control characters and invisible ones
 //! become visible, so that no skill can move the cursor or hide its words.
@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use maestro_core::{Problem, Severity};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// When colour is used.
+/// When color is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ColorChoice {
     /// On a terminal that wants it.
@@ -24,7 +24,7 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
-/// Colours text, or leaves it alone.
+/// Colors text, or leaves it alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint {
     on: bool,
@@ -56,7 +56,7 @@ impl Paint {
         Self { on }
     }
 
-    /// Whether what is shown may be more than plain text.
+    /// Whether color is used.
     pub(crate) fn is_on(self) -> bool {
         self.on
     }
@@ -89,7 +89,7 @@ impl Paint {
         self.styled(AnsiColor::Cyan.on_default(), text)
     }
 
-    /// Skills have a colour of their own.
+    /// Color of skills.
     pub(crate) fn skill(self, text: &str) -> String {
         self.styled(AnsiColor::Magenta.on_default(), text)
     }
@@ -103,12 +103,12 @@ impl Paint {
     }
 }
 
-/// A problem on three lines: what, where, what now.
+/// A problem on three lines: message, place, hint.
 pub(crate) fn problem(problem: &Problem, paint: Paint) -> String {
     let head = paint.severity(problem.severity, &format!("{}[{}]", problem.severity, problem.code));
     let mut text = format!("{head}: {}\n", clean(&problem.message));
     let _ = writeln!(text, "  {} {}", paint.dim("-->"), clean_path(&place(problem)));
-    let _ = writeln!(text, "  {} {}", paint.help("help:"), clean(&problem.help));
+    let _ = writeln!(text, "  {} {}", paint.help("hint:"), clean(&problem.help));
     text
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 /// Whether blanks stand only between words, one at a time.
 fn is_tidy(text: &str) -> bool {
     let bytes = text.as_bytes();
-    // Without a way out at the first find, many bytes are compared at once.
+    // No early exit, so that many bytes are compared at once.
     let doubled = |(&a, &b): (&u8, &u8)| u8::from(a == b' ' && b == b' ');
     let found = bytes.iter().zip(bytes.iter().skip(1)).map(doubled).fold(0, |found, one| found | one);
     found == 0 && !text.starts_with(' ') && !text.ends_with(' ')

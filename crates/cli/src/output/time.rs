@@ -1,8 +1,8 @@
-//! How is a moment written down? Milliseconds since 1970 as a date, in UTC.
+//! Times as text: milliseconds since 1970 as a UTC date.
 
 use maestro_core::moment::Moment;
 
-/// As ISO 8601 has it: `2026-02-08T09:30:00.250Z`.
+/// In ISO 8601: `2026-02-08T09:30:00.250Z`.
 pub(crate) fn iso(at: i64) -> String {
     Moment::of(at).iso()
 }

@@ -1,4 +1,4 @@
-//! How is what an agent does shown in a terminal? A line for each thing, as it happens.
+//! Transcript of an agent in the terminal, one line per event.
 
 use std::fmt::Write as _;
 
@@ -14,21 +14,21 @@ use crate::output::screen::{Paint, clean};
 /// How many characters of a line are shown.
 const WIDE: usize = 200;
 
-/// Something an agent did, as the server tells it.
+/// An entry of a transcript, as the server sends it.
 #[derive(Debug, Deserialize)]
 struct Entry {
     ord: i64,
     event: AgentEvent,
 }
 
-/// Shows what agents do. What is said in pieces is one text.
+/// Renders events. Text that arrives in pieces is one text.
 pub(crate) struct Shown {
     paint: Paint,
-    /// Whether the last line was begun and not ended.
+    /// Whether the last line is still open.
     open: Open,
 }
 
-/// What the last line is.
+/// Kind of the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Nothing,
@@ -41,7 +41,7 @@ impl Shown {
         Self { paint, open: Open::Nothing }
     }
 
-    /// The text of an event, to be printed after what was printed before.
+    /// The text of an event, to print after the previous one.
     pub(crate) fn event(&mut self, event: &AgentEvent) -> String {
         match event {
             AgentEvent::Said { text } => return self.words(Open::Words, text),
@@ -56,7 +56,7 @@ impl Shown {
         text
     }
 
-    /// What ends a line that was begun.
+    /// The end of an open line.
     pub(crate) fn close(&mut self) -> String {
         match std::mem::replace(&mut self.open, Open::Nothing) {
             Open::Nothing => String::new(),
@@ -79,7 +79,7 @@ impl Shown {
             AgentEvent::Began { model, version, .. } => {
                 let more: Vec<String> =
                     [model, version].into_iter().flatten().map(|word| clean(word).into_owned()).collect();
-                dim(format!("▸ began {}", more.join(" ")).trim_end().to_owned())
+                dim(format!("▸ started {}", more.join(" ")).trim_end().to_owned())
             }
             AgentEvent::ToolBegan { title, kind, .. } => format!("→ {kind}: {}", short(title)),
             AgentEvent::ToolEnded { status: ToolStatus::Ok, output, .. } => {
@@ -99,18 +99,18 @@ impl Shown {
                 let done = entries.iter().filter(|entry| entry.status == PlannedStatus::Completed).count();
                 dim(format!("≡ plan: {done} of {} done", entries.len()))
             }
-            AgentEvent::Asked { title, .. } => self.paint.warning(&format!("? may it: {}", short(title))),
+            AgentEvent::Asked { title, .. } => self.paint.warning(&format!("? asks to: {}", short(title))),
             AgentEvent::Answered { kind, .. } => dim(format!("  answered: {kind}")),
             AgentEvent::Trouble { kind, message, .. } => self.paint.error(&format!("! {kind}: {}", short(message))),
             AgentEvent::Retrying { attempt, delay_ms, .. } => {
-                self.paint.warning(&format!("! it tries again ({attempt}) in {} s", delay_ms / 1000))
+                self.paint.warning(&format!("! retry {attempt} in {} s", delay_ms / 1000))
             }
             AgentEvent::Printed { stream, text } => {
                 let mark = if *stream == Stream::Err { "stderr" } else { "stdout" };
                 let lines: Vec<String> = text.lines().map(|line| dim(format!("  {mark}: {}", short(line)))).collect();
                 lines.join("\n")
             }
-            AgentEvent::Cut { bytes } => dim(format!("  … {bytes} bytes were left out")),
+            AgentEvent::Cut { bytes } => dim(format!("  … {bytes} bytes omitted")),
             AgentEvent::Ended { stop, .. } => dim(format!("▪ {}", ended(*stop))),
             AgentEvent::Usage { .. }
             | AgentEvent::Context { .. }
@@ -122,13 +122,13 @@ impl Shown {
 
 fn ended(stop: Stop) -> String {
     match stop {
-        Stop::EndTurn => "it has nothing more to say".to_owned(),
-        Stop::Cancelled => "it was cancelled".to_owned(),
-        Stop::MaxTurns => "it took as many turns as it may".to_owned(),
+        Stop::EndTurn => "turn ended".to_owned(),
+        Stop::Cancelled => "cancelled".to_owned(),
+        Stop::MaxTurns => "turn limit reached".to_owned(),
         Stop::Refused => "the model refused".to_owned(),
-        Stop::Error => "it says that something went wrong".to_owned(),
-        Stop::Exited { code } => format!("its process ended with {code}"),
-        Stop::Killed { signal } => format!("its process was ended by signal {signal}"),
+        Stop::Error => "the agent reported an error".to_owned(),
+        Stop::Exited { code } => format!("process exited with code {code}"),
+        Stop::Killed { signal } => format!("process killed by signal {signal}"),
     }
 }
 
@@ -141,17 +141,17 @@ fn short(text: &str) -> String {
     }
 }
 
-/// Everything a session's agent did, as it is kept.
+/// The stored transcript of a session.
 pub(crate) fn whole(client: &Client, session: &str) -> Result<Vec<Json>, CommandError> {
     client.list(&format!("/api/sessions/{}/transcript", escaped(session)))
 }
 
-/// For whom a transcript is shown.
+/// Output format of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// People.
+    /// Text for people.
     Text,
-    /// Programs: each thing on a line of its own.
+    /// JSON for programs, one entry per line.
     Json,
 }
 
@@ -161,7 +161,7 @@ impl Form {
     }
 }
 
-/// How far a transcript was shown.
+/// Position in a transcript that is being followed.
 pub(crate) struct Tail<'a> {
     pub(crate) client: &'a Client,
     pub(crate) session: &'a str,
@@ -171,7 +171,7 @@ pub(crate) struct Tail<'a> {
 }
 
 impl Tail<'_> {
-    /// What came since it was last asked, a part at a time.
+    /// Shows the entries since the last call, in batches.
     pub(crate) fn more(&mut self, show: fn(&str) -> Result<(), CommandError>) -> Result<(), CommandError> {
         loop {
             let path = format!("/api/sessions/{}/transcript?limit=500&cursor={}", escaped(self.session), self.after);

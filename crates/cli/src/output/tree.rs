@@ -1,4 +1,4 @@
-//! How do tasks look to people? In lists and trees, each on a line with its mark.
+//! Tasks as lists and trees, one line each.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use crate::client::wire::Task;
 use crate::host::world::World;
 use crate::output::screen::{clean, clean_lines, count, fit};
 
-/// Tasks and how they lie below one another.
+/// Tasks and their hierarchy.
 pub(crate) struct Tree {
     tasks: Vec<Task>,
-    /// Where the children of each are; those without a parent here are below nothing.
+    /// Positions of the children of each task; tasks whose parent is not here count as roots.
     children: HashMap<Option<String>, Vec<usize>>,
 }
 
@@ -25,7 +25,7 @@ impl Tree {
         Self { tasks, children }
     }
 
-    /// Those below a task, or all of them: parents first, each with how deep it lies.
+    /// The tasks below a task, or all of them: parents first, each with its depth.
     pub(crate) fn below(&self, root: Option<&str>) -> Vec<(usize, &Task)> {
         let mut found = Vec::new();
         let mut waiting = self.waiting(root, 0);
@@ -54,7 +54,7 @@ pub(crate) fn lines(tasks: &[(usize, &Task)], indent: usize, world: &World) -> S
     text
 }
 
-/// A task on one line; cut only where a terminal ends.
+/// A task on one line; cut only to fit the terminal.
 fn line(task: &Task, indent: usize, world: &World) -> String {
     let title = clean(&task.title);
     let priority = match task.priority.as_str() {
@@ -75,7 +75,7 @@ fn marked(task: &Task, world: &World) -> String {
     }
 }
 
-/// A task in full: what, how far, the words about it, and what lies below it.
+/// A task in full: title, status, description and subtasks.
 pub(crate) fn details(task: &Task, below: &[(usize, &Task)], world: &World) -> String {
     let mut text = format!("{} {}\n", world.paint.dim(&clean(&task.id)), world.paint.strong(&clean(&task.title)));
     let _ = writeln!(text, "  {}, {} priority", clean(&task.status), clean(&task.priority));

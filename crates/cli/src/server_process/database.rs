@@ -1,4 +1,4 @@
-//! Where is everything stored, and how is it opened?
+//! Location and opening of the database.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -13,7 +13,7 @@ use crate::host::files;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
-/// The place that was typed, set, or usual.
+/// The database from the command line, the settings, or the default.
 pub(crate) fn place(world: &World) -> Place {
     let named = world.aim.database.as_deref().or_else(|| world.variable("MAESTRO_DATABASE"));
     match named {
@@ -30,7 +30,7 @@ fn directory(world: &World) -> PathBuf {
     named.unwrap_or_else(|| world.maestro_home.clone())
 }
 
-/// A name for the place that holds no secret, for `server.json` and for people.
+/// A name for the database without secrets, for `server.json` and for people.
 pub(crate) fn shown(place: &Place) -> String {
     match place {
         Place::File(path) => path.display().to_string(),
@@ -48,21 +48,21 @@ fn without_password(url: &str) -> String {
     }
 }
 
-/// Opens the store; the directory of a file is made, for its owner only.
+/// Opens the store; the directory of a file is created, for its owner only.
 pub(crate) fn open(place: Place) -> Result<Store, CommandError> {
     if let Place::File(path) = &place {
         let directory = path.parent().unwrap_or(Path::new("/"));
         files::own_directory(directory).map_err(|error| {
-            CommandError::io(format!("{} cannot be made", directory.display()), &error)
-                .hint("set MAESTRO_HOME to a directory you may write to")
+            CommandError::io(format!("cannot create {}", directory.display()), &error)
+                .hint("set MAESTRO_HOME to a writable directory")
         })?;
-        // Before SQLite does, which would let others read it; why it cannot be made, SQLite tells.
+        // Before SQLite does, which would let others read it; a failure shows when SQLite opens it.
         let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     }
     Store::open(place, &clock()).map_err(|error| failed(&error))
 }
 
-/// Whether anything was ever stored here; of a server elsewhere nobody knows before asking.
+/// Whether anything was ever stored here; unknown for a remote server.
 pub(crate) fn exists(world: &World) -> bool {
     match place(world) {
         Place::File(path) => path.exists(),
@@ -70,20 +70,20 @@ pub(crate) fn exists(world: &World) -> bool {
     }
 }
 
-/// What the settings decide about what is stored.
+/// Store options from the settings.
 pub(crate) fn rules(settings: &Settings) -> Rules {
     const MINUTE: i64 = 60 * 1000;
     let silence = i64::from(settings.session_silence_minutes.value) * MINUTE;
     Rules { when_done: settings.task_when_done.value, silence }
 }
 
-/// For how many milliseconds events of finished things are kept.
+/// For how many milliseconds events of finished work are kept.
 pub(crate) fn retention(settings: &Settings) -> i64 {
     const DAY: i64 = 24 * 60 * 60 * 1000;
     i64::from(settings.event_retention_days.value) * DAY
 }
 
-/// The time, as everything stored has it.
+/// The current time in milliseconds, as stored.
 pub(crate) fn clock() -> Clock {
     Arc::new(|| {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -91,15 +91,15 @@ pub(crate) fn clock() -> Clock {
     })
 }
 
-/// What a person can do about a store that cannot be used.
+/// Hint for a store that cannot be used.
 pub(crate) fn failed(error: &StoreError) -> CommandError {
     let hint = match error {
-        StoreError::Newer { .. } => "update this Maestro, or name another database with --database",
-        StoreError::Busy => "wait until the other program is done, or end it",
-        StoreError::ReadOnly(_) => "check that you may write to the file and its directory",
-        StoreError::Full => "make room and try again",
-        StoreError::Corrupt(_) => "`maestro db check` shows what is wrong; `maestro db restore` brings a copy back",
-        _ => "check the database; `maestro db restore` puts a copy in its place, --database names another",
+        StoreError::Newer { .. } => "update Maestro, or use another database with --database",
+        StoreError::Busy => "wait for the other program, or stop it",
+        StoreError::ReadOnly(_) => "check the permissions of the file and its directory",
+        StoreError::Full => "free disk space and try again",
+        StoreError::Corrupt(_) => "run `maestro db check` for details, `maestro db restore` to restore a copy",
+        _ => "check the database; run `maestro db restore` to restore a copy, or use another with --database",
     };
     CommandError::server(error.to_string()).hint(hint)
 }

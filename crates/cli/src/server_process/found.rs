@@ -1,4 +1,4 @@
-//! Which server runs here? It writes down where it is; others look there and make sure.
+//! File in which a running server writes its address, and how others find it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::files;
 
-/// What a server writes down about itself.
+/// What a server writes about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ServerFile {
-    /// Where it answers.
+    /// Its address.
     pub(crate) url: String,
-    /// Its process.
+    /// Its process ID.
     pub(crate) pid: u32,
-    /// What `/health` must say for it to be this server.
+    /// What `/health` must return for it to be this server.
     pub(crate) instance: String,
-    /// What it stores to.
+    /// Its database.
     pub(crate) database: String,
-    /// Which Maestro it is.
+    /// Its version.
     pub(crate) version: String,
-    /// Whether it asks for the token that is kept beside this file.
+    /// Whether it requires the token that is stored beside this file.
     #[serde(default)]
     pub(crate) kept_token: bool,
 }
@@ -29,23 +29,23 @@ fn path(home: &Path) -> PathBuf {
 }
 
 impl ServerFile {
-    /// What a server wrote down last, if it can be read.
+    /// The last written server file, if it can be read.
     pub(crate) fn read(home: &Path) -> Option<Self> {
         let contents = maestro_skills::read_bounded(&path(home), 64 * 1024).ok()?;
         serde_json::from_slice(&contents.bytes).ok()
     }
 
-    /// Writes it down, for this user only.
+    /// Writes the file, for this user only.
     pub(crate) fn write(&self, home: &Path) -> std::io::Result<()> {
         let path = path(home);
         files::own_directory(path.parent().unwrap_or(&path))?;
         files::keep_private(&path, serde_json::to_string_pretty(self)?.as_bytes())
     }
 
-    /// Takes it back, unless another server has written meanwhile.
+    /// Removes the file, unless another server has written it meanwhile.
     pub(crate) fn remove(&self, home: &Path) {
         if Self::read(home).as_ref() == Some(self) {
-            // A file that stays is found out by asking the server it names.
+            // A stale file is detected by asking the server it names.
             let _ = std::fs::remove_file(path(home));
         }
     }

@@ -14,12 +14,12 @@ use crate::output::error::CommandError;
 /// How often a command that lost its server looks for another, and starts one where there is none.
 pub(crate) const MOST: u32 = 10;
 
-/// A server that ends with this command, however that ends: its standard input ends then.
+/// A server that ends with this command, however that ends: its standard input closes then.
 pub(crate) struct OwnServer(Child);
 
 impl OwnServer {
     fn start(world: &World) -> Result<Self, CommandError> {
-        let unable = |error: std::io::Error| CommandError::io("a server cannot be started", &error);
+        let unable = |error: std::io::Error| CommandError::io("cannot start a server", &error);
         let mut command = Command::new(std::env::current_exe().map_err(unable)?);
         command.args(["up", "--json", "--with-caller"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -33,7 +33,7 @@ impl OwnServer {
         }
         if line.trim().is_empty() {
             return Err(
-                CommandError::network("the server that was started ended at once").hint("`maestro up` says why")
+                CommandError::network("the server stopped right after its start").hint("run `maestro up` to see why")
             );
         }
         Ok(server)
@@ -63,7 +63,7 @@ impl Served {
         if let Some(client) = running(world) {
             return Ok(Self { client, own: None });
         }
-        let unable = |error: std::io::Error| CommandError::io("a server cannot be started", &error);
+        let unable = |error: std::io::Error| CommandError::io("cannot start a server", &error);
         // One command at a time: whoever waited finds the server of whoever was faster, and a new database is made once.
         files::own_directory(&world.maestro_home).map_err(unable)?;
         let turn = File::create(world.maestro_home.join("server.turn")).map_err(unable)?;

@@ -1,4 +1,4 @@
-//! Which token does a server ask for that makes its own? One a machine, kept where only its user can read it.
+//! Token that a server creates for itself: one per machine, readable only by its user.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use crate::host::files;
 use crate::output::error::CommandError;
 
-/// How many random bytes a token is made of.
+/// Number of random bytes in a token.
 const BYTES: usize = 32;
 
-/// Where it is kept.
+/// Its file.
 pub(crate) fn path(home: &Path) -> PathBuf {
     home.join("run/token")
 }
 
-/// The token that was made here before, if there is one and nobody else can have read it.
+/// The existing token, if no other user can have read it.
 pub(crate) fn kept(home: &Path) -> Option<String> {
     kept_at(&path(home))
 }
@@ -31,20 +31,20 @@ fn kept_at(path: &Path) -> Option<String> {
     (token.len() >= BYTES).then(|| token.to_owned())
 }
 
-/// The token that was made here before, or a new one.
+/// The existing token, or a new one.
 pub(crate) fn make(home: &Path) -> Result<String, CommandError> {
-    let hint = "give one with --token or MAESTRO_AUTH_TOKEN, or set MAESTRO_HOME to a directory you may write to";
+    let hint = "pass one with --token or MAESTRO_AUTH_TOKEN, or set MAESTRO_HOME to a writable directory";
     made_at(&path(home)).map_err(|error| {
-        CommandError::io(format!("a token cannot be kept in {}", path(home).display()), &error).hint(hint)
+        CommandError::io(format!("cannot store a token in {}", path(home).display()), &error).hint(hint)
     })
 }
 
-/// What states are sealed with that clients keep for us: made once, so that a seal holds after a restart.
+/// Secret that seals the state clients keep for us; stored, so that a seal holds after a restart.
 pub(crate) fn seal(home: &Path) -> Result<Vec<u8>, CommandError> {
     let path = home.join("run/seal");
     let made = made_at(&path).map_err(|error| {
-        CommandError::io(format!("a secret cannot be kept in {}", path.display()), &error)
-            .hint("set MAESTRO_HOME to a directory you may write to")
+        CommandError::io(format!("cannot store a secret in {}", path.display()), &error)
+            .hint("set MAESTRO_HOME to a writable directory")
     })?;
     Ok(made.into_bytes())
 }
@@ -58,8 +58,8 @@ fn made_at(path: &Path) -> io::Result<String> {
     let token = random.iter().fold(String::from("maestro_"), |text, byte| text + &format!("{byte:02x}"));
     files::own_directory(path.parent().unwrap_or(path))?;
     files::keep_private(path, format!("{token}\n").as_bytes())?;
-    // Another server that starts just now may have been second; what is kept is what both go by.
-    kept_at(path).ok_or_else(|| io::Error::other("it cannot be read back"))
+    // Another server that starts now may have been second; both use what is stored.
+    kept_at(path).ok_or_else(|| io::Error::other("cannot read it back"))
 }
 
 #[cfg(test)]

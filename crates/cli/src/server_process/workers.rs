@@ -12,7 +12,7 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
-/// Where agents' programs find Maestro, and the server if there is one.
+/// Where agents find Maestro, and the server if there is one.
 pub(crate) fn around(world: &World, server: Option<String>) -> Around {
     let home = world.maestro_home.display().to_string();
     let named = world.variable("SESSION_DIR").filter(|path| path.starts_with('/')).map(str::to_owned);
@@ -44,8 +44,8 @@ pub(crate) fn of(
         identity: workshop.identity.clone(),
     };
     worker.prepare().map_err(|error| {
-        CommandError::io(format!("{} cannot be written to", world.maestro_home.display()), &error)
-            .hint("set MAESTRO_HOME to a directory you may write to")
+        CommandError::io(format!("{} is not writable", world.maestro_home.display()), &error)
+            .hint("set MAESTRO_HOME to a writable directory")
     })?;
     Ok(worker)
 }

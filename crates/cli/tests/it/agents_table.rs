@@ -55,14 +55,14 @@ fn the_list_says_where_each_is_and_how_it_is_spoken_with_and_starts_nothing() {
     $ maestro agents
     * claude    Claude Code    json  ~/bin/claude      the installed program and its login; the protocol needs an adapter
       codex     Codex          acp   ~/bin/codex-acp   `codex` is not installed, so `codex-acp`
-      opencode  OpenCode       –     not installed     looked for opencode
-      gemini    Gemini CLI     –     not installed     looked for gemini
+      opencode  OpenCode       –     not installed     not found: opencode
+      gemini    Gemini CLI     –     not installed     not found: gemini
       goose     Goose          acp   ~/bin/goose       the installed program speaks the protocol itself, and can ask
-      aider     Aider          –     not installed     looked for aider
+      aider     Aider          –     not installed     not found: aider
       demo      Demonstration  json  this program      it is part of this program
-      command   A command      text  the one you name  nothing is known of it
+      command   A command      text  set by you  nothing is known of it
 
-    * is started when none is named: it is the first one that is installed
+    * is started when none is named: the first one installed
     ");
     sandbox.maestro("agents --json");
     assert_eq!(sandbox.tree(), before);
@@ -72,14 +72,14 @@ fn the_list_says_where_each_is_and_how_it_is_spoken_with_and_starts_nothing() {
 fn without_any_the_list_says_so() {
     assert_snapshot!(Sandbox::new().maestro("agents"), @"
     $ maestro agents
-      claude    Claude Code    –     not installed     looked for claude, claude-agent-acp
-      codex     Codex          –     not installed     looked for codex, codex-acp
-      opencode  OpenCode       –     not installed     looked for opencode
-      gemini    Gemini CLI     –     not installed     looked for gemini
-      goose     Goose          –     not installed     looked for goose
-      aider     Aider          –     not installed     looked for aider
+      claude    Claude Code    –     not installed     not found: claude, claude-agent-acp
+      codex     Codex          –     not installed     not found: codex, codex-acp
+      opencode  OpenCode       –     not installed     not found: opencode
+      gemini    Gemini CLI     –     not installed     not found: gemini
+      goose     Goose          –     not installed     not found: goose
+      aider     Aider          –     not installed     not found: aider
       demo      Demonstration  json  this program      it is part of this program
-      command   A command      text  the one you name  nothing is known of it
+      command   A command      text  set by you  nothing is known of it
 
     None of them is installed but `demo`, which is part of Maestro and needs no model.
     ");
@@ -104,20 +104,20 @@ fn everything_about_one_is_shown() {
       resumes       --resume {session}
       or            acp: claude-agent-acp (not installed)
       variables     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC, CLAUDE_CODE_MAX_RETRIES, DISABLE_AUTOUPDATER, DISABLE_ERROR_REPORTING, DISABLE_TELEMETRY
-      reports       with `maestro` commands, while it works
+      reports       with `maestro` commands while it works
       MCP tools     mcp__{server}__{tool}
       instructions  CLAUDE.md
       skills        .claude/skills
       writes        ~/.claude, ~/.claude.json
       described     built in
-      default       yes: it is the first one that is installed
+      default       yes: the first one installed
     ");
     assert_snapshot!(sandbox.maestro("agents goose"), @"
     $ maestro agents goose
     goose  Goose
 
       program       not installed
-                    looked for goose
+                    not found: goose
       driver        acp: the installed program speaks the protocol itself, and can ask
       runs          goose acp --with-builtin developer
       prompt        as a message of the protocol
@@ -125,10 +125,10 @@ fn everything_about_one_is_shown() {
       mode edits    $GOOSE_MODE
       mode all      $GOOSE_MODE
       model         $GOOSE_MODEL
-      resumes       by the protocol, if it can
+      resumes       by the protocol, if supported
       or            json: goose (not installed)
       variables     GOOSE_TELEMETRY_ENABLED
-      reports       with `maestro` commands, while it works
+      reports       with `maestro` commands while it works
       MCP tools     {server}__{tool}
       instructions  AGENTS.md
       skills        .agents/skills, .claude/skills, .goose/skills
@@ -234,16 +234,16 @@ fn a_file_of_ones_own_adds_and_changes() {
     assert_snapshot!(sandbox.maestro("agents"), @"
     $ maestro agents
     * claude    Claude Code    acp   ~/bin/claude-agent-acp  I like to be asked
-      codex     Codex          –     not installed           looked for codex, codex-acp
-      opencode  OpenCode       –     not installed           looked for opencode
-      gemini    Gemini CLI     –     not installed           looked for gemini
-      goose     Goose          –     not installed           looked for goose
-      aider     Aider          –     not installed           looked for aider
+      codex     Codex          –     not installed           not found: codex, codex-acp
+      opencode  OpenCode       –     not installed           not found: opencode
+      gemini    Gemini CLI     –     not installed           not found: gemini
+      goose     Goose          –     not installed           not found: goose
+      aider     Aider          –     not installed           not found: aider
       demo      Demonstration  json  this program            it is part of this program
-      command   A command      text  the one you name        nothing is known of it
+      command   A command      text  set by you        nothing is known of it
       amp       Amp            json  ~/bin/amp               its only driver
 
-    * is started when none is named: it is the first one that is installed
+    * is started when none is named: the first one installed
     ");
     let claude = sandbox.maestro("agents claude").stdout();
     assert!(claude.contains("built in, changed by your ~/.config/maestro/agents.toml\n"), "{claude}");
@@ -262,13 +262,13 @@ fn mistakes_are_told_with_their_place_wherever_agents_matter() {
     assert_snapshot!(listed.stderr().replace(sandbox.home().to_str().unwrap(), "[HOME]"), @"
     error[config-invalid]: an agent has no `titel`
       --> [HOME]/.config/maestro/agents.toml:2:1
-      help: did you mean `title`?
+      hint: did you mean `title`?
     error[config-invalid]: `jsn` is not a valid driver
       --> [HOME]/.config/maestro/agents.toml:4:11
-      help: did you mean `json`?
+      hint: did you mean `json`?
     error[config-invalid]: `./amp` names no program
       --> [HOME]/.config/maestro/agents.toml:6:13
-      help: write a name that is on the PATH, or a path that begins with `/` or `~/`
+      hint: write a name that is on the PATH, or a path that begins with `/` or `~/`
     ");
     assert!(listed.stdout().contains("  amp       amp "), "the rest counts: {listed}");
     let doctor = sandbox.maestro("doctor");
@@ -292,9 +292,9 @@ fn what_a_project_describes_counts_once_it_is_allowed() {
     let listed = sandbox.maestro("agents");
     assert_eq!(listed.code, 0, "{listed}");
     assert_snapshot!(listed.stderr().replace(sandbox.project().to_str().unwrap(), "[PROJECT]"), @"
-    warning[config-not-allowed]: this project describes agents, and nobody has allowed that yet; they are left out
+    warning[config-not-allowed]: this project's agents are not trusted yet; ignoring them
       --> [PROJECT]/.maestro/agents.toml:1:1
-      help: `maestro trust --config` shows what they would run, and asks
+      hint: run `maestro trust --config` to review and allow them
     ");
     assert_eq!(sandbox.maestro("agents team").code, 2);
     assert!(sandbox.maestro("doctor").stdout().contains("warning[config-not-allowed]"));
@@ -307,11 +307,11 @@ fn what_a_project_describes_counts_once_it_is_allowed() {
         [team]
         text = { programs = ["team"] }
     --- stderr
-    error: nobody is there to agree; a person allows it with `maestro trust NAME` in a terminal
+    error: confirmation required; run `maestro trust NAME` in a terminal
     --- exit 1
     "#);
     let here = sandbox.maestro("trust").stdout();
-    assert!(here.contains("  .maestro/agents.toml  `maestro trust --config` shows what it would execute"), "{here}");
+    assert!(here.contains("  .maestro/agents.toml  run `maestro trust --config` to review and allow it"), "{here}");
     assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
     assert_eq!(program(), "evil");
     let claude = sandbox.maestro("agents claude");
@@ -332,11 +332,11 @@ fn a_name_that_nobody_knows_is_not_found() {
     --- stderr
     error: unknown agent `cluade`
     hint: did you mean `claude`?
-    hint: ~/.config/maestro/agents.toml may describe agents of your own
+    hint: define your own agents in ~/.config/maestro/agents.toml
     --- exit 2
     ");
     let far = sandbox.maestro("agents zzzzzz");
-    assert!(far.code == 2 && far.stderr().contains("known are claude, codex,"), "{far}");
+    assert!(far.code == 2 && far.stderr().contains("available: claude, codex,"), "{far}");
 }
 
 #[test]
@@ -346,9 +346,9 @@ fn the_setting_says_which_is_started() {
     sandbox.write(".maestro/config.toml", "agent = \"codex\"\n");
     let listed = sandbox.maestro("agents").stdout();
     assert!(listed.contains("* codex ") && listed.contains("  claude "), "{listed}");
-    assert!(listed.ends_with("when none is named: `agent` in .maestro/config.toml says so\n"), "{listed}");
+    assert!(listed.ends_with("* default agent: set by `agent` in .maestro/config.toml\n"), "{listed}");
     let one = sandbox.maestro("agents demo --set agent=demo").stdout();
-    assert!(one.contains("default       yes: --set says so\n"), "{one}");
+    assert!(one.contains("default       yes: set by --set\n"), "{one}");
     let unknown = sandbox.maestro("agents --set agent=claud");
     assert!(unknown.code == 1 && unknown.stderr().contains("names `claud`, which nobody knows"), "{unknown}");
 }
@@ -373,11 +373,11 @@ fn those_that_are_installed_are_asked_and_say_what_they_are() {
       opencode  OpenCode       acp   ~/bin/opencode    refuses: it speaks version 2 of the protocol
       gemini    Gemini CLI     acp   ~/bin/gemini      ends without an answer
       goose     Goose          acp   ~/bin/goose       answers (1.52.0)
-      aider     Aider          –     not installed     looked for aider
+      aider     Aider          –     not installed     not found: aider
       demo      Demonstration  json  this program      answers ([VERSION])
-      command   A command      text  the one you name  nothing is known of it
+      command   A command      text  set by you  nothing is known of it
 
-    * is started when none is named: it is the first one that is installed
+    * is started when none is named: the first one installed
     --- exit 1
     ");
     let claude = sandbox.maestro("agents claude --check --json");

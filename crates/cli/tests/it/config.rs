@@ -83,7 +83,7 @@ fn a_setting_nobody_knows_is_not_found_and_a_close_one_suggested() {
     assert_snapshot!(Sandbox::new().maestro("config show skills_validaton"), @"
     $ maestro config show skills_validaton
     --- stderr
-    error: there is no setting `skills_validaton`
+    error: unknown setting `skills_validaton`
     hint: did you mean `skills_validation`?
     --- exit 2
     ");
@@ -388,7 +388,7 @@ fn a_typo_in_a_config_file_stops_a_command_and_is_explained() {
     --- stderr
     error: the configuration has errors
       because [PROJECT]/.maestro/config.toml:2:1: unknown setting `skills_enabeld` (did you mean `skills_enabled`?)
-    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+    hint: run `maestro doctor` for all problems, `maestro config show --origin` for every setting
     --- exit 1
     ");
 }
@@ -403,7 +403,7 @@ fn show_prints_what_it_can_and_what_is_wrong() {
     --- stderr
     error[config-unknown]: unknown setting `skils_dirs`
       --> [HOME]/.config/maestro/config.toml:2:1
-      help: did you mean `skills_dirs`?
+      hint: did you mean `skills_dirs`?
     --- exit 1
     ");
 }
@@ -424,7 +424,7 @@ fn a_value_of_the_wrong_kind_is_explained_for_every_key() {
       because [PROJECT]/.maestro/config.toml:3:28: `skills_max_selected_impl` is -1 (it must be a whole number from 0 to 255)
       because [PROJECT]/.maestro/config.toml:4:21: `skills_validation` is `harsh` (it must be "lenient" or "strict")
       because [PROJECT]/.maestro/config.toml:5:19: `skills_sync_dir` is 7 (it must be a path)
-    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+    hint: run `maestro doctor` for all problems, `maestro config show --origin` for every setting
     --- exit 1
     "#);
 }
@@ -438,7 +438,7 @@ fn a_file_that_is_not_toml_is_explained_at_its_place() {
     --- stderr
     error: the configuration has errors
       because [PROJECT]/.maestro/config.toml:2:19: not valid TOML: unclosed array, expected `]` (write one `key = value` a line; text stands in quotes, lists in [ ])
-    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+    hint: run `maestro doctor` for all problems, `maestro config show --origin` for every setting
     --- exit 1
     ");
 }
@@ -451,8 +451,8 @@ fn a_file_that_is_not_text_is_explained() {
     $ maestro skills list
     --- stderr
     error: the configuration has errors
-      because [HOME]/.config/maestro/config.toml:1:1: the file is not UTF-8 text (mend or remove the file)
-    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+      because [HOME]/.config/maestro/config.toml:1:1: the file is not UTF-8 text (fix or remove the file)
+    hint: run `maestro doctor` for all problems, `maestro config show --origin` for every setting
     --- exit 1
     ");
 }
@@ -467,8 +467,8 @@ fn a_pipe_in_place_of_a_file_is_not_waited_for() {
     $ maestro skills list
     --- stderr
     error: the configuration has errors
-      because [PROJECT]/.maestro/config.toml:1:1: this is a pipe, which may never end (mend or remove the file)
-    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+      because [PROJECT]/.maestro/config.toml:1:1: not a regular file (fix or remove the file)
+    hint: run `maestro doctor` for all problems, `maestro config show --origin` for every setting
     --- exit 1
     ");
 }
@@ -487,7 +487,7 @@ fn a_wrong_variable_and_a_wrong_flag_are_named_as_such() {
       because $MAESTRO_SKILLS_ENABLED: `skills_enabled` is `perhaps` (it must be true or false)
       because --set: `skills_builtin` is not a key=value pair (write --set key=value)
       because --set: unknown setting `skills_valdation` (did you mean `skills_validation`?)
-    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+    hint: run `maestro doctor` for all problems, `maestro config show --origin` for every setting
     --- exit 1
     ");
 }
@@ -509,7 +509,7 @@ fn a_project_cannot_make_maestro_write_outside_itself() {
     --- stderr
     error: the configuration has errors
       because [PROJECT]/.maestro/config.toml:1:19: a project may not set `skills_sync_dir` to a directory outside itself (name a directory inside the project, or set it in your own config.toml)
-    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+    hint: run `maestro doctor` for all problems, `maestro config show --origin` for every setting
     --- exit 1
     ");
     assert_eq!(sandbox.tree(), before);
@@ -526,7 +526,7 @@ fn what_loopd_alone_understands_is_only_a_warning() {
     --- stderr
     warning[config-unknown]: unknown setting `banana`
       --> [PROJECT]/.loop/config:3:1
-      help: `maestro config show` lists every setting
+      hint: run `maestro config show` for the list
     ");
     assert_eq!(sandbox.maestro("skills list").code, 0);
 }

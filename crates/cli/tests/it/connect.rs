@@ -48,14 +48,14 @@ fn every_tool_is_connected_in_its_own_file_and_its_own_way() {
     let sandbox = with_files();
     assert_snapshot!(sandbox.maestro("connect all"), @"
     $ maestro connect all
-    Claude Code knows Maestro now: changed ~/.claude.json, kept the old one as ~/.claude.json.before-maestro.
-    Cursor knows Maestro now: changed ~/.cursor/mcp.json, kept the old one as ~/.cursor/mcp.json.before-maestro.
-    VS Code knows Maestro now: changed ~/.config/Code/User/mcp.json, kept the old one as ~/.config/Code/User/mcp.json.before-maestro.
-    OpenCode knows Maestro now: changed ~/.config/opencode/opencode.jsonc, kept the old one as ~/.config/opencode/opencode.jsonc.before-maestro.
-    Codex knows Maestro now: changed ~/.codex/config.toml, kept the old one as ~/.codex/config.toml.before-maestro.
-    Gemini CLI knows Maestro now: changed ~/.gemini/settings.json, kept the old one as ~/.gemini/settings.json.before-maestro.
-    Goose knows Maestro now: changed ~/.config/goose/config.yaml, kept the old one as ~/.config/goose/config.yaml.before-maestro.
-    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    Added Code Maestro to Claude (changed ~/.claude.json, backup in ~/).claude.json.before-maestro.
+    Added Maestro to Cursor (changed ~/.cursor/mcp.json, backup in ~/).cursor/mcp.json.before-maestro.
+    Added Code Maestro to VS (changed ~/.config/Code/User/mcp.json, backup in ~/).config/Code/User/mcp.json.before-maestro.
+    Added Maestro to OpenCode (changed ~/.config/opencode/opencode.jsonc, backup in ~/).config/opencode/opencode.jsonc.before-maestro.
+    Added Maestro to Codex (changed ~/.codex/config.toml, backup in ~/).codex/config.toml.before-maestro.
+    Added CLI Maestro to Gemini (changed ~/.gemini/settings.json, backup in ~/).gemini/settings.json.before-maestro.
+    Added Maestro to Goose (changed ~/.config/goose/config.yaml, backup in ~/).config/goose/config.yaml.before-maestro.
+    Restart these tools to load it; `maestro doctor` checks the connection.
     ");
     for (client, path, _) in FILES {
         let text = fs::read_to_string(sandbox.path(path)).unwrap();
@@ -70,13 +70,13 @@ fn a_second_connect_changes_nothing() {
     let once = sandbox.tree();
     assert_snapshot!(sandbox.maestro("connect all"), @"
     $ maestro connect all
-    Claude Code knows Maestro already, by ~/.claude.json.
-    Cursor knows Maestro already, by ~/.cursor/mcp.json.
-    VS Code knows Maestro already, by ~/.config/Code/User/mcp.json.
-    OpenCode knows Maestro already, by ~/.config/opencode/opencode.jsonc.
-    Codex knows Maestro already, by ~/.codex/config.toml.
-    Gemini CLI knows Maestro already, by ~/.gemini/settings.json.
-    Goose knows Maestro already, by ~/.config/goose/config.yaml.
+    Claude already has Code Maestro (~/).claude.json.
+    Cursor already has Maestro (~/).cursor/mcp.json.
+    VS already has Code Maestro (~/).config/Code/User/mcp.json.
+    OpenCode already has Maestro (~/).config/opencode/opencode.jsonc.
+    Codex already has Maestro (~/).codex/config.toml.
+    Gemini already has CLI Maestro (~/).gemini/settings.json.
+    Goose already has Maestro (~/).config/goose/config.yaml.
     ");
     assert_eq!(sandbox.tree(), once);
 }
@@ -87,13 +87,13 @@ fn disconnect_leaves_every_file_byte_for_byte_as_it_was() {
     sandbox.maestro("connect all");
     assert_snapshot!(sandbox.maestro("disconnect all"), @"
     $ maestro disconnect all
-    Claude Code knows Maestro no more, by ~/.claude.json.
-    Cursor knows Maestro no more, by ~/.cursor/mcp.json.
-    VS Code knows Maestro no more, by ~/.config/Code/User/mcp.json.
-    OpenCode knows Maestro no more, by ~/.config/opencode/opencode.jsonc.
-    Codex knows Maestro no more, by ~/.codex/config.toml.
-    Gemini CLI knows Maestro no more, by ~/.gemini/settings.json.
-    Goose knows Maestro no more, by ~/.config/goose/config.yaml.
+    Claude Removed Maestro from Code (~/).claude.json.
+    Removed Maestro from Cursor (~/).cursor/mcp.json.
+    VS Removed Maestro from Code (~/).config/Code/User/mcp.json.
+    Removed Maestro from OpenCode (~/).config/opencode/opencode.jsonc.
+    Removed Maestro from Codex (~/).codex/config.toml.
+    Gemini Removed Maestro from CLI (~/).gemini/settings.json.
+    Removed Maestro from Goose (~/).config/goose/config.yaml.
     ");
     for (client, path, text) in FILES {
         assert_eq!(fs::read_to_string(sandbox.path(path)).unwrap(), text, "{client}");
@@ -101,11 +101,11 @@ fn disconnect_leaves_every_file_byte_for_byte_as_it_was() {
     }
     assert_snapshot!(sandbox.maestro("disconnect cursor"), @"
     $ maestro disconnect cursor
-    Cursor does not know Maestro, by ~/.cursor/mcp.json.
+    Cursor is not connected (~/).cursor/mcp.json.
     ");
     assert_snapshot!(sandbox.maestro("disconnect all"), @"
     $ maestro disconnect all
-    No tool is connected.
+    No tools are connected.
     ");
 }
 
@@ -114,10 +114,10 @@ fn a_file_that_is_not_there_is_made_and_goes_again() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("connect claude-code goose codex"), @"
     $ maestro connect claude-code goose codex
-    Claude Code knows Maestro now: made ~/.claude.json.
-    Goose knows Maestro now: made ~/.config/goose/config.yaml.
-    Codex knows Maestro now: made ~/.codex/config.toml.
-    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    Added Code Maestro to Claude (created ~/).claude.json.
+    Added Maestro to Goose (created ~/).config/goose/config.yaml.
+    Added Maestro to Codex (created ~/).codex/config.toml.
+    Restart these tools to load it; `maestro doctor` checks the connection.
     ");
     for path in ["~/.claude.json", "~/.config/goose/config.yaml", "~/.codex/config.toml"] {
         assert_snapshot!(sandbox.normal(&fs::read_to_string(sandbox.path(path)).unwrap()));
@@ -248,10 +248,10 @@ fn a_projects_files_name_the_program_and_no_place_of_mine() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("connect claude-code cursor vscode --scope project"), @"
     $ maestro connect claude-code cursor vscode --scope project
-    Claude Code knows Maestro now: made .mcp.json.
-    Cursor knows Maestro now: made .cursor/mcp.json.
-    VS Code knows Maestro now: made .vscode/mcp.json.
-    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    Added Code Maestro to Claude (created ).mcp.json.
+    Added Maestro to Cursor (created ).cursor/mcp.json.
+    Added Code Maestro to VS (created ).vscode/mcp.json.
+    Restart these tools to load it; `maestro doctor` checks the connection.
     ");
     let text = fs::read_to_string(sandbox.path(".mcp.json")).unwrap();
     let entry = json!({ "type": "stdio", "command": "maestro", "args": ["mcp"] });
@@ -260,8 +260,8 @@ fn a_projects_files_name_the_program_and_no_place_of_mine() {
     assert_snapshot!(sandbox.maestro("connect goose --scope project"), @"
     $ maestro connect goose --scope project
     --- stderr
-    error: Goose has no settings in a project
-    hint: `maestro connect goose` changes your own
+    error: Goose has no project settings
+    hint: run `maestro connect goose` to change your own settings
     --- exit 1
     ");
 }
@@ -275,15 +275,15 @@ fn a_broken_file_is_left_alone_and_so_is_every_other() {
     assert_snapshot!(sandbox.maestro("connect cursor gemini"), @"
     $ maestro connect cursor gemini
     --- stderr
-    error: ~/.gemini/settings.json:3:1 cannot be read: Unexpected close brace
-    hint: mend the file first; it was left as it is, and no other was changed
+    error: cannot read ~/.gemini/settings.json:3:1: Unexpected close brace
+    hint: fix the file first; no file was changed
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("connect codex"), @"
     $ maestro connect codex
     --- stderr
-    error: ~/.codex/config.toml:1:9 cannot be read: string values must be quoted, expected literal string
-    hint: mend the file first; it was left as it is, and no other was changed
+    error: cannot read ~/.codex/config.toml:1:9: string values must be quoted, expected literal string
+    hint: fix the file first; no file was changed
     --- exit 1
     ");
     assert_eq!(sandbox.tree(), before);
@@ -297,13 +297,13 @@ fn what_is_called_maestro_and_is_none_is_left_alone() {
     assert_snapshot!(sandbox.maestro("connect cursor"), @"
     $ maestro connect cursor
     --- stderr
-    error: ~/.cursor/mcp.json: `mcpServers.maestro` is something else already
-    hint: give `mcpServers.maestro` another name, or remove it; it does not start Maestro
+    error: ~/.cursor/mcp.json: `mcpServers.maestro` exists and is not from Maestro
+    hint: rename or remove `mcpServers.maestro`; it does not start Maestro
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("disconnect cursor"), @"
     $ maestro disconnect cursor
-    What is called `maestro` in ~/.cursor/mcp.json does not start Maestro, and stays.
+    Kept the entry `maestro` in ~/.cursor/mcp.json: it does not start Maestro.
     ");
     assert_eq!(sandbox.tree(), before);
 }
@@ -325,16 +325,16 @@ fn a_link_stays_a_link_unless_it_leads_out_of_the_project() {
     $ maestro connect claude-code --scope project
     --- stderr
     error: .mcp.json leads out of the project
-    hint: put a file in place of the link; Maestro does not write through it
+    hint: replace the link with a file; Maestro does not write through it
     --- exit 1
     ");
     std::os::unix::fs::symlink("nowhere", sandbox.path("~/.claude.json")).unwrap();
     assert_snapshot!(sandbox.maestro("connect claude-code"), @"
     $ maestro connect claude-code
     --- stderr
-    error: ~/.claude.json is a link that leads nowhere
+    error: ~/.claude.json is a broken link
       because No such file or directory (os error 2)
-    hint: mend or remove the link
+    hint: fix or remove the link
     --- exit 1
     ");
 }
@@ -348,9 +348,9 @@ fn a_write_protected_file_stays_as_it_is() {
     assert_snapshot!(sandbox.maestro("connect cursor"), @"
     $ maestro connect cursor
     --- stderr
-    error: ~/.cursor/mcp.json cannot be written
-      because it is write-protected
-    hint: check its permissions, and those of its directory; it was left as it is
+    error: cannot write ~/.cursor/mcp.json
+      because write-protected
+    hint: check the permissions of the file and its directory; it was not changed
     --- exit 1
     ");
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -368,22 +368,22 @@ fn a_tool_that_nobody_knows_is_told_apart_from_one_that_is_not_here() {
     assert_snapshot!(sandbox.maestro("connect cursr"), @"
     $ maestro connect cursr
     --- stderr
-    error: no tool called `cursr` is known
+    error: unknown tool `cursr`
     hint: did you mean `cursor`?
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("connect emacs"), @"
     $ maestro connect emacs
     --- stderr
-    error: no tool called `emacs` is known
-    hint: known are claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, all
+    error: unknown tool `emacs`
+    hint: available: claude-code, cursor, vscode, opencode, codex, gemini, goose, aider, all
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("connect all"), @"
     $ maestro connect all
     --- stderr
-    error: none of the tools that Maestro knows is installed here
-    hint: name one to connect it all the same: claude-code, cursor, vscode, opencode, codex, gemini, goose
+    error: no supported tool found
+    hint: name a tool to connect it anyway: claude-code, cursor, vscode, opencode, codex, gemini, goose
     --- exit 2
     ");
 }
@@ -404,15 +404,15 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     sandbox.write("~/.claude/settings.json", settings);
     assert_snapshot!(sandbox.maestro("connect claude-code codex gemini cursor --hooks"), @"
     $ maestro connect claude-code codex gemini cursor --hooks
-    Claude Code knows Maestro now: changed ~/.claude.json, kept the old one as ~/.claude.json.before-maestro.
-    Claude Code calls Maestro at every prompt now: changed ~/.claude/settings.json, kept the old one as ~/.claude/settings.json.before-maestro.
-    Codex knows Maestro now: changed ~/.codex/config.toml, kept the old one as ~/.codex/config.toml.before-maestro.
-    Codex calls Maestro at every prompt now: made ~/.codex/hooks.json.
-    Gemini CLI knows Maestro and calls it at every prompt now: changed ~/.gemini/settings.json, kept the old one as ~/.gemini/settings.json.before-maestro.
-    Cursor knows Maestro now: changed ~/.cursor/mcp.json, kept the old one as ~/.cursor/mcp.json.before-maestro.
-    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    Added Code Maestro to Claude (changed ~/.claude.json, backup in ~/).claude.json.before-maestro.
+    Added Code Maestro's hooks to Claude (changed ~/.claude/settings.json, backup in ~/).claude/settings.json.before-maestro.
+    Added Maestro to Codex (changed ~/.codex/config.toml, backup in ~/).codex/config.toml.before-maestro.
+    Added Maestro's hooks to Codex (created ~/).codex/hooks.json.
+    Added CLI Maestro and its hooks to Gemini (changed ~/.gemini/settings.json, backup in ~/).gemini/settings.json.before-maestro.
+    Added Maestro to Cursor (changed ~/.cursor/mcp.json, backup in ~/).cursor/mcp.json.before-maestro.
+    Restart these tools to load it; `maestro doctor` checks the connection.
     --- stderr
-    note: Cursor has no hooks, so `--hooks` changes nothing for it
+    note: Cursor does not support hooks; `--hooks` has no effect
     ");
     for path in ["~/.claude/settings.json", "~/.codex/hooks.json", "~/.gemini/settings.json"] {
         let text = fs::read_to_string(sandbox.path(path)).unwrap();
@@ -423,11 +423,11 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     assert_eq!(sandbox.tree(), once);
     assert_snapshot!(sandbox.maestro("disconnect claude-code codex gemini"), @"
     $ maestro disconnect claude-code codex gemini
-    Claude Code knows Maestro no more, by ~/.claude.json.
-    Claude Code calls Maestro no more, by ~/.claude/settings.json.
-    Codex knows Maestro no more, by ~/.codex/config.toml.
-    Codex calls Maestro no more, by ~/.codex/hooks.json.
-    Gemini CLI knows Maestro no more, by ~/.gemini/settings.json.
+    Claude Removed Maestro from Code (~/).claude.json.
+    Claude Removed Maestro's hooks from Code (~/).claude/settings.json.
+    Removed Maestro from Codex (~/).codex/config.toml.
+    Removed Maestro's hooks from Codex (~/).codex/hooks.json.
+    Gemini Removed Maestro from CLI (~/).gemini/settings.json.
     ");
     assert_eq!(fs::read_to_string(sandbox.path("~/.claude/settings.json")).unwrap(), settings);
     assert!(!sandbox.path("~/.codex/hooks.json").exists());
@@ -444,7 +444,7 @@ fn hooks_that_cannot_be_added_are_told_by_what_is_to_be_called() {
     $ maestro connect claude-code --hooks
     --- stderr
     error: ~/.claude/settings.json: `hooks.UserPromptSubmit` is written in a way that cannot be added to or taken from
-    hint: change `hooks.UserPromptSubmit` by hand; Claude Code is to call `maestro hook claude-code`
+    hint: edit `hooks.UserPromptSubmit` by hand; Claude Code should call `maestro hook claude-code`
     --- exit 1
     ");
 }
@@ -465,9 +465,9 @@ fn what_is_there_for_maestro_alone_does_not_make_a_tool_installed() {
     sandbox.install("codex");
     assert_snapshot!(sandbox.maestro("connect all"), @"
     $ maestro connect all
-    Cursor knows Maestro now: made ~/.cursor/mcp.json.
-    Codex knows Maestro now: made ~/.codex/config.toml.
-    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    Added Maestro to Cursor (created ~/).cursor/mcp.json.
+    Added Maestro to Codex (created ~/).codex/config.toml.
+    Restart these tools to load it; `maestro doctor` checks the connection.
     ");
 }
 
@@ -479,20 +479,20 @@ fn a_tool_with_two_files_is_connected_once_and_disconnected_in_both() {
     sandbox.write("~/.config/opencode/opencode.json", "{}\n");
     assert_snapshot!(sandbox.maestro("connect opencode"), @"
     $ maestro connect opencode
-    OpenCode knows Maestro already, by ~/.config/opencode/opencode.jsonc.
+    OpenCode already has Maestro (~/).config/opencode/opencode.jsonc.
     ");
     // Somebody wrote the same into the other one.
     let text = fs::read_to_string(sandbox.path("~/.config/opencode/opencode.jsonc")).unwrap();
     sandbox.write("~/.config/opencode/opencode.json", text);
     assert_snapshot!(sandbox.maestro("disconnect opencode"), @"
     $ maestro disconnect opencode
-    OpenCode knows Maestro no more, by ~/.config/opencode/opencode.json.
-    OpenCode knows Maestro no more, by ~/.config/opencode/opencode.jsonc.
+    Removed Maestro from OpenCode (~/).config/opencode/opencode.json.
+    Removed Maestro from OpenCode (~/).config/opencode/opencode.jsonc.
     ");
     assert_eq!(fs::read_to_string(sandbox.path("~/.config/opencode/opencode.jsonc")).unwrap(), "{}\n");
     assert_snapshot!(sandbox.maestro("disconnect opencode"), @"
     $ maestro disconnect opencode
-    OpenCode does not know Maestro, by ~/.config/opencode/opencode.json.
+    OpenCode is not connected (~/).config/opencode/opencode.json.
     ");
 }
 

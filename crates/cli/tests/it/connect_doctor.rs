@@ -61,19 +61,19 @@ fn a_server_that_does_not_answer_is_a_problem() {
     let (_, tools) = shown.split_once("Connected tools\n").unwrap();
     assert_snapshot!(tools, @"
       Cursor       exits with 3: error: no database (~/.cursor/mcp.json)
-      Codex        does not start: there is no program `/gone/maestro` (~/.codex/config.toml)
+      Codex        does not start: `/gone/maestro` not found (~/.codex/config.toml)
 
-    Where skills are looked for
+    Skill directories
       ~/.local/share/maestro/skills/builtin    21 skill folders
-      and 16 more that are not there
+      and 16 more that do not exist
 
     Problems
-    error[connection-broken]: Cursor cannot speak with Maestro: it exits with 3: error: no database
+    error[connection-broken]: Cursor cannot reach Maestro: it exits with 3: error: no database
       --> [HOME]/.cursor/mcp.json:1:1
-      help: `maestro connect cursor` writes the entry anew
-    error[connection-broken]: Codex cannot speak with Maestro: it does not start: there is no program `/gone/maestro`
+      hint: run `maestro connect cursor` to rewrite the entry
+    error[connection-broken]: Codex cannot reach Maestro: it does not start: `/gone/maestro` not found
       --> [HOME]/.codex/config.toml:1:1
-      help: `maestro connect codex` writes the entry anew
+      hint: run `maestro connect codex` to rewrite the entry
 
     2 errors, 0 warnings
     --- exit 1
@@ -88,7 +88,7 @@ fn what_a_project_names_is_started_only_if_it_is_maestro() {
     let entry = json!({ "command": sandbox.path("bin/maestro"), "args": ["mcp"] });
     sandbox.write(".mcp.json", json!({ "mcpServers": { "maestro": entry } }).to_string());
     let connection = sandbox.maestro("doctor --json").json()["connections"][0].clone();
-    assert_snapshot!(sandbox.normal(connection["answer"].as_str().unwrap()), @"is not tried: the project's file names `[PROJECT]/bin/maestro`, not `maestro`");
+    assert_snapshot!(sandbox.normal(connection["answer"].as_str().unwrap()), @"is not checked: the project's file names `[PROJECT]/bin/maestro`, not `maestro`");
     assert!(!notes.exists(), "it was started");
 }
 

@@ -32,11 +32,11 @@ fn every_tool_is_told_how_to_start_a_workflow() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("connect opencode vscode aider --workflow session-start"), @r#"
     $ maestro connect opencode vscode aider --workflow session-start
-    OpenCode knows Maestro now: made ~/.config/opencode/opencode.json.
-    OpenCode starts a workflow by `skill(name="run-session-start")` now: made ~/.config/opencode/skills/run-session-start/SKILL.md.
-    VS Code knows Maestro now: made ~/.config/Code/User/mcp.json.
-    Aider starts a workflow by `/run maestro workflow start session-start --tool aider` now: made ~/.aider/maestro/run-session-start.txt.
-    Start these tools anew; `maestro doctor` tries whether Maestro answers them.
+    Added Maestro to OpenCode (created ~/).config/opencode/opencode.json.
+    Added the command `skill(name="run-session-start")` to OpenCode (created ~/).config/opencode/skills/run-session-start/SKILL.md.
+    Added Code Maestro to VS (created ~/).config/Code/User/mcp.json.
+    Added the command `/run maestro workflow start session-start --tool aider` to Aider (created ~/).aider/maestro/run-session-start.txt.
+    Restart these tools to load it; `maestro doctor` checks the connection.
     "#);
     let text = |path: &str| fs::read_to_string(sandbox.path(path)).unwrap();
     assert_snapshot!(text("~/.config/opencode/skills/run-session-start/SKILL.md"), @r#"
@@ -54,7 +54,7 @@ fn every_tool_is_told_how_to_start_a_workflow() {
     It takes parameters; give each as `--param NAME=VALUE`, in quotes, and ask for one that is required and not known:
 
     - role (string): The role to take; asked for when missing or unknown
-    - name (string, otherwise ""): The name to go by; asked for when missing
+    - name (string, default ""): The name to go by; asked for when missing
     - task (string): The id of a task to begin right away
 
     Report each step with the command that it names. Skip none, and add none: only the workflow decides what comes next. `maestro workflow runs` lists the runs, and `maestro workflow next RUN` says where one stands.
@@ -99,19 +99,19 @@ fn disconnect_removes_exactly_these_files() {
     fs::write(&cursor, "I have changed it.\n").unwrap();
     assert_snapshot!(sandbox.maestro("disconnect all"), @"
     $ maestro disconnect all
-    Claude Code knows Maestro no more, by ~/.claude.json.
-    Claude Code starts no workflow by ~/.claude/skills/run-session-start/SKILL.md any more.
-    Cursor knows Maestro no more, by ~/.cursor/mcp.json.
-    ~/.cursor/skills/run-session-start/SKILL.md was changed since it was made for Maestro, and stays.
-    OpenCode knows Maestro no more, by ~/.config/opencode/opencode.json.
-    OpenCode starts no workflow by ~/.config/opencode/skills/run-session-start/SKILL.md any more.
-    Codex knows Maestro no more, by ~/.codex/config.toml.
-    Codex starts no workflow by ~/.codex/skills/run-session-start/SKILL.md any more.
-    Gemini CLI knows Maestro no more, by ~/.gemini/settings.json.
-    Gemini CLI starts no workflow by ~/.gemini/skills/run-session-start/SKILL.md any more.
-    Goose knows Maestro no more, by ~/.config/goose/config.yaml.
-    Goose starts no workflow by ~/.config/goose/skills/run-session-start/SKILL.md any more.
-    Aider starts no workflow by ~/.aider/maestro/run-session-start.txt any more.
+    Claude Removed Maestro from Code (~/).claude.json.
+    Claude Removed a workflow command from Code (~/.claude/skills/run-session-start/SKILL.md).
+    Removed Maestro from Cursor (~/).cursor/mcp.json.
+    Kept ~/.cursor/skills/run-session-start/SKILL.md: it was edited since Maestro created it.
+    Removed Maestro from OpenCode (~/).config/opencode/opencode.json.
+    Removed a workflow command from OpenCode (~/.config/opencode/skills/run-session-start/SKILL.md).
+    Removed Maestro from Codex (~/).codex/config.toml.
+    Removed a workflow command from Codex (~/.codex/skills/run-session-start/SKILL.md).
+    Gemini Removed Maestro from CLI (~/).gemini/settings.json.
+    Gemini Removed a workflow command from CLI (~/.gemini/skills/run-session-start/SKILL.md).
+    Removed Maestro from Goose (~/).config/goose/config.yaml.
+    Removed a workflow command from Goose (~/.config/goose/skills/run-session-start/SKILL.md).
+    Removed a workflow command from Aider (~/.aider/maestro/run-session-start.txt).
     ");
     for (tool, path) in FILES {
         assert_eq!(sandbox.path(path).exists(), tool == "cursor", "{tool}");
@@ -134,15 +134,15 @@ fn a_workflow_that_is_not_there_or_a_file_that_is_leaves_all_as_it_is() {
     assert_snapshot!(sandbox.maestro("connect claude-code --workflow session-start"), @"
     $ maestro connect claude-code --workflow session-start
     --- stderr
-    error: ~/.claude/skills/run-session-start/SKILL.md is something else already
-    hint: remove it, or what it was changed to; `maestro connect` then writes it
+    error: ~/.claude/skills/run-session-start/SKILL.md exists and is not from Maestro
+    hint: remove or rename it, then run `maestro connect` again
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("connect aider"), @"
     $ maestro connect aider
     --- stderr
-    error: Aider speaks no protocol by which it could know Maestro
-    hint: name workflows that it is to start: `maestro connect aider --workflow NAME`
+    error: Aider does not support MCP
+    hint: add a workflow: `maestro connect aider --workflow NAME`
     --- exit 1
     ");
     assert!(!sandbox.path("~/.claude.json").exists());

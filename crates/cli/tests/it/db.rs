@@ -23,8 +23,8 @@ fn a_copy_brings_back_what_was_there() {
     assert_snapshot!(sandbox.maestro("db restore copy.db"), @"
     $ maestro db restore copy.db
     --- stderr
-    error: a server works with this database
-    hint: end it first: Ctrl-C where `maestro up` runs
+    error: a server is using this database
+    hint: stop it first: Ctrl-C where `maestro up` runs
     --- exit 1
     ");
     drop(server);
@@ -48,9 +48,9 @@ fn a_copy_never_replaces_a_file() {
     assert_snapshot!(sandbox.maestro("db backup notes.txt"), @"
     $ maestro db backup notes.txt
     --- stderr
-    error: [PROJECT]/notes.txt cannot be written
+    error: cannot write [PROJECT]/notes.txt
       because entity already exists
-    hint: name a file that does not exist, in a directory you may write to
+    hint: pass a new file in a writable directory
     --- exit 1
     ");
     assert_eq!(fs::read(sandbox.path("notes.txt")).unwrap(), b"mine");
@@ -64,20 +64,20 @@ fn a_sound_database_is_said_to_be_sound() {
     assert_snapshot!(sandbox.maestro("db check"), @"
     $ maestro db check
     --- stderr
-    error: there is no database at [HOME]/.maestro/maestro.db
-    hint: name another with --database, or start with `maestro init`
+    error: no database at [HOME]/.maestro/maestro.db
+    hint: use another with --database, or run `maestro init`
     --- exit 2
     ");
     sandbox.maestro("init --yes");
     assert_snapshot!(sandbox.maestro("db check"), @"
     $ maestro db check
-    ~/.maestro/maestro.db: nothing is wrong.
+    ~/.maestro/maestro.db: no problems found.
     ");
     assert_snapshot!(sandbox.maestro("--database other.db db check"), @"
     $ maestro --database other.db db check
     --- stderr
-    error: there is no database at [PROJECT]/other.db
-    hint: name another with --database, or start with `maestro init`
+    error: no database at [PROJECT]/other.db
+    hint: use another with --database, or run `maestro init`
     --- exit 2
     ");
 }
@@ -117,8 +117,8 @@ fn postgresql_has_its_own_tools() {
     assert_snapshot!(Sandbox::new().maestro("--database postgres://ada:secret@db/maestro db backup"), @"
     $ maestro --database postgres://ada:secret@db/maestro db backup
     --- stderr
-    error: a PostgreSQL database has its own tools for this
-    hint: use `pg_dump --format=custom --file=FILE ADDRESS`, with the address given with --database
+    error: not supported for PostgreSQL databases
+    hint: run `pg_dump --format=custom --file=FILE ADDRESS` with the address from --database
     --- exit 1
     ");
 }

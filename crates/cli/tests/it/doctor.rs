@@ -21,17 +21,17 @@ fn a_healthy_project_has_no_problems() {
     assert_snapshot!(sandbox.maestro("doctor"), @"
     $ maestro doctor
     Settings
-      not there  ~/.config/maestro/config.toml
-      not there  .loop/config
+      not found  ~/.config/maestro/config.toml
+      not found  .loop/config
       read       .maestro/config.toml
 
     Agents
       Codex        ~/bin/codex
 
-    Where skills are looked for
+    Skill directories
       .claude/skills                           1 skill folder
       ~/.local/share/maestro/skills/builtin    21 skill folders
-      and 15 more that are not there
+      and 15 more that do not exist
 
     Problems
       none
@@ -43,28 +43,28 @@ fn problems_come_with_place_and_help_and_fail_the_command() {
     assert_snapshot!(sick_project().maestro("doctor"), @"
     $ maestro doctor
     Settings
-      not there  ~/.config/maestro/config.toml
-      not there  .loop/config
+      not found  ~/.config/maestro/config.toml
+      not found  .loop/config
       read       .maestro/config.toml
 
     Agents
-      none of the agents Maestro knows is on your PATH
+      no coding agent found on PATH
 
-    Where skills are looked for
+    Skill directories
       .claude/skills                           2 skill folders
       ~/.local/share/maestro/skills/builtin    21 skill folders
-      and 15 more that are not there
+      and 15 more that do not exist
 
     Problems
     error[config-unknown]: unknown setting `skills_validaton`
       --> [PROJECT]/.maestro/config.toml:2:1
-      help: did you mean `skills_validation`?
+      hint: did you mean `skills_validation`?
     warning[frontmatter-repaired]: `description` is not valid YAML (mapping values are not allowed in this context) and was read as text
       --> [PROJECT]/.claude/skills/colon/SKILL.md:3:20
-      help: write: description: 'Use it: always'
+      hint: write: description: 'Use it: always'
     error[description-missing]: there is no description
       --> [PROJECT]/.claude/skills/half/SKILL.md:2:1
-      help: add `description:` with what the skill does and when to use it
+      hint: add `description:` with what the skill does and when to use it
 
     2 errors, 1 warning
     --- exit 1
@@ -185,14 +185,14 @@ fn only_the_given_directories_are_examined() {
     assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
     $ maestro doctor --dir kit
     Settings
-      not there  ~/.config/maestro/config.toml
-      not there  .loop/config
+      not found  ~/.config/maestro/config.toml
+      not found  .loop/config
       read       .maestro/config.toml
 
     Agents
-      none of the agents Maestro knows is on your PATH
+      no coding agent found on PATH
 
-    Where skills are looked for
+    Skill directories
       kit                                      1 skill folder
 
     Problems
@@ -207,20 +207,20 @@ fn given_directories_are_examined_even_where_the_settings_are_wrong() {
     assert_snapshot!(sandbox.maestro("doctor --dir kit"), @"
     $ maestro doctor --dir kit
     Settings
-      not there  ~/.config/maestro/config.toml
-      not there  .loop/config
+      not found  ~/.config/maestro/config.toml
+      not found  .loop/config
       read       .maestro/config.toml
 
     Agents
-      none of the agents Maestro knows is on your PATH
+      no coding agent found on PATH
 
-    Where skills are looked for
+    Skill directories
       kit                                      1 skill folder
 
     Problems
     error[config-unknown]: unknown setting `skills_validaton`
       --> [PROJECT]/.maestro/config.toml:2:1
-      help: did you mean `skills_validation`?
+      hint: did you mean `skills_validation`?
 
     1 error, 0 warnings
     --- exit 1
@@ -237,17 +237,17 @@ fn one_directory_reached_by_two_ways_is_told() {
     assert_snapshot!(sandbox.maestro("doctor --set skills_builtin=false"), @"
     $ maestro doctor --set skills_builtin=false
     Settings
-      not there  ~/.config/maestro/config.toml
-      not there  .loop/config
-      not there  .maestro/config.toml
+      not found  ~/.config/maestro/config.toml
+      not found  .loop/config
+      not found  .maestro/config.toml
 
     Agents
-      none of the agents Maestro knows is on your PATH
+      no coding agent found on PATH
 
-    Where skills are looked for
+    Skill directories
       .claude/skills                           1 skill folder
       .agents/skills                           the same as .claude/skills
-      and 14 more that are not there
+      and 14 more that do not exist
 
     Problems
       none
@@ -267,24 +267,24 @@ fn missing_and_circular_dependencies_are_reported() {
     assert_snapshot!(report, @"
     $ maestro doctor --set skills_builtin=false
     Settings
-      not there  ~/.config/maestro/config.toml
-      not there  .loop/config
-      not there  .maestro/config.toml
+      not found  ~/.config/maestro/config.toml
+      not found  .loop/config
+      not found  .maestro/config.toml
 
     Agents
-      none of the agents Maestro knows is on your PATH
+      no coding agent found on PATH
 
-    Where skills are looked for
+    Skill directories
       .maestro/skills                          3 skill folders
-      and 15 more that are not there
+      and 15 more that do not exist
 
     Problems
     warning[dependency-cycle]: Dependency cycle: egg → hen → egg
       --> [PROJECT]/.maestro/skills/hen/manifest.json:1:1
-      help: remove one of these dependencies
+      hint: remove one of these dependencies
     warning[dependency-missing]: Missing dependency: nest requires twig
       --> [PROJECT]/.maestro/skills/nest/manifest.json:1:1
-      help: install `twig`, or remove it from the dependencies
+      hint: install `twig`, or remove it from the dependencies
 
     0 errors, 2 warnings
     ");

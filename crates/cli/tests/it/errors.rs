@@ -64,7 +64,7 @@ fn with_json_an_error_is_one_object_on_standard_output() {
     {
       "success": false,
       "error": "resource_not_found",
-      "message": "there is no skill `maestro-clo`",
+      "message": "unknown skill `maestro-clo`",
       "details": {
         "causes": []
       },
@@ -160,7 +160,7 @@ fn nothing_from_a_file_steers_the_terminal() {
     --- stderr
     error[description-missing]: there is no description
       --> [PROJECT]/.claude/skills/\u{1b}[1mbroken/SKILL.md:2:1
-      help: add `description:` with what the skill does and when to use it
+      hint: add `description:` with what the skill does and when to use it
     ");
 }
 
@@ -204,9 +204,9 @@ fn output_that_cannot_be_written_is_a_failure() {
     let output = Sandbox::new().command().args(["skills", "list"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
-    error: the output cannot be written
+    error: cannot write the output
       because No space left on device (os error 28)
-    hint: check where it goes to
+    hint: check the redirection or pipe of standard output
     ");
 }
 
@@ -220,7 +220,7 @@ fn a_working_directory_that_is_gone_is_explained() {
     let output = command.env_clear().env("HOME", sandbox.home()).env("PATH", "/bin:/usr/bin").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
-    error: the current directory cannot be found
+    error: cannot find the current directory
       because No such file or directory (os error 2)
     hint: change to one that exists
     ");

@@ -39,14 +39,14 @@ fn an_empty_project_is_told_how_to_begin() {
     $ maestro
     Maestro [VERSION] in [PROJECT]
 
-      agents   none of the agents Maestro knows is installed
+      agents   no coding agent found
       skills   21
       plans    none found
       server   not running
       waits    nothing waits for you
 
     Next
-      maestro init              set this project up
+      maestro init              set up this project
       maestro skills list       every skill here
       maestro skills read NAME  a skill as an agent reads it
       maestro --help            all commands
@@ -63,14 +63,14 @@ fn the_overview_shows_agents_skills_plans_and_what_is_wrong() {
       agents   Claude Code, Aider
       skills   24 · 1 not loaded · 1 warning · 1 shadowed
       plans    PLAN.md  1 of 3 done, next: Build it @sql (line 4)
-               docs/plans/cleanup.md  1 of 1 done, nothing left
+               docs/plans/cleanup.md  1 of 1 done, no open task
       server   not running
       waits    nothing waits for you
 
     Next
-      maestro doctor             what is wrong, and how to mend it
-      maestro init               set this project up
-      maestro plan next PLAN.md  the task whose turn it is
+      maestro doctor             show problems and how to fix them
+      maestro init               set up this project
+      maestro plan next PLAN.md  the next task
       maestro skills list        every skill here
       maestro skills read NAME   a skill as an agent reads it
       maestro --help             all commands
@@ -149,7 +149,7 @@ fn the_overview_survives_a_config_file_with_errors() {
     $ maestro
     Maestro [VERSION] in [PROJECT]
 
-      agents   none of the agents Maestro knows is installed
+      agents   no coding agent found
       skills   21
       plans    none found
       server   not running
@@ -157,7 +157,7 @@ fn the_overview_survives_a_config_file_with_errors() {
       config   1 error
 
     Next
-      maestro doctor            what is wrong, and how to mend it
+      maestro doctor            show problems and how to fix them
       maestro skills list       every skill here
       maestro skills read NAME  a skill as an agent reads it
       maestro --help            all commands
@@ -176,14 +176,14 @@ fn below_the_project_the_overview_is_about_the_project() {
       agents   Claude Code, Aider
       skills   24 · 1 not loaded · 1 warning · 1 shadowed
       plans    ../../PLAN.md  1 of 3 done, next: Build it @sql (line 4)
-               ../../docs/plans/cleanup.md  1 of 1 done, nothing left
+               ../../docs/plans/cleanup.md  1 of 1 done, no open task
       server   not running
       waits    nothing waits for you
 
     Next
-      maestro doctor                   what is wrong, and how to mend it
-      maestro init                     set this project up
-      maestro plan next ../../PLAN.md  the task whose turn it is
+      maestro doctor                   show problems and how to fix them
+      maestro init                     set up this project
+      maestro plan next ../../PLAN.md  the next task
       maestro skills list              every skill here
       maestro skills read NAME         a skill as an agent reads it
       maestro --help                   all commands
@@ -201,7 +201,7 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
     $ maestro
     Maestro [VERSION] in [PROJECT]
 
-      agents   none of the agents Maestro knows is installed
+      agents   no coding agent found
       skills   21
       plans    plans/step-1.md  0 of 1 done, next: Take it (line 1)
                plans/step-2.md  0 of 1 done, next: Take it (line 1)
@@ -211,8 +211,8 @@ fn only_the_first_plans_are_named_and_the_rest_counted() {
       waits    nothing waits for you
 
     Next
-      maestro init                       set this project up
-      maestro plan next plans/step-1.md  the task whose turn it is
+      maestro init                       set up this project
+      maestro plan next plans/step-1.md  the next task
       maestro skills list                every skill here
       maestro skills read NAME           a skill as an agent reads it
       maestro --help                     all commands

@@ -120,7 +120,7 @@ fn a_long_skill_is_named_and_not_quoted() {
     Reference for the user's request above, chosen by Maestro from the skills on this machine. The request decides what is done; this says how such work is done here.
 
     The skill `pdf-merging` fits: Merge PDF files into one.
-    Read it before you begin: [PROJECT]/.claude/skills/pdf-merging/SKILL.md
+    Read it before you start: [PROJECT]/.claude/skills/pdf-merging/SKILL.md
     ");
 }
 
@@ -138,7 +138,7 @@ fn a_session_that_somebody_started_is_seen_by_everybody() {
     prompt(&sandbox, "claude-code", "UserPromptSubmit", "yes, go on");
     assert!(session(&sandbox)["needsInput"]["message"].is_null(), "it goes on");
     hook(&sandbox, "claude-code", "Stop", &json!({ "stop_hook_active": false }));
-    assert_eq!(session(&sandbox)["needsInput"]["message"], "Its turn is over");
+    assert_eq!(session(&sandbox)["needsInput"]["message"], "Turn ended");
     hook(&sandbox, "claude-code", "SessionEnd", &json!({ "reason": "exit" }));
     assert_eq!(session(&sandbox)["status"], "completed");
 }
@@ -191,10 +191,10 @@ fn whatever_goes_wrong_is_an_empty_answer_and_an_event() {
             .clone();
     let reasons: Vec<&str> = failures.as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect();
     assert_snapshot!(reasons.join("\n"), @"
-    what the hook was told is unclear: EOF while parsing a value at line 1 column 15
-    what the hook was told is unclear: invalid length 0, expected struct Told with 6 elements
-    the session's id is none that Maestro can keep
-    no agent called `emacs` is known
+    cannot read the hook's input: EOF while parsing a value at line 1 column 15
+    cannot read the hook's input: invalid length 0, expected struct Told with 6 elements
+    the session's ID is not valid
+    unknown agent `emacs`
     it took longer than 0 ms
     ");
     assert!(!sandbox.path("~/.maestro/hooks/missed.jsonl").exists(), "it is told once");
@@ -307,7 +307,7 @@ fn an_answer_that_cannot_be_written_is_given_next_time() {
     let output = started(&sandbox, full).wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
     hook(&sandbox, "claude-code", "Stop", &json!({}));
-    assert_eq!(reasons(&sandbox), ["the output cannot be written"]);
+    assert_eq!(reasons(&sandbox), ["cannot write the output"]);
     assert_ne!(prompt(&sandbox, "claude-code", "UserPromptSubmit", MERGE).stdout(), "");
 }
 

@@ -21,15 +21,15 @@ fn init_writes_a_config_that_turns_skills_on() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
-    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     ");
     assert_snapshot!(fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap(), @"
     # Maestro's settings for this project.
     # `maestro config show --origin` lists every setting and where it comes from.
 
-    # Agents that Maestro starts here are given the skills that fit their task.
+    # Agents that Maestro starts here get the skills that fit their task.
     skills_enabled = true
     ");
     assert_eq!(sandbox.maestro("config show skills_enabled").stdout(), "skills_enabled = true\n");
@@ -41,9 +41,9 @@ fn init_leaves_a_config_alone_that_is_there() {
     sandbox.write(".maestro/config.toml", "# Mine\nskills_enabled = false\n");
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
-    .maestro/config.toml is there already and stays as it is.
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    .maestro/config.toml already exists; not changed.
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     ");
     let kept = fs::read_to_string(sandbox.path(".maestro/config.toml")).unwrap();
     assert_eq!(kept, "# Mine\nskills_enabled = false\n");
@@ -72,8 +72,8 @@ fn without_a_terminal_init_needs_a_yes() {
     assert_snapshot!(sandbox.maestro("init"), @"
     $ maestro init
     --- stderr
-    error: nobody is there to agree to writing .maestro/config.toml
-    hint: `maestro init --yes` writes it without asking
+    error: confirmation required to write .maestro/config.toml
+    hint: run `maestro init --yes`
     --- exit 1
     ");
     assert_eq!(sandbox.tree(), before);
@@ -86,9 +86,9 @@ fn init_below_the_project_writes_to_its_root() {
     sandbox.write("web/index.html", "");
     assert_snapshot!(sandbox.maestro_in("web", &["init", "--yes"]), @"
     $ maestro init --yes
-    Wrote ../.maestro/config.toml: skills are on for the agents that Maestro starts here.
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    Wrote ../.maestro/config.toml (skills are on for agents that Maestro starts here).
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     ");
     assert!(sandbox.path(".maestro/config.toml").is_file());
 }
@@ -103,10 +103,10 @@ fn init_copies_the_workspaces_skill_pack_with_everything_in_it() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
-    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     Copied the skill pack skills to ~/.local/share/maestro/skills/workspace-[DIGEST].
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     ");
     let copy = copy_of_pack(&sandbox).join("house-style");
     let text = fs::read(copy.join("SKILL.md")).unwrap();
@@ -155,9 +155,9 @@ fn packs_are_not_copied_where_that_is_turned_off() {
     sandbox.skill("skills", "house-style", "How we write.");
     assert_snapshot!(sandbox.maestro("init --yes --set skills_sync_on_start=false"), @"
     $ maestro init --yes --set skills_sync_on_start=false
-    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     ");
     assert!(!sandbox.sync_dir().exists());
 }
@@ -169,16 +169,16 @@ fn a_pack_that_cannot_be_copied_is_a_warning_and_is_read_where_it_is() {
     sandbox.write("~/.local/share/maestro/skills", "a file stands in the way\n");
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
-    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     --- stderr
-    warning[pack-not-synced]: the built-in skill pack was not copied: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
+    warning[pack-not-synced]: cannot copy the built-in skill pack: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
       --> [HOME]/.local/share/maestro/skills:1:1
-      help: make the directory writable, or set skills_sync_dir to another one
-    warning[pack-not-synced]: the workspace's skill pack was not copied: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
+      hint: make the directory writable, or set skills_sync_dir to another one
+    warning[pack-not-synced]: cannot copy the workspace's skill pack: cannot write to [HOME]/.local/share/maestro/skills: File exists (os error 17)
       --> [HOME]/.local/share/maestro/skills:1:1
-      help: make the directory writable, or set skills_sync_dir to another one
+      hint: make the directory writable, or set skills_sync_dir to another one
     ");
     let read = sandbox.maestro("skills read house-style");
     assert_snapshot!(read, @"
@@ -206,13 +206,13 @@ fn somebody_elses_directory_in_place_of_a_copy_is_left_alone() {
     sandbox.write("~/.local/share/maestro/skills/builtin/mine/SKILL.md", "---\nname: mine\ndescription: Mine.\n---\n");
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
-    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     --- stderr
-    warning[pack-not-synced]: the built-in skill pack was not copied: [HOME]/.local/share/maestro/skills/builtin exists and was not made by Maestro
+    warning[pack-not-synced]: cannot copy the built-in skill pack: [HOME]/.local/share/maestro/skills/builtin exists and was not made by Maestro
       --> [HOME]/.local/share/maestro/skills:1:1
-      help: move it away, or set skills_sync_dir to another directory
+      hint: move it away, or set skills_sync_dir to another directory
     ");
     assert!(sandbox.sync_dir().join("builtin/mine/SKILL.md").is_file());
     let listed = sandbox.maestro("skills list --json").json();
@@ -227,9 +227,9 @@ fn a_config_that_cannot_be_written_is_an_error() {
     assert_snapshot!(sandbox.maestro("init --yes"), @"
     $ maestro init --yes
     --- stderr
-    error: .maestro/config.toml cannot be written
+    error: cannot write .maestro/config.toml
       because File exists (os error 17)
-    hint: check that you may write to the project's directory
+    hint: check the permissions of the project's directory
     --- exit 1
     ");
 }
@@ -291,11 +291,11 @@ fn a_database_that_cannot_be_opened_is_a_warning() {
     assert!(sandbox.path(".maestro/config.toml").is_file());
     assert_snapshot!(output, @"
     $ maestro init --yes
-    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     --- stderr
-    warning: the project was not registered: the database [HOME]/.maestro/maestro.db cannot be opened: file is not a database
-    hint: `maestro init` tries again
+    warning: cannot register the project: the database [HOME]/.maestro/maestro.db cannot be opened: file is not a database
+    hint: run `maestro init` to try again
     ");
 }
 
@@ -304,10 +304,10 @@ fn init_writes_the_workers_skill_when_asked_and_once() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("init --yes --worker-skill"), @"
     $ maestro init --yes --worker-skill
-    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
-    Wrote .skills/maestro-worker: how an agent reports to Maestro.
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
+    Wrote .skills/maestro-worker (how an agent reports to Maestro).
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     ");
     for file in ["manifest.json", "skill.md", "skill.json"] {
         let builtin = format!("{}/../../skills/maestro-worker/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -317,10 +317,10 @@ fn init_writes_the_workers_skill_when_asked_and_once() {
     sandbox.write(".skills/maestro-worker/skill.md", "# Ours\n");
     assert_snapshot!(sandbox.maestro("init --yes --worker-skill"), @"
     $ maestro init --yes --worker-skill
-    .maestro/config.toml is there already and stays as it is.
-    .skills/maestro-worker is there already and stays as it is.
-    Tasks and sessions here belong to the project [PROJECT-1].
-    Next: `maestro skills list` shows the skills, `maestro doctor` what could be mended.
+    .maestro/config.toml already exists; not changed.
+    .skills/maestro-worker already exists; not changed.
+    Project ID: [PROJECT-1]
+    Next: `maestro skills list` lists the skills, `maestro doctor` checks the setup.
     ");
     assert_eq!(fs::read(sandbox.path(".skills/maestro-worker/skill.md")).unwrap(), b"# Ours\n");
 }

@@ -64,7 +64,7 @@ fn one_task_is_done_without_a_plan() {
     $ maestro do Add a file hello.txt that says hi --agent demo
     Run [RUN-1] does: Add a file hello.txt that says hi
     The page is http://127.0.0.1:[PORT]
-    Wrote .maestro/config.toml: skills are on for the agents that Maestro starts here.
+    Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
     No checks are configured: nothing but the review decides. `verify` in .maestro/config.toml names some.
 
     Add a file hello.txt that says hi
@@ -163,7 +163,7 @@ fn the_demo_shows_a_review_that_fails_and_one_that_passes() {
     for said in ["  review: fail", "  review: pass", "skills: price-lists", "success: Every task of PLAN.md is done."] {
         assert!(text.contains(said), "{said}:\n{text}");
     }
-    assert!(text.contains("Nothing is left of it."), "{text}");
+    assert!(text.contains("Removed the demo repository."), "{text}");
     assert!(!sandbox.path("~/.maestro").exists(), "nothing of the user's is touched");
 }
 

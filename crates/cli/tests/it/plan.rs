@@ -154,7 +154,7 @@ fn when_all_is_done_nothing_is_left() {
     let sandbox = with_plan("- [x] Dig\n- [R] Plant\n");
     assert_snapshot!(sandbox.maestro("plan next PLAN.md"), @"
     $ maestro plan next PLAN.md
-    Nothing is left to do.
+    All tasks are done.
     ");
     assert_snapshot!(sandbox.maestro("plan next PLAN.md --json"), @"
     $ maestro plan next PLAN.md --json
@@ -167,7 +167,7 @@ fn open_tasks_that_are_set_aside_are_counted() {
     let sandbox = with_plan("# Garden\n\n- [x] Dig\n\n## Checklist\n\n- [ ] Tools are back\n- [ ] Gate is shut\n");
     assert_snapshot!(sandbox.maestro("plan next PLAN.md"), @"
     $ maestro plan next PLAN.md
-    Nothing is left to do. 2 open tasks are set aside; `maestro plan list PLAN.md` tells why.
+    All tasks are done. 2 open tasks are set aside; `maestro plan list PLAN.md` tells why.
     ");
     assert_snapshot!(sandbox.maestro("plan list PLAN.md"), @"
     $ maestro plan list PLAN.md
@@ -187,11 +187,11 @@ fn a_file_without_tasks_is_told_what_a_task_is() {
     let sandbox = with_plan("# Notes\n\n- buy milk\n\n```\n- [ ] only an example\n```\n");
     assert_snapshot!(sandbox.maestro("plan next PLAN.md"), @"
     $ maestro plan next PLAN.md
-    There is no task in this plan. A task is a line like `- [ ] Do this`.
+    No tasks in this plan. A task is a line like `- [ ] Do this`.
     ");
     assert_snapshot!(sandbox.maestro("plan list PLAN.md"), @"
     $ maestro plan list PLAN.md
-    There is no task in this plan. A task is a line like `- [ ] Do this`.
+    No tasks in this plan. A task is a line like `- [ ] Do this`.
     ");
 }
 
@@ -205,16 +205,16 @@ fn boxes_that_are_none_are_pointed_out() {
     --- stderr
     warning[checkbox-malformed]: this checkbox does not hold exactly one space, so it is not a task
       --> PLAN.md:1:3
-      help: write `[ ]` with one space for an open task
+      hint: write `[ ]` with one space for an open task
     warning[checkbox-malformed]: this checkbox has a space beside its mark, so it is not a task
       --> PLAN.md:2:3
-      help: write the mark alone, as in `[x]`
+      hint: write the mark alone, as in `[x]`
     warning[checkbox-malformed]: no space follows this checkbox, so it is not a task
       --> PLAN.md:3:3
-      help: put a space between the box and the text
+      hint: put a space between the box and the text
     warning[checkbox-malformed]: this checkbox has no text, so it is not a task
       --> PLAN.md:4:3
-      help: say on the same line what is to be done, or remove the item
+      hint: say on the same line what is to be done, or remove the item
     ");
 }
 
@@ -227,7 +227,7 @@ fn a_plan_of_malformed_boxes_does_not_look_finished_to_a_program() {
     --- stderr
     warning[checkbox-malformed]: this checkbox does not hold exactly one space, so it is not a task
       --> PLAN.md:1:3
-      help: write `[ ]` with one space for an open task
+      hint: write `[ ]` with one space for an open task
     ");
 }
 
@@ -236,8 +236,8 @@ fn a_plan_that_is_missing_is_not_found() {
     assert_snapshot!(Sandbox::new().maestro("plan next PLAN.md"), @"
     $ maestro plan next PLAN.md
     --- stderr
-    error: there is no plan `PLAN.md`
-    hint: name a Markdown file with `- [ ]` lines
+    error: plan `PLAN.md` not found
+    hint: pass a Markdown file with `- [ ]` lines
     --- exit 2
     ");
     assert_eq!(Sandbox::new().maestro("plan list PLAN.md").code, 2);
@@ -251,7 +251,7 @@ fn a_directory_is_no_plan() {
     $ maestro plan next plans
     --- stderr
     error: `plans` is a directory, not a plan
-    hint: name a Markdown file with `- [ ]` lines
+    hint: pass a Markdown file with `- [ ]` lines
     --- exit 1
     ");
 }

@@ -132,22 +132,22 @@ fn a_plan_that_is_done_missing_or_an_empty_task_is_an_error() {
     assert_snapshot!(sandbox.maestro("prompt DONE.md"), @"
     $ maestro prompt DONE.md
     --- stderr
-    error: nothing is left to do in DONE.md
-    hint: `maestro plan list DONE.md` shows how each task stands
+    error: no open task in DONE.md
+    hint: run `maestro plan list DONE.md` for the state of each task
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("prompt GONE.md"), @"
     $ maestro prompt GONE.md
     --- stderr
-    error: there is no plan `GONE.md`
-    hint: name a Markdown file with `- [ ]` lines
+    error: plan `GONE.md` not found
+    hint: pass a Markdown file with `- [ ]` lines
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro_with(&["prompt", " "]), @"
     $ maestro prompt
     --- stderr
     error: the task is empty
-    hint: write what is to be done, or name a plan
+    hint: pass a task in quotes, or a plan
     --- exit 1
     ");
 }

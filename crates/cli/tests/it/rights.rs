@@ -101,7 +101,7 @@ fn commands_say_what_a_role_may_use() {
     desk.hired("sess_o", "orchestrator", &desk.task);
     assert_snapshot!(desk.session("sess_w", &["commands"]), @"
     $ MAESTRO_SESSION_ID=sess_w maestro commands
-    As worker you may use, beside all commands about files:
+    As worker you may use all commands for files, and:
 
       info
       update
@@ -158,7 +158,7 @@ fn commands_say_what_a_role_may_use() {
     $ MAESTRO_SESSION_ID=sess_w maestro commands --check "project create"
     --- stderr
     error: worker may not use `project create`
-    hint: `maestro commands` lists what you may use
+    hint: run `maestro commands` for the commands you may use
     --- exit 4
     "#);
     assert_snapshot!(desk.session("sess_w", &["commands", "--check", "queue push", "--json"]), @r#"
@@ -238,7 +238,7 @@ fn an_orchestrator_hands_work_to_a_worker_that_hears_of_it() {
     "#);
     assert_snapshot!(desk.session("sess_o", &["say", "sess_w", "Begin with it"]), @r#"
     $ MAESTRO_SESSION_ID=sess_o maestro say sess_w "Begin with it"
-    queued: sess_w hears it with its next command, or when it is started again.
+    queued: sess_w receives it with its next command, or when it restarts.
     "#);
     assert_snapshot!(desk.session("sess_w", &["update", "Created auth.ts file"]), @r#"
     $ MAESTRO_SESSION_ID=sess_w maestro update "Created auth.ts file"

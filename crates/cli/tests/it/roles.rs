@@ -51,7 +51,7 @@ fn a_skill_of_type_role_or_an_assignment_makes_a_role() {
     --- stderr
     warning[dependency-missing]: Missing dependency: reviewer requires checklists
       --> [PROJECT]/.maestro/skills/reviewer/manifest.json:1:1
-      help: install `checklists`, or remove it from the dependencies
+      hint: install `checklists`, or remove it from the dependencies
     --- exit 1
     ");
     role(&sandbox, "checklists", "");
@@ -91,7 +91,7 @@ fn an_unknown_role_is_not_found() {
     assert_snapshot!(Sandbox::new().maestro("roles check wroker"), @"
     $ maestro roles check wroker
     --- stderr
-    error: there is no role `wroker`
+    error: unknown role `wroker`
     hint: did you mean `worker`?
     --- exit 2
     ");

@@ -79,7 +79,7 @@ fn a_project_cannot_open_the_server() {
     --- stderr
     error: the configuration has errors
       because [PROJECT]/.maestro/config.toml:1:8: a project may not set `auth` (set it in your own config.toml: it holds for everything that is stored, of all projects)
-    hint: `maestro doctor` shows the whole state; `maestro config show --origin` lists every setting
+    hint: run `maestro doctor` for all problems, `maestro config show --origin` for every setting
     --- exit 1
     ");
 }

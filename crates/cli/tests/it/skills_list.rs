@@ -40,8 +40,8 @@ fn skills_of_every_format_are_in_one_list() {
     maestro-worker        builtin    Worker-specific capabilities for task execution
     plan-loop             builtin    Works through a Markdown checklist task by task: picks the next open box, has an agent do it with the skills it needs, runs the checks, has the work reviewed, commits and ticks the box, and goes on until the plan is done. Use when the user says "work through the plan", "do all tasks of PLAN.md", "run the loop". Start it with `maestro loop PLAN.md`.
     plan-task             builtin    Does one task of a plan: an agent does it, the checks are run, somebody else reviews it, and it is committed with its tick. Use when the user says "do this one task of the plan" or "do just the next task". `maestro loop PLAN.md --once` starts it.
-    planner               builtin    Plan a change before it is made, and carry an approved plan out. Planning explores the code, asks which tests are wanted, compares approaches, cuts milestones, fills in diffs and passes three reviews; executing implements the milestones in waves with reviews and executed checks. Use when the user asks for a plan, an implementation plan, a design to be broken into steps or milestones ("plan this", "how would you implement", "break this down", "prepare the change"), or to carry out, implement or resume a plan file ("execute the plan", "implement plan.md"). For changes that touch more than one file or need a decision; not for a one-line fix. Invoke at once, without exploring first - the workflow explores.
-    problem-analysis      builtin    Finds the root cause of a problem by stated hypotheses and cited evidence, before anyone proposes a fix. Use when the user asks why something happens, breaks, is slow, flaky or wrong ("why does this fail", "find the cause", "root cause", "debug this", "what is going on here", "it sometimes …"), when a fix did not hold, or when a symptom is known and its cause is not. Invoke at once, without reading code, reproducing or guessing first: the workflow says what to look at and when.
+    planner               builtin    Plan a change before it is made, and carry an approved plan out. Planning explores the code, asks which tests are wanted, compares approaches, cuts milestones, fills in diffs and passes three reviews; executing implements the milestones in waves with reviews and executed checks. Use when the user needs a plan, an implementation plan, a design to be broken into steps or milestones ("plan this", "how would you implement", "break this down", "prepare the change"), or to carry out, implement or resume a plan file ("execute the plan", "implement plan.md"). For changes that touch more than one file or need a decision; not for a one-line fix. Invoke at once, without exploring first - the workflow explores.
+    problem-analysis      builtin    Finds the root cause of a problem by stated hypotheses and cited evidence, before anyone proposes a fix. Use when the user asks why something happens, breaks, is slow, flaky or wrong ("why does this fail", "find the cause", "root cause", "debug this", "what is going on here", "it sometimes …"), when a fix did not hold, or when a symptom is known and its cause is not. Invoke at once, without reading code, reproducing or guessing first: the workflow says what to check and when.
     prompt-engineer       builtin    Improves prompts, or writes new ones, by techniques that are justified one by one, and applies them only after the user agreed. Use when a prompt, system prompt, agent or skill instruction, tool description or a set of them shall be improved, written, shortened or repaired ("optimise this prompt", "the agent ignores …", "write a system prompt for …", "make these agents work together", "why does the model keep …"). Invoke at once, without reading or rewriting the prompt first: the workflow decides what is read and stops for approval.
     refactor              builtin    Find out what in a code base is worth refactoring - explorers each look for one category of smell, sightings are confirmed, grouped by root cause and weighed against what the user wants. Use when the user asks what to refactor, clean up or improve, for technical debt, code smells, code quality or maintainability ("where does it hurt", "this module is a mess", "what should we clean up first"). Gives recommendations only and edits nothing; for carrying a refactoring out, plan it afterwards. Invoke at once, without exploring first - the workflow explores.
     session-end           builtin    Ends a work session in order: sums up what was done from git and the tasks, settles every task and hand-off the session holds, leaves a summary on the timeline and closes the session. Use when the user says "end the session", "wrap up", "sign off", "that's it for today", "you are dismissed", or when an agent's work is done and others must be able to go on. Invoke it at once, without collecting anything first: it collects for itself.
@@ -170,10 +170,10 @@ fn a_broken_skill_hides_no_good_one_and_says_where_it_is_broken() {
     --- stderr
     error[file-not-utf8]: the file is not UTF-8 text
       --> [PROJECT]/.claude/skills/latin/SKILL.md:3:17
-      help: save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW
+      hint: save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW
     error[frontmatter-missing]: the file does not begin with frontmatter
       --> [PROJECT]/.claude/skills/plain/SKILL.md:1:1
-      help: begin the file with a line `---`, then `name:` and `description:`, then a line `---`
+      hint: begin the file with a line `---`, then `name:` and `description:`, then a line `---`
     ");
 }
 
@@ -201,7 +201,7 @@ fn strict_validation_skips_what_breaks_the_rules() {
     --- stderr
     error[name-invalid]: the name `Old_Name` breaks the rules: 'O' is none of a-z, 0-9 and -
       --> [PROJECT]/.claude/skills/Old_Name/SKILL.md:2:7
-      help: rename it, for example to `old-name`
+      hint: rename it, for example to `old-name`
     ");
 }
 
@@ -241,7 +241,7 @@ fn in_a_subdirectory_the_nearest_skill_counts() {
 fn without_any_skill_the_list_says_where_to_look() {
     assert_snapshot!(Sandbox::new().maestro("skills list --set skills_builtin=false"), @"
     $ maestro skills list --set skills_builtin=false
-    No skills were found. `maestro doctor` shows where was looked.
+    No skills found. Run `maestro doctor` for the directories.
 
     0 skills
     ");
@@ -289,15 +289,15 @@ fn a_dir_that_is_missing_or_a_file_is_not_found() {
     assert_snapshot!(sandbox.maestro("skills list --dir nowhere"), @"
     $ maestro skills list --dir nowhere
     --- stderr
-    error: there is no directory `nowhere`
-    hint: --dir takes a directory that holds skill folders
+    error: directory `nowhere` not found
+    hint: pass a directory that contains skill folders
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("skills list --dir notes.txt"), @"
     $ maestro skills list --dir notes.txt
     --- stderr
     error: `notes.txt` is not a directory
-    hint: --dir takes a directory that holds skill folders
+    hint: pass a directory that contains skill folders
     --- exit 2
     ");
 }

@@ -147,7 +147,7 @@ fn a_budget_shortens_descriptions_and_says_so() {
     Writes SQL. Use it for queries.
     --- stderr
     1 description is cut to fit 60 tokens: diagrams (71 of 104 characters)
-    `skills_budget_tokens` sets the budget.
+    hint: set `skills_budget_tokens` to change the budget
     ");
     let told = sandbox.maestro("skills prompt --format manifest --json --set skills_budget_tokens=60").json();
     assert_eq!(told["left_out"], json!([]));
@@ -197,7 +197,7 @@ fn without_skills_there_is_nothing_to_tell() {
     assert_snapshot!(sandbox.maestro("skills prompt"), @"
     $ maestro skills prompt
     --- stderr
-    There are no skills to tell of. `maestro doctor` shows where was looked.
+    No skills found. Run `maestro doctor` for the directories.
     ");
     assert_eq!(
         sandbox.maestro("skills prompt --format to-prompt").stdout(),
@@ -298,7 +298,7 @@ fn a_manifests_dependencies_are_told_before_it() {
     --- stderr
     warning[dependency-missing]: Missing dependency: Release requires gone
       --> [PROJECT]/.claude/skills/release/manifest.json:1:1
-      help: install `gone`, or remove it from the dependencies
+      hint: install `gone`, or remove it from the dependencies
     ");
 }
 
@@ -340,22 +340,22 @@ fn what_cannot_be_told_is_an_error() {
     assert_snapshot!(sandbox.maestro("skills prompt sqll"), @"
     $ maestro skills prompt sqll
     --- stderr
-    error: there is no skill `sqll`
+    error: unknown skill `sqll`
     hint: did you mean `sql`?
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("skills prompt ,"), @"
     $ maestro skills prompt ,
     --- stderr
-    error: no skill is named
-    hint: `maestro skills list` shows every skill
+    error: missing skill name
+    hint: run `maestro skills list` for the list
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("skills prompt sql --budget 100"), @"
     $ maestro skills prompt sql --budget 100
     --- stderr
-    error: --budget is for tables, and these are full texts
-    hint: `--set skills_max_body_chars=NUMBER` limits the text of a skill
+    error: --budget only applies to the table of skills
+    hint: use `--set skills_max_body_chars=NUMBER` to limit the text of a skill
     --- exit 1
     ");
     assert_eq!(sandbox.maestro("skills prompt --format yaml").code, 1);

@@ -129,8 +129,8 @@ fn a_display_name_that_two_skills_share_must_be_told_apart() {
     assert_snapshot!(sandbox.maestro("skills read Ship"), @"
     $ maestro skills read Ship
     --- stderr
-    error: several skills are called `Ship`
-    hint: name one of them by its id: ship-app, ship-web
+    error: several skills are named `Ship`
+    hint: use an ID: ship-app, ship-web
     --- exit 1
     ");
 }
@@ -140,15 +140,15 @@ fn an_unknown_name_is_not_found_and_a_close_one_suggested() {
     assert_snapshot!(two_skills().maestro("skills read chnagelog"), @"
     $ maestro skills read chnagelog
     --- stderr
-    error: there is no skill `chnagelog`
+    error: unknown skill `chnagelog`
     hint: did you mean `changelog`?
     --- exit 2
     ");
     assert_snapshot!(two_skills().maestro("skills read banana"), @"
     $ maestro skills read banana
     --- stderr
-    error: there is no skill `banana`
-    hint: `maestro skills list` shows every skill
+    error: unknown skill `banana`
+    hint: run `maestro skills list` for the list
     --- exit 2
     ");
 }
@@ -166,9 +166,9 @@ fn a_broken_skill_is_there_but_cannot_be_loaded() {
     assert_snapshot!(sandbox.maestro("skills read half"), @"
     $ maestro skills read half
     --- stderr
-    error: the skill `half` is there but cannot be loaded
+    error: cannot load the skill `half`
       because [PROJECT]/.claude/skills/half/SKILL.md:2:1: there is no description (add `description:` with what the skill does and when to use it)
-    hint: mend the file, then try again
+    hint: fix the file and try again
     --- exit 1
     ");
 }
@@ -185,8 +185,8 @@ fn a_name_is_never_a_path() {
     assert_snapshot!(sandbox.maestro("skills read ../elsewhere/hidden"), @"
     $ maestro skills read ../elsewhere/hidden
     --- stderr
-    error: there is no skill `../elsewhere/hidden`
-    hint: `maestro skills list` shows every skill
+    error: unknown skill `../elsewhere/hidden`
+    hint: run `maestro skills list` for the list
     --- exit 2
     ");
 }
@@ -196,8 +196,8 @@ fn nothing_but_commas_names_no_skill() {
     assert_snapshot!(two_skills().maestro("skills read ,"), @"
     $ maestro skills read ,
     --- stderr
-    error: no skill is named
-    hint: `maestro skills list` shows every skill
+    error: missing skill name
+    hint: run `maestro skills list` for the list
     --- exit 1
     ");
 }

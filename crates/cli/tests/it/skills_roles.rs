@@ -78,7 +78,7 @@ fn an_assigned_skill_joins_its_role_after_what_it_needs() {
     --- stderr
     warning[dependency-missing]: Missing dependency: everybody requires gone
       --> [PROJECT]/.maestro/skills/everybody/manifest.json:1:1
-      help: install `gone`, or remove it from the dependencies
+      hint: install `gone`, or remove it from the dependencies
     ");
 }
 
@@ -87,8 +87,8 @@ fn a_word_that_is_no_role_is_refused() {
     assert_snapshot!(Sandbox::new().maestro("skills roles boss"), @"
     $ maestro skills roles boss
     --- stderr
-    error: there is no role `boss`
-    hint: name worker or orchestrator; without a name both are listed
+    error: unknown role `boss`
+    hint: use worker or orchestrator; without a role both are listed
     --- exit 1
     ");
 }

@@ -46,7 +46,7 @@ fn an_empty_task_is_refused() {
     $ maestro skills select
     --- stderr
     error: the task is empty
-    hint: write what is to be done, in quotes
+    hint: pass a task in quotes
     --- exit 1
     ");
 }
@@ -109,7 +109,7 @@ fn why_explains_one_skill_word_by_word() {
     let sandbox = toolbox();
     assert_snapshot!(sandbox.maestro_with(&["skills", "why", "pdf-forms", "Merge the PDF forms"]), @"
     $ maestro skills why pdf-forms Merge the PDF forms
-    pdf-forms scores 18.0, enough: a first choice needs 11.7
+    pdf-forms scores 18.0; selected from 11.7
 
         7.8  pdf
         5.9  merge
@@ -117,12 +117,12 @@ fn why_explains_one_skill_word_by_word() {
     ");
     assert_snapshot!(sandbox.maestro_with(&["skills", "why", "kubernetes", "Merge the PDF forms"]), @"
     $ maestro skills why kubernetes Merge the PDF forms
-    kubernetes has none of the task's words, in name, description or text.
+    kubernetes scores 0.0: none of the task's words are in its name, description or text
     ");
     assert_snapshot!(sandbox.maestro_with(&["skills", "why", "kubernets", "Merge the PDF forms"]), @"
     $ maestro skills why kubernets Merge the PDF forms
     --- stderr
-    error: there is no skill `kubernets`
+    error: unknown skill `kubernets`
     hint: did you mean `kubernetes`?
     --- exit 2
     ");

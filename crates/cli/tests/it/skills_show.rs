@@ -54,8 +54,8 @@ fn show_tells_where_a_skill_is_what_it_needs_and_what_is_wrong() {
       tags          git
       roles         orchestrator
       can           tagging
-      asks for      Bash(git:*), Read
-      invoked       only when a person asks for it by name
+      needs      Bash(git:*), Read
+      invoked       only when a person requests it by name
       arguments     [version]
       compatible    Needs git
       licence       MIT
@@ -64,7 +64,7 @@ fn show_tells_where_a_skill_is_what_it_needs_and_what_is_wrong() {
 
     warning[dependency-missing]: Missing dependency: Release requires bell
       --> [PROJECT]/.claude/skills/release/SKILL.md:1:1
-      help: install `bell`, or remove it from the dependencies
+      hint: install `bell`, or remove it from the dependencies
     ");
 }
 
@@ -164,7 +164,7 @@ fn show_of_an_unknown_skill_is_not_found() {
     assert_snapshot!(release_skill().maestro("skills show relaese"), @"
     $ maestro skills show relaese
     --- stderr
-    error: there is no skill `relaese`
+    error: unknown skill `relaese`
     hint: did you mean `release`?
     --- exit 2
     ");
@@ -177,9 +177,9 @@ fn show_of_a_broken_skill_names_the_problem() {
     assert_snapshot!(sandbox.maestro("skills show torn"), @"
     $ maestro skills show torn
     --- stderr
-    error: the skill `torn` is there but cannot be loaded
+    error: cannot load the skill `torn`
       because [PROJECT]/.maestro/skills/torn/manifest.json:2:1: the file is not valid JSON: EOF while parsing a value (fix the JSON here: a comma or a quote is often missing just before it)
-    hint: mend the file, then try again
+    hint: fix the file and try again
     --- exit 1
     ");
 }

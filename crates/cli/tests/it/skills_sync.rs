@@ -70,7 +70,7 @@ fn check_fails_when_something_would_change_and_writes_nothing() {
     let before = sandbox.tree();
     assert_snapshot!(sandbox.maestro("skills sync --check"), @"
     $ maestro skills sync --check
-    AGENTS.md is out of date. `maestro skills sync` writes it.
+    AGENTS.md is out of date. Run `maestro skills sync` to update it.
     --- exit 1
     ");
     assert_eq!(sandbox.tree(), before);
@@ -113,9 +113,9 @@ fn a_file_keeps_its_mode_and_one_that_is_protected_is_left_alone() {
     assert_snapshot!(sandbox.maestro("skills sync"), @"
     $ maestro skills sync
     --- stderr
-    error: `AGENTS.md` cannot be written
-      because it is write-protected
-    hint: check that you may write to it and its directory
+    error: cannot write `AGENTS.md`
+      because write-protected
+    hint: check the permissions of the file and its directory
     --- exit 1
     ");
     assert_eq!(agents_md(&sandbox), "text\n");
@@ -145,20 +145,20 @@ fn a_link_out_of_the_project_is_refused() {
     $ maestro skills sync
     --- stderr
     error: `AGENTS.md` leads to [HOME]/notes.md, outside the project
-    hint: put a file in place of the link, or name the other file by its absolute path
+    hint: replace the link with a file, or pass the absolute path of its target
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("skills sync --output dir/AGENTS.md"), @"
     $ maestro skills sync --output dir/AGENTS.md
     --- stderr
     error: `dir/AGENTS.md` leads to [HOME]/dir/AGENTS.md, outside the project
-    hint: put a file in place of the link, or name the other file by its absolute path
+    hint: replace the link with a file, or pass the absolute path of its target
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("skills sync --output FRESH.md"), @"
     $ maestro skills sync --output FRESH.md
     --- stderr
-    error: `FRESH.md` cannot be written
+    error: cannot write `FRESH.md`
       because No such file or directory (os error 2)
     hint: its directory must exist, and a link must lead to a file
     --- exit 1
@@ -166,8 +166,8 @@ fn a_link_out_of_the_project_is_refused() {
     assert_snapshot!(sandbox.maestro("skills sync --output HEAD.md"), @"
     $ maestro skills sync --output HEAD.md
     --- stderr
-    error: `HEAD.md` leads to [PROJECT]/.git/HEAD, no Markdown file
-    hint: put a file in place of the link
+    error: `HEAD.md` leads to [PROJECT]/.git/HEAD, which is not a Markdown file
+    hint: replace the link with a file
     --- exit 1
     ");
     assert_eq!(sandbox.maestro("skills sync --output ../other.md").code, 1);
@@ -183,29 +183,29 @@ fn what_cannot_take_a_table_is_an_error_and_stays_as_it_is() {
     assert_snapshot!(sandbox.maestro("skills sync --output AGENTS.txt"), @"
     $ maestro skills sync --output AGENTS.txt
     --- stderr
-    error: `AGENTS.txt` is no Markdown file
-    hint: name a file that ends in .md; without --output it is AGENTS.md
+    error: `AGENTS.txt` is not a Markdown file
+    hint: pass a file that ends in .md; the default is AGENTS.md
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("skills sync --output LATIN.md"), @"
     $ maestro skills sync --output LATIN.md
     --- stderr
-    error: `LATIN.md` is not UTF-8 text, and stays as it is
+    error: `LATIN.md` is not UTF-8 text; not changed
     hint: save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("skills sync --output dir.md"), @"
     $ maestro skills sync --output dir.md
     --- stderr
-    error: `dir.md` cannot be read
+    error: cannot read `dir.md`
       because is a directory
-    hint: name another file
+    hint: pass another file
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("skills sync --output missing/AGENTS.md"), @"
     $ maestro skills sync --output missing/AGENTS.md
     --- stderr
-    error: `missing/AGENTS.md` cannot be written
+    error: cannot write `missing/AGENTS.md`
       because No such file or directory (os error 2)
     hint: its directory must exist, and a link must lead to a file
     --- exit 1
@@ -213,7 +213,7 @@ fn what_cannot_take_a_table_is_an_error_and_stays_as_it_is() {
     assert_snapshot!(sandbox.maestro("skills sync --set skills_budget_tokens=10"), @"
     $ maestro skills sync --set skills_budget_tokens=10
     --- stderr
-    error: not one skill fits into 10 tokens
+    error: no skill fits into 10 tokens
     hint: raise skills_budget_tokens, for example: --set skills_budget_tokens=4000
     --- exit 1
     ");
@@ -234,7 +234,7 @@ fn without_skills_no_file_is_made() {
     let before = sandbox.tree();
     assert_snapshot!(sandbox.maestro("skills sync"), @"
     $ maestro skills sync
-    There are no skills to write to AGENTS.md.
+    No skills to write to AGENTS.md.
     ");
     assert_eq!(sandbox.tree(), before);
 }

@@ -18,7 +18,7 @@ fn validate_judges_every_skill_strictly_whatever_the_settings_say() {
     $ maestro skills validate --set skills_builtin=false
     error[name-invalid]: the name `Notes` breaks the rules: 'N' is none of a-z, 0-9 and -
       --> [PROJECT]/.claude/skills/Notes/SKILL.md:2:7
-      help: rename it, for example to `notes`
+      hint: rename it, for example to `notes`
     2 skills checked: 1 error, 0 warnings
     --- exit 1
     ");
@@ -37,7 +37,7 @@ fn validate_can_be_asked_about_some_skills_only() {
     assert_snapshot!(sandbox.maestro("skills validate pfd"), @"
     $ maestro skills validate pfd
     --- stderr
-    error: there is no skill `pfd`
+    error: unknown skill `pfd`
     hint: did you mean `pdf`?
     --- exit 2
     ");
@@ -52,7 +52,7 @@ fn validate_looks_at_the_text_too() {
     $ maestro skills validate pdf
     warning[file-not-utf8]: the file is not UTF-8 text
       --> [PROJECT]/.claude/skills/pdf/SKILL.md:5:6
-      help: save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW
+      hint: save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW
     1 skill checked: 0 errors, 1 warning
     ");
 }

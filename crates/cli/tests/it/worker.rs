@@ -1,4 +1,4 @@
-//! A worker at its work, minute by minute: it reads its task, does something, says so, and hears what changed.
+//! A worker at its work, minute by minute: it reads its task, makes progress, reports it, and receives updates.
 
 use insta::assert_snapshot;
 
@@ -96,7 +96,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
     Reported.
 
     $ MAESTRO_TASK_ID=[TASK-1] maestro update
-    Still here.
+    Heartbeat recorded.
 
     $ MAESTRO_TASK_ID=[TASK-1] maestro subtask create "Write the form"
     [TASK-2]  Write the form
@@ -124,7 +124,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
     ! paused: stop after what you are doing, and wait
 
     $ MAESTRO_TASK_ID=[TASK-1] maestro update
-    Still here.
+    Heartbeat recorded.
     ! paused: stop after what you are doing, and wait
 
     $ maestro session resume [SESSION-1]
@@ -291,7 +291,7 @@ fn many_changes_are_told_once_and_in_order() {
     ");
     assert_snapshot!(desk.session(&session, &["update"]), @"
     $ MAESTRO_SESSION_ID=[SESSION-1] maestro update
-    Still here.
+    Heartbeat recorded.
     ");
 }
 
@@ -301,7 +301,7 @@ fn what_is_said_counts_as_delivered_only_when_it_was_printed() {
     let session = desk.begin();
     assert_snapshot!(desk.person(&["say", &session, "Use tabs"]), @r#"
     $ maestro say [SESSION-1] "Use tabs"
-    queued: [SESSION-1] hears it with its next command, or when it is started again.
+    queued: [SESSION-1] receives it with its next command, or when it restarts.
     "#);
     assert_snapshot!(desk.person(&["session", "get", &session]), @"
     $ maestro session get [SESSION-1]
@@ -324,7 +324,7 @@ fn what_is_said_counts_as_delivered_only_when_it_was_printed() {
     assert!(desk.person(&["session", "get", &session]).stdout().contains("(delivered, reply to a command)"));
     assert_snapshot!(desk.session(&session, &["update"]), @"
     $ MAESTRO_SESSION_ID=[SESSION-1] maestro update
-    Still here.
+    Heartbeat recorded.
     ");
 }
 
@@ -336,8 +336,8 @@ fn whoever_has_ended_is_told_nothing() {
     assert_snapshot!(desk.person(&["say", &session, "One more thing"]), @r#"
     $ maestro say [SESSION-1] "One more thing"
     --- stderr
-    error: session `[SESSION-1]` was not told: the session has ended
-    hint: `maestro session list` shows the sessions that have not ended
+    error: cannot send the message to session `[SESSION-1]`: the session has ended
+    hint: run `maestro session list` for the active sessions
     --- exit 1
     "#);
 }
@@ -348,7 +348,7 @@ fn each_kind_of_report_says_what_became_of_it() {
     let status = || desk.person(&["task", "get", &desk.task, "--json"]).json()["status"].as_str().unwrap().to_owned();
     assert_snapshot!(desk.worker(&["report", "needs-input", "Which colour?"]), @r#"
     $ MAESTRO_TASK_ID=[TASK-1] maestro report needs-input "Which colour?"
-    Asked. The answer comes with the reply to one of your next commands.
+    Question sent. The answer arrives with one of your next commands.
     "#);
     assert_eq!(status(), "in_progress");
     // A sign of life takes no question back.
@@ -572,7 +572,7 @@ fn a_subtask_that_cannot_be_finished_is_left_alone() {
     $ MAESTRO_TASK_ID=[TASK-1] maestro subtask fail [TASK-3] "It fell"
     --- stderr
     error: subtask `[TASK-3]` is completed and cannot become blocked
-    hint: leave it, or open it again with `maestro task update [TASK-3] --status todo`
+    hint: run `maestro task update [TASK-3] --status todo` to reopen it
     --- exit 1
     "#);
     assert_eq!(desk.worker(&["task", "block", &other, "--reason", "It fell"]).code, 1);
@@ -581,14 +581,14 @@ fn a_subtask_that_cannot_be_finished_is_left_alone() {
     $ MAESTRO_TASK_ID=[TASK-1] maestro subtask complete [TASK-2]
     --- stderr
     error: subtask `[TASK-2]` is cancelled and cannot become completed
-    hint: leave it, or open it again with `maestro task update [TASK-2] --status todo`
+    hint: run `maestro task update [TASK-2] --status todo` to reopen it
     --- exit 1
     ");
     assert_snapshot!(desk.worker(&["subtask", "complete", &desk.task]), @"
     $ MAESTRO_TASK_ID=[TASK-1] maestro subtask complete [TASK-1]
     --- stderr
-    error: task `[TASK-1]` is no subtask
-    hint: `maestro complete` and `maestro blocked` are about your own task
+    error: task `[TASK-1]` is not a subtask
+    hint: use `maestro complete` or `maestro blocked` for your own task
     --- exit 1
     ");
 }

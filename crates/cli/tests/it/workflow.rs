@@ -96,28 +96,28 @@ fn everything_wrong_is_told_at_once_with_the_line_it_is_about() {
       |
     3 | - {id: one, type: command, command: 'cat {fiel} | wc', next: {ok: two}}
       |                                          ^
-      = help: declare `fiel` under `params` or `variables`, or `store` it at the step that finds it out
+      = hint: declare `fiel` under `params` or `variables`, or `store` it at the step that finds it out
 
     error[E14]: `|` means something to a shell only, and no shell reads this
      --> bad.yaml:3:49
       |
     3 | - {id: one, type: command, command: 'cat {fiel} | wc', next: {ok: two}}
       |                                                 ^
-      = help: make it two steps: `store` the output of the first and hand it to the second
+      = hint: make it two steps: `store` the output of the first and hand it to the second
 
     error[E09]: `file` is never declared
      --> bad.yaml:4:45
       |
     4 | - {id: two, type: agent, actions: ['Look at {file}'], next: {ok: thee, fail: end}}
       |                                             ^
-      = help: declare `file` under `params` or `variables`, or `store` it at the step that finds it out
+      = hint: declare `file` under `params` or `variables`, or `store` it at the step that finds it out
 
     error[E04]: there is no step `thee`
      --> bad.yaml:4:66
       |
     4 | - {id: two, type: agent, actions: ['Look at {file}'], next: {ok: thee, fail: end}}
       |                                                                  ^
-      = help: name a step of this workflow, or `end`
+      = hint: name a step of this workflow, or `end`
 
     1 workflow checked: 4 errors, 0 warnings
     --- exit 1
@@ -175,7 +175,7 @@ fn everything_wrong_is_told_at_once_with_the_line_it_is_about() {
     $ maestro workflow check nowhere --dir .claude/skills
     --- stderr
     error: there is no workflow at `nowhere`
-    hint: name a YAML file, or a skill folder with `workflow.yaml`
+    hint: pass a YAML file, or a skill folder with `workflow.yaml`
     --- exit 2
     "#);
 }
@@ -277,21 +277,21 @@ fn a_step_is_printed_without_a_run_and_says_so() {
     $ maestro workflow step reviewed --step 8 --dir .claude/skills
     --- stderr
     error: `reviewed`: there is no step 8: the steps are 1 to 7
-    hint: `maestro workflow show reviewed` lists the steps with their numbers
+    hint: run `maestro workflow show reviewed` for the steps and their numbers
     --- exit 1
     ");
     assert_snapshot!(step("reviewed --step 1 --qr-iteration 6"), @"
     $ maestro workflow step reviewed --step 1 --qr-iteration 6 --dir .claude/skills
     --- stderr
     error: `reviewed`: there is no iteration 6: the gate allows 1 to 5
-    hint: `maestro workflow show reviewed` lists the steps with their numbers
+    hint: run `maestro workflow show reviewed` for the steps and their numbers
     --- exit 1
     ");
     assert_snapshot!(step("reviewed --step 1 --qr-status pass"), @"
     $ maestro workflow step reviewed --step 1 --qr-status pass --dir .claude/skills
     --- stderr
     error: `reviewed`: step 1 is no gate; the gates are 5
-    hint: `maestro workflow show reviewed` lists the steps with their numbers
+    hint: run `maestro workflow show reviewed` for the steps and their numbers
     --- exit 1
     ");
     let picture = sandbox.maestro("workflow graph greet --format svg --dir .claude/skills");

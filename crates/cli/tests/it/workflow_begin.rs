@@ -22,8 +22,8 @@ fn what_nobody_allowed_does_not_begin_and_a_change_asks_again() {
     assert_snapshot!(start(), @"
     $ maestro workflow start brew --param who=Ada
     --- stderr
-    error: `brew` would execute 1 command, and nobody has allowed that yet
-    hint: `maestro trust brew` shows what, and asks
+    error: `brew` is not trusted yet; it would execute 1 command
+    hint: run `maestro trust brew` to review and allow it
     --- exit 4
     ");
     assert_eq!(sandbox.maestro("workflow run brew --param who=Ada --yes").code, 4, "`--yes` is no consent");
@@ -55,7 +55,7 @@ fn a_consent_that_was_taken_back_stops_the_run_before_its_next_command() {
     assert_snapshot!(sandbox.maestro_with(&args), @"
     $ maestro workflow answer [RUN-1] --ticket ask#1.[NONCE] go
     --- stderr
-    error: `brew` would execute `touch`, and nobody has allowed that yet
+    error: `brew` is not trusted yet; it would execute `touch`
     hint: `maestro trust brew` shows what it would execute, and asks; then go on with `maestro workflow next`
     --- exit 4
     ");
@@ -77,7 +77,7 @@ fn what_needs_a_program_that_is_missing_does_not_begin() {
     assert_snapshot!(needs("samovar"), @"
     $ maestro workflow start brew --param who=Ada
     --- stderr
-    error: `brew` needs the program `samovar`, which is not here
+    error: `brew` needs `samovar`, which is not installed
     hint: install it, or put it on PATH
     --- exit 1
     ");
@@ -93,7 +93,7 @@ fn a_definition_with_errors_does_not_begin() {
     --- stderr
     error: the workflow `brew` has errors
       because E04 at 22:67: there is no step `dine`; did you mean `done`?
-    hint: `maestro workflow check [PROJECT]/.claude/skills/brew/workflow.yaml` shows them in place
+    hint: run `maestro workflow check [PROJECT]/.claude/skills/brew/workflow.yaml` to see them in place
     --- exit 1
     ");
 }
@@ -134,7 +134,7 @@ fn instructions_alone_are_followed_in_one_step_with_one_note() {
     NEXT: run this, OUTCOME being one of ok, fail
       maestro workflow report [RUN-1] --ticket follow#1.[NONCE] --outcome OUTCOME --result-file -
     --- stderr
-    note: polish has instructions only, an old form; it is followed in one step. `maestro workflow convert polish` prints a workflow to start from.
+    note: polish only has instructions (an old form); it runs as one step. `maestro workflow convert polish` prints a workflow to start from.
     ");
     assert_eq!(started.stderr().lines().count(), 1);
     let run = last_run(&sandbox);
@@ -187,7 +187,7 @@ fn instructions_are_converted_to_a_workflow_that_can_be_started() {
     assert!(!sandbox.path(".claude/skills/polish/workflow.yaml").exists());
     assert_snapshot!(sandbox.maestro("workflow convert polish --write"), @"
     $ maestro workflow convert polish --write
-    .claude/skills/polish/workflow.yaml is written. `maestro workflow check .claude/skills/polish/workflow.yaml` looks whether it is sound.
+    Wrote .claude/skills/polish/workflow.yaml. Run `maestro workflow check .claude/skills/polish/workflow.yaml` to check it.
     ");
     assert_eq!(fs::read_to_string(sandbox.path(".claude/skills/polish/workflow.yaml")).unwrap(), printed.stdout());
     assert_snapshot!(sandbox.maestro("workflow check .claude/skills/polish"), @"
@@ -199,22 +199,22 @@ fn instructions_are_converted_to_a_workflow_that_can_be_started() {
     assert_snapshot!(sandbox.maestro("workflow convert polish --write"), @"
     $ maestro workflow convert polish --write
     --- stderr
-    error: `polish` has a workflow already: workflow.yaml
-    hint: `maestro workflow show polish` shows it
+    error: `polish` already has a workflow: workflow.yaml
+    hint: run `maestro workflow show polish` to see it
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("workflow convert maestro-cli --write"), @"
     $ maestro workflow convert maestro-cli --write
     --- stderr
-    error: `maestro-cli` came with the program, and what did is not changed
+    error: `maestro-cli` is built in and cannot be changed
     hint: copy the skill to one of your own directories first
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("workflow convert polsh"), @"
     $ maestro workflow convert polsh
     --- stderr
-    error: there is no skill `polsh`
-    hint: `maestro skills list` shows every skill
+    error: unknown skill `polsh`
+    hint: run `maestro skills list` for the list
     --- exit 2
     ");
 }

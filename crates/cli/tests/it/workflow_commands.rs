@@ -159,7 +159,7 @@ fn a_value_that_could_be_an_option_or_none_at_all_is_refused_with_the_reason() {
     let (run, large) = said(&sandbox, &"x".repeat(1024 * 1024));
     assert_eq!(large.code, 1);
     assert_snapshot!(large.stderr(), @"
-    error: the result has more than 900 KiB
+    error: the result is larger than 900 KiB
     hint: write long findings to a file, and name it in the result
     ");
     assert_eq!(directive(&sandbox, &run)["step"]["id"], "say", "the run is as it was");

@@ -106,7 +106,7 @@ fn the_same_directive_is_told_in_every_form() {
     assert_snapshot!(next("xlm"), @"
     $ maestro workflow next [RUN-1] --format xlm
     --- stderr
-    error: there is no form `xlm`
+    error: unknown format `xlm`
     hint: did you mean `xml`?
     --- exit 1
     ");
@@ -133,7 +133,7 @@ fn a_tool_is_told_in_its_own_form() {
     --- stderr
     error: unknown tool `claud`
     hint: did you mean `claude`?
-    hint: ~/.config/maestro/tools.toml may describe tools of your own
+    hint: define your own tools in ~/.config/maestro/tools.toml
     --- exit 1
     ");
     assert_snapshot!(told(&[], &["--tool", "abacus"]), @"
@@ -141,7 +141,7 @@ fn a_tool_is_told_in_its_own_form() {
     --- stderr
     error: unknown tool `abacus`
     hint: one of claude, opencode, codex, gemini, goose, cursor, aider
-    hint: ~/.config/maestro/tools.toml may describe tools of your own
+    hint: define your own tools in ~/.config/maestro/tools.toml
     --- exit 1
     ");
     sandbox.write("~/.config/maestro/tools.toml", "[mine]\nform = \"xml\"\ncan = [\"shell\"]\n");

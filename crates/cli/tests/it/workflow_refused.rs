@@ -114,14 +114,14 @@ fn a_result_that_does_not_fit_is_refused_with_the_reason() {
         refused.stderr()
     };
     assert_snapshot!(errors("four minutes"), @r#"
-    error: the result is no JSON object
+    error: the result is not a JSON object
       because expected ident at line 1 column 2
-    hint: print one object with the fields of RESULT, for example {"summary": "…"}
+    hint: pass one object with the fields of RESULT, for example {"summary": "…"}
     "#);
     assert_snapshot!(errors("[4]"), @r#"
-    error: the result is no JSON object
+    error: the result is not a JSON object
       because invalid type: sequence, expected a map at line 1 column 0
-    hint: print one object with the fields of RESULT, for example {"summary": "…"}
+    hint: pass one object with the fields of RESULT, for example {"summary": "…"}
     "#);
     assert_snapshot!(errors("{}"), @"
     error: the result is not what was asked for: `minutes` is missing
@@ -136,14 +136,14 @@ fn a_result_that_does_not_fit_is_refused_with_the_reason() {
     hint: nothing was changed
     ");
     assert_snapshot!(errors(&format!("{{\"minutes\": 4, \"note\": \"{}\"}}", "x".repeat(1024 * 1024))), @"
-    error: the result has more than 900 KiB
+    error: the result is larger than 900 KiB
     hint: write long findings to a file, and name it in the result
     ");
     let args = ["workflow", "report", &run, "--ticket", &ticket, "--result-file", "nowhere.json"];
     assert_snapshot!(sandbox.maestro_with(&args), @"
     $ maestro workflow report [RUN-1] --ticket steep#1.[NONCE] --result-file nowhere.json
     --- stderr
-    error: the result cannot be read from `nowhere.json`
+    error: cannot read the result from `nowhere.json`
       because No such file or directory (os error 2)
     --- exit 1
     ");
@@ -189,8 +189,8 @@ fn a_nonsense_answer_is_asked_again_with_the_reason_and_then_declined() {
     assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &first]), @"
     $ maestro workflow answer [RUN-1] --ticket choose#1.[NONCE]
     --- stderr
-    error: there is no answer
-    hint: add what the user said, or --declined, or --cancelled
+    error: missing answer
+    hint: pass the user's answer, --declined or --cancelled
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro_with(&["workflow", "answer", &run, "--ticket", &first, "green", "black"]), @r#"
@@ -246,7 +246,7 @@ fn a_run_that_does_not_exist_is_told_so() {
     $ maestro workflow start bru --param who=Ada
     --- stderr
     error: there is no workflow `bru`
-    hint: `maestro workflow list` shows every workflow
+    hint: run `maestro workflow list` for the list
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro("workflow start brew"), @"
@@ -254,7 +254,7 @@ fn a_run_that_does_not_exist_is_told_so() {
     --- stderr
     error: `who`: it is required
     hint: nothing was changed
-    hint: `maestro workflow start brew --param who=…`; `maestro workflow show brew` tells what each means
+    hint: run `maestro workflow start brew --param who=…`; `maestro workflow show ` explains each
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("workflow start brew --param who=Ada --param sugar=2"), @"
@@ -262,7 +262,7 @@ fn a_run_that_does_not_exist_is_told_so() {
     --- stderr
     error: `sugar`: there is no such parameter
     hint: nothing was changed
-    hint: `maestro workflow start brew --param who=…`; `maestro workflow show brew` tells what each means
+    hint: run `maestro workflow start brew --param who=…`; `maestro workflow show ` explains each
     --- exit 1
     ");
 }

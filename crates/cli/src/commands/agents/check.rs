@@ -1,4 +1,4 @@
-//! Do the installed agents answer? Starts each of them, all at once.
+//! Check whether the installed agents answer; starts all of them at once.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,12 @@ use crate::output::error::CommandError;
 use crate::output::progress::while_working;
 use crate::output::screen::count;
 
-/// Asks those that are installed, and notes what they say.
+/// Starts the installed agents, and records their answers.
 pub(super) fn ask(known: &mut [Known<'_>], world: &World) -> Result<(), CommandError> {
-    let maestro = std::env::current_exe().map_err(|error| {
-        CommandError::io("this program cannot be found, and everything it starts goes through it", &error)
-    })?;
+    let maestro =
+        std::env::current_exe().map_err(|error| CommandError::io("cannot find the path of this program", &error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CommandError::io("nothing can be started here", &error))?;
+    let runtime = runtime.map_err(|error| CommandError::io("cannot start programs here", &error))?;
     let env = environment();
     let mut asked = Vec::new();
     let mut probes = Vec::new();
@@ -40,7 +39,7 @@ pub(super) fn ask(known: &mut [Known<'_>], world: &World) -> Result<(), CommandE
     Ok(())
 }
 
-/// What agents inherit. Ours would say for whom they speak, and here they speak for nobody.
+/// Environment of the agents, without our variables: they would name a session, and here there is none.
 fn environment() -> BTreeMap<String, String> {
     let text =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

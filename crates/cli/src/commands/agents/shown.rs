@@ -1,4 +1,4 @@
-//! What does a person get to see of one agent?
+//! Details of one agent, for people.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::host::agents::{Origin, Table, program};
 use crate::host::world::World;
 use crate::output::screen::{clean, clean_path, pad};
 
-/// How wide the names of the lines are.
+/// Width of the labels.
 const NAMES: usize = 13;
 
 /// Everything about one agent.
@@ -27,7 +27,7 @@ pub(super) fn one(known: &Known<'_>, table: &Table, usual: Option<&Usual>, world
         line("", &known.why());
     }
     line("answers", &known.answer.as_ref().map(|answer| clean(&answer.to_string()).into_owned()).unwrap_or_default());
-    // What would be used, or else what would be if its program were here.
+    // The driver in use, or the one that would be if its program were installed.
     let taken = known.chosen().map(|chosen| chosen.driver).or_else(|| Some(agent.ways().next()?.0));
     for (driver, launch) in agent.ways().filter(|(driver, _)| Some(*driver) == taken) {
         let why = if let State::Missing = known.state { clean(&agent.why_first()).into_owned() } else { known.why() };
@@ -49,8 +49,8 @@ pub(super) fn one(known: &Known<'_>, table: &Table, usual: Option<&Usual>, world
     line(
         "reports",
         match agent.reporting {
-            Reporting::Able => "with `maestro` commands, while it works",
-            Reporting::Unable => "nothing; what it did shows in the files",
+            Reporting::Able => "with `maestro` commands while it works",
+            Reporting::Unable => "nothing; only its changed files show what it did",
         },
     );
     line("MCP tools", &clean(agent.mcp.as_deref().unwrap_or_default()));
@@ -66,7 +66,7 @@ pub(super) fn one(known: &Known<'_>, table: &Table, usual: Option<&Usual>, world
     text
 }
 
-/// The arguments of a fresh session, with what is not known yet in braces.
+/// The arguments of a fresh session, with unknown values in braces.
 pub(super) fn command(launch: &Launch) -> Vec<String> {
     let plain = Launch { permissions: std::collections::BTreeMap::new(), ..launch.clone() };
     plain.arguments(&Fill {
@@ -77,7 +77,7 @@ pub(super) fn command(launch: &Launch) -> Vec<String> {
     })
 }
 
-/// The names of the variables that it is started with, whatever it may do.
+/// The names of its variables, for any permission.
 pub(super) fn variables(agent: &Agent) -> Vec<String> {
     let mut names: Vec<String> = agent.env.keys().chain(&agent.retries).cloned().collect();
     names.sort();
@@ -85,7 +85,7 @@ pub(super) fn variables(agent: &Agent) -> Vec<String> {
     names
 }
 
-/// Where it writes on its own account, on this machine.
+/// Where it writes its own files on this machine.
 pub(super) fn writes(agent: &Agent) -> Vec<String> {
     agent.places(&|name| std::env::var(name).ok())
 }
@@ -98,7 +98,7 @@ fn runs(known: &Known<'_>, launch: &Launch) -> String {
     typed(std::iter::once(name.to_owned()).chain(command(launch)))
 }
 
-/// Arguments as one would type them.
+/// Arguments as typed in a shell.
 fn typed(arguments: impl IntoIterator<Item = String>) -> String {
     let words: Vec<String> = arguments.into_iter().map(|argument| quoted(&argument)).collect();
     clean_path(&words.join(" ")).into_owned()
@@ -113,7 +113,7 @@ fn prompt(by: PromptBy) -> &'static str {
     }
 }
 
-/// What is added for a permission.
+/// What a permission adds.
 fn allowed(agent: &Agent, launch: &Launch, permission: Permission) -> String {
     let mut parts = Vec::new();
     parts.extend(launch.permissions.get(&permission).map(|arguments| typed(arguments.iter().cloned())));
@@ -122,7 +122,7 @@ fn allowed(agent: &Agent, launch: &Launch, permission: Permission) -> String {
     parts.extend(launch.modes.get(&permission).map(|mode| format!("its own mode `{}`", clean(mode))));
     let names = agent.permission_env.get(&permission).into_iter().flat_map(|values| values.keys());
     parts.extend(names.map(|name| format!("${}", clean(name))));
-    if parts.is_empty() { "nothing is added".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "nothing added".to_owned() } else { parts.join(", ") }
 }
 
 fn model(launch: &Launch) -> String {
@@ -134,13 +134,13 @@ fn model(launch: &Launch) -> String {
 
 fn resumes(driver: Driver, launch: &Launch) -> String {
     match (launch.can_resume(), driver) {
-        (true, Driver::Acp) => "by the protocol, if it can".to_owned(),
+        (true, Driver::Acp) => "by the protocol, if supported".to_owned(),
         (true, _) => typed(launch.resume.iter().cloned()),
-        (false, _) => "no; a new session is told what was done".to_owned(),
+        (false, _) => "no; a new session receives a summary".to_owned(),
     }
 }
 
-/// Who says all that.
+/// The sources of these values.
 fn described(table: &Table, name: &str, world: &World) -> String {
     let told = |origin: &Origin| match origin {
         Origin::BuiltIn => "built in".to_owned(),

@@ -1,13 +1,13 @@
-//! What would change in a file? Shown as other tools do, with a few lines around it.
+//! Diff of a changed file, with a few lines of context.
 
 use std::fmt::Write as _;
 
 use crate::output::screen::{Paint, clean_lines, clean_path};
 
-/// How many lines are shown around a change.
+/// Number of context lines.
 const AROUND: usize = 3;
 
-/// The one stretch of lines that differs; nothing stands for a file that is not there.
+/// The range of lines that differs; `None` is a missing file.
 pub(super) fn diff(shown: &str, before: Option<&str>, after: Option<&str>, paint: Paint) -> String {
     let lines = |text: Option<&'_ str>| -> Vec<String> {
         clean_lines(text.unwrap_or_default()).lines().map(str::to_owned).collect()

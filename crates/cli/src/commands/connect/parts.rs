@@ -1,19 +1,19 @@
-//! Which files make a tool know Maestro, and what is in each?
+//! Files that connect a tool to Maestro, and their content.
 
 use maestro_core::connect::{Client, Item, Location, Scope, hooks, server};
 
 use crate::output::error::CommandError;
 
-/// What a tool is told.
+/// What a file adds to a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Which MCP server Maestro is.
+    /// The MCP server.
     Server,
-    /// That it calls Maestro when something happens.
+    /// The hooks.
     Hooks,
-    /// How a workflow is started.
+    /// A workflow.
     Workflow {
-        /// What its user types for that, where that is known.
+        /// The command by which users start it, if known.
         by: Option<String>,
     },
 }
@@ -29,24 +29,24 @@ impl Part {
     }
 }
 
-/// Whether a tool is to call Maestro.
+/// Whether a tool gets hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hooks {
     With,
     Without,
 }
 
-/// A file, and what it is to say.
+/// A file, and its wanted content.
 pub(super) struct File {
     pub(super) location: Location,
     pub(super) parts: Vec<Part>,
 }
 
-/// The files of a tool; what belongs into one file stands together.
+/// The files of a tool; content for one file is grouped.
 pub(super) fn of(client: Client, scope: Scope, hooks: Hooks) -> Result<Vec<File>, CommandError> {
     let servers = client.servers_file(scope).ok_or_else(|| {
-        CommandError::invalid(format!("{} has no settings in a project", client.title()))
-            .hint(format!("`maestro connect {}` changes your own", client.name()))
+        CommandError::invalid(format!("{} has no project settings", client.title()))
+            .hint(format!("run `maestro connect {}` to change your own settings", client.name()))
     })?;
     let mut files = vec![File { location: servers, parts: vec![Part::Server] }];
     match client.hooks_file(scope).filter(|_| hooks == Hooks::With) {
@@ -58,7 +58,7 @@ pub(super) fn of(client: Client, scope: Scope, hooks: Hooks) -> Result<Vec<File>
 }
 
 impl File {
-    /// What is to stand in it; `text` is what stands in it so far.
+    /// Its wanted text; `text` is the current one.
     pub(super) fn items(&self, client: Client, program: &str, text: Option<&str>) -> Vec<Item> {
         let of_part = |part: &Part| match part {
             Part::Server => vec![server(client, program, text)],

@@ -1,4 +1,4 @@
-//! What is said of tools that were connected, or are not any more?
+//! Output of `connect` and `disconnect`.
 
 use std::fmt::Write as _;
 
@@ -14,35 +14,35 @@ use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::{Paint, clean_path};
 
-/// A tool's file, and what becomes of it.
+/// A tool's file, and its change.
 pub(super) struct Change {
     pub(super) tool: Tool,
-    /// What the file is about.
+    /// Purpose of the file.
     pub(super) parts: Vec<Part>,
     pub(super) target: Target,
-    /// What has to be made in the file for it.
+    /// What must be created in the file for it.
     pub(super) around: Vec<Around>,
     pub(super) state: State,
 }
 
-/// How it is with a file.
+/// State of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It says what it should.
+    /// Up to date.
     Same,
-    /// It is to say this.
+    /// To be written.
     Write(String),
-    /// It is to say this, and what it says now need not be kept: it is Maestro's own.
+    /// To be written without a backup: the old content is Maestro's own.
     Restore(String),
-    /// It is to go, since it was made for Maestro.
+    /// To be removed, since it was created for Maestro.
     Remove,
-    /// It was changed.
+    /// Changed.
     Written,
-    /// Maestro is not in it.
+    /// Without Maestro.
     NotConnected,
-    /// Something else has Maestro's name in it.
+    /// With another entry of Maestro's name.
     NotOurs,
-    /// It was made for Maestro, and somebody changed it.
+    /// Created for Maestro, and edited since.
     ChangedSince,
 }
 
@@ -55,17 +55,17 @@ impl Change {
         }
     }
 
-    /// What a tool does by what the file says.
+    /// What the file makes a tool do.
     fn deed(&self) -> String {
         match self.parts.as_slice() {
-            [Part::Hooks] => "calls Maestro at every prompt".to_owned(),
-            [_, Part::Hooks] => "knows Maestro and calls it at every prompt".to_owned(),
-            [Part::Workflow { by: Some(by) }] => format!("starts a workflow by `{by}`"),
-            _ => "knows Maestro".to_owned(),
+            [Part::Hooks] => "Maestro's hooks".to_owned(),
+            [_, Part::Hooks] => "Maestro and its hooks".to_owned(),
+            [Part::Workflow { by: Some(by) }] => format!("the command `{by}`"),
+            _ => "Maestro".to_owned(),
         }
     }
 
-    /// What would change, for a person.
+    /// The changes, for a person.
     fn diff(&self, paint: Paint) -> Option<String> {
         let after = match &self.state {
             State::Write(text) | State::Restore(text) => Some(text.as_str()),
@@ -106,15 +106,15 @@ pub(super) fn connected(changes: &[Change], world: &World) -> Result<Reply, Comm
         let (title, file) = (change.tool.title(), clean_path(&change.target.shown));
         let _ = match &change.state {
             State::Written if change.target.text.is_none() => {
-                writeln!(text, "{title} {} now: made {file}.", change.deed())
+                writeln!(text, "Added {} to {title} (created {file}).", change.deed())
             }
             State::Written if change.target.backup().exists() => {
                 let kept = world.short(&change.target.backup());
                 let kept = clean_path(&kept);
-                writeln!(text, "{title} {} now: changed {file}, kept the old one as {kept}.", change.deed())
+                writeln!(text, "Added {} to {title} (changed {file}, backup in {kept}).", change.deed())
             }
-            State::Written => writeln!(text, "{title} {} now: changed {file}.", change.deed()),
-            State::Same => writeln!(text, "{title} {} already, by {file}.", change.deed()),
+            State::Written => writeln!(text, "Added {} to {title} (changed {file}).", change.deed()),
+            State::Same => writeln!(text, "{title} already has {} ({file}).", change.deed()),
             State::Write(_)
             | State::Restore(_)
             | State::Remove
@@ -125,18 +125,18 @@ pub(super) fn connected(changes: &[Change], world: &World) -> Result<Reply, Comm
         text.extend(change.diff(world.paint));
     }
     if changes.iter().any(|change| change.state == State::Written) {
-        text.push_str("Start these tools anew; `maestro doctor` tries whether Maestro answers them.\n");
+        text.push_str("Restart these tools to load it; `maestro doctor` checks the connection.\n");
     }
     Ok(Reply::text(text))
 }
 
-/// What is said of tools that call nobody, although they were to call Maestro.
+/// Note on tools without hooks, if hooks were requested.
 pub(super) fn without_hooks(tools: &[Tool]) -> String {
     let titles: Vec<&str> = tools.iter().map(|tool| tool.title()).collect();
     match titles.as_slice() {
         [] => String::new(),
-        [title] => format!("note: {title} has no hooks, so `--hooks` changes nothing for it\n"),
-        titles => format!("note: {} have no hooks, so `--hooks` changes nothing for them\n", titles.join(", ")),
+        [title] => format!("note: {title} does not support hooks; `--hooks` has no effect\n"),
+        titles => format!("note: {} do not support hooks; `--hooks` has no effect\n", titles.join(", ")),
     }
 }
 
@@ -150,21 +150,21 @@ pub(super) fn disconnected(changes: &[Change], world: &World) -> Result<Reply, C
         let (title, file) = (change.tool.title(), clean_path(&change.target.shown));
         let _ = match &change.state {
             State::Written if change.parts == [Part::Hooks] => {
-                writeln!(text, "{title} calls Maestro no more, by {file}.")
+                writeln!(text, "Removed Maestro's hooks from {title} ({file}).")
             }
             State::Written if matches!(change.parts.as_slice(), [Part::Workflow { .. }]) => {
-                writeln!(text, "{title} starts no workflow by {file} any more.")
+                writeln!(text, "Removed a workflow command from {title} ({file}).")
             }
-            State::Written => writeln!(text, "{title} knows Maestro no more, by {file}."),
-            State::ChangedSince => writeln!(text, "{file} was changed since it was made for Maestro, and stays."),
-            State::NotConnected => writeln!(text, "{title} does not know Maestro, by {file}."),
-            State::NotOurs => writeln!(text, "What is called `maestro` in {file} does not start Maestro, and stays."),
+            State::Written => writeln!(text, "Removed Maestro from {title} ({file})."),
+            State::ChangedSince => writeln!(text, "Kept {file}: it was edited since Maestro created it."),
+            State::NotConnected => writeln!(text, "{title} is not connected ({file})."),
+            State::NotOurs => writeln!(text, "Kept the entry `maestro` in {file}: it does not start Maestro."),
             State::Write(_) | State::Restore(_) | State::Remove | State::Same => Ok(()),
         };
         text.extend(change.diff(world.paint));
     }
     if changes.is_empty() {
-        text.push_str("No tool is connected.\n");
+        text.push_str("No tools are connected.\n");
     }
     Ok(Reply::text(text))
 }

@@ -1,4 +1,4 @@
-//! Which file of a tool is meant, what does it say, and how is it changed?
+//! Settings file of a tool: its location, its text, and how it is changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,25 +13,25 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::screen::clean_path;
 
-/// How large a settings file may be; Claude Code's grows with every project.
+/// Maximum size of a settings file; Claude Code's grows with every project.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
-/// What is added to the name of a file that is kept beside a changed one.
+/// Suffix of the backup beside a changed file.
 const BACKUP: &str = ".before-maestro";
 
 /// A file of a tool.
 pub(crate) struct Target {
-    /// Where it is, or would be: behind links.
+    /// Its real path, behind links.
     pub(crate) path: PathBuf,
-    /// Where it is as people know it.
+    /// Its path as people know it.
     pub(super) shown: String,
-    /// What it says, if it is there.
+    /// Its text, if it exists.
     pub(crate) text: Option<String>,
 }
 
-/// Where a tool's files start from.
+/// Base directory of a tool's files.
 pub(super) fn directory(base: Base, world: &World) -> PathBuf {
     let home = &world.places.home;
-    // Where Maestro's own settings are tells where those of others are.
+    // The directory of Maestro's settings leads to those of others.
     let config = world.user_config.ancestors().nth(2).map_or_else(|| home.join(".config"), Path::to_owned);
     let set = |name: &str| world.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     match base {
@@ -46,7 +46,7 @@ pub(super) fn directory(base: Base, world: &World) -> PathBuf {
     }
 }
 
-/// Whether a tool is there: its program, its settings, or anything of its own where these are.
+/// Whether a tool is installed: its program, its settings, or any file of its own beside them.
 pub(super) fn is_here(client: Client, connections: &Connections, world: &World) -> bool {
     let is_installed = world.program_dirs.iter().any(|dir| dir.is_absolute() && dir.join(client.program()).is_file());
     let has_settings = client.servers_file(Scope::User).is_some_and(|location| {
@@ -57,20 +57,20 @@ pub(super) fn is_here(client: Client, connections: &Connections, world: &World) 
     is_installed || has_settings
 }
 
-/// Whether anything is in a folder that is not there for Maestro.
+/// Whether a folder holds anything that is not Maestro's.
 fn holds_more(folder: &Path, connections: &Connections) -> bool {
     let is_more = |path: PathBuf| !connections.knows(&path) && !path.to_string_lossy().ends_with(BACKUP);
     folder.read_dir().is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| is_more(entry.path()))))
 }
 
-/// Where a file may be.
+/// Possible paths of a file.
 fn paths(location: Location, world: &World) -> impl Iterator<Item = PathBuf> {
     let directory = directory(location.base, world);
     location.names.iter().map(move |name| directory.join(name))
 }
 
 impl Target {
-    /// The files that are there, of all the names that one may have; where none is, the one that would be made.
+    /// The existing files, of all possible names; if there is none, the one to create.
     pub(crate) fn all(location: Location, world: &World) -> Result<Vec<Self>, CommandError> {
         let mut there: Vec<PathBuf> = paths(location, world).filter(|path| path.symlink_metadata().is_ok()).collect();
         if there.is_empty() {
@@ -79,7 +79,7 @@ impl Target {
         there.iter().map(|path| Self::at(path, location.base, world)).collect()
     }
 
-    /// The files by which a tool knows Maestro; where none does, the one by which it is to.
+    /// The files that mention Maestro; if none does, the one to change.
     pub(super) fn knowing(client: Client, location: Location, world: &World) -> Result<Vec<Self>, CommandError> {
         let names_it = |target: &Self| {
             let text = target.text.as_deref();
@@ -98,9 +98,8 @@ impl Target {
     pub(super) fn at(path: &Path, base: Base, world: &World) -> Result<Self, CommandError> {
         let shown = world.short(path);
         let path = behind_links(path, base, &shown, world)?;
-        let refuse = |why: &str| {
-            Err(CommandError::invalid(format!("{shown} {why}")).hint("it was left as it is; look at it first"))
-        };
+        let refuse =
+            |why: &str| Err(CommandError::invalid(format!("{shown} {why}")).hint("check the file; it was not changed"));
         let text = match read_bounded(&path, MAX_BYTES) {
             Ok(contents) if contents.cut => return refuse("is larger than 16 MiB"),
             Ok(contents) => match String::from_utf8(contents.bytes) {
@@ -109,14 +108,14 @@ impl Target {
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                return Err(CommandError::io(format!("{shown} cannot be read"), &error)
-                    .hint("check its permissions, and that it is a file"));
+                return Err(CommandError::io(format!("cannot read {shown}"), &error)
+                    .hint("check that it is a file you may read"));
             }
         };
         Ok(Self { path, shown, text })
     }
 
-    /// Writes the file in one step, and says which folders were made for it. What it said before is kept beside it.
+    /// Writes the file in one step, with a backup beside it, and returns the created folders.
     pub(super) fn write(&self, text: &str) -> Result<Vec<PathBuf>, CommandError> {
         match &self.text {
             None => {
@@ -127,39 +126,39 @@ impl Target {
         }
     }
 
-    /// Writes the file in one step, and keeps an old text of it beside it.
+    /// Writes the file in one step, with an old text as backup beside it.
     pub(super) fn change(&self, text: &str, old: &str) -> Result<(), CommandError> {
         self.check()?;
         let is_kept = read_bounded(&self.backup(), MAX_BYTES).is_ok_and(|kept| kept.bytes == old.as_bytes());
         let written = self.keep_old(old).and_then(|()| files::replace(&self.path, text));
         if written.is_err() && !is_kept {
-            // What was not changed needs nothing beside it; why it was not is the error to tell.
+            // An unchanged file needs no backup; the reason it was not changed is the error to return.
             let _ = self.drop_old(old);
         }
         written.map_err(|error| self.unwritable(&error))
     }
 
-    /// Writes what the file said before Maestro came, and removes what was kept beside it if it is the same.
+    /// Restores the text from before Maestro, and removes the backup if it is the same.
     pub(super) fn restore(&self, text: &str) -> Result<(), CommandError> {
         self.check()?;
         files::replace(&self.path, text).map_err(|error| self.unwritable(&error))?;
         self.drop_old(text).map_err(|error| self.unwritable(&error))
     }
 
-    /// Removes a file that Maestro made.
+    /// Removes a file that Maestro created.
     pub(super) fn remove(&self) -> Result<(), CommandError> {
         self.check()?;
         std::fs::remove_file(&self.path).map_err(|error| self.unwritable(&error))
     }
 
-    /// Where what the file said before is kept.
+    /// Path of the backup.
     pub(super) fn backup(&self) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(BACKUP);
         PathBuf::from(name)
     }
 
-    /// Refuses if the file is not what it was when it was read: tools write theirs at any time, and nothing of that
+    /// Fails if the file changed since it was read: tools write theirs at any time, and none of that
     /// may be lost.
     fn check(&self) -> Result<(), CommandError> {
         let now = match read_bounded(&self.path, MAX_BYTES) {
@@ -170,8 +169,8 @@ impl Target {
         if now.as_deref() == self.text.as_deref().map(str::as_bytes) {
             return Ok(());
         }
-        Err(CommandError::refused(format!("{} was changed by somebody else just now", self.shown))
-            .hint("it was left as they wrote it; run the same command again"))
+        Err(CommandError::refused(format!("{} changed while it was being edited", self.shown))
+            .hint("run the command again; the file was not changed"))
     }
 
     fn make(&self, text: &str) -> io::Result<Vec<PathBuf>> {
@@ -186,7 +185,7 @@ impl Target {
     }
 
     fn keep_old(&self, old: &str) -> io::Result<()> {
-        // Settings may hold secrets: what is kept is for their owner alone.
+        // Settings may hold secrets: the backup is for their owner alone.
         files::keep_private(&self.backup(), old.as_bytes())
     }
 
@@ -200,23 +199,22 @@ impl Target {
     }
 
     fn unwritable(&self, error: &io::Error) -> CommandError {
-        CommandError::io(format!("{} cannot be written", self.shown), error)
-            .hint("check its permissions, and those of its directory; it was left as it is")
+        CommandError::io(format!("cannot write {}", self.shown), error)
+            .hint("check the permissions of the file and its directory; it was not changed")
     }
 }
 
-/// Where a file really is. A user may keep theirs elsewhere; what a project brings must not lead out of it.
+/// The real path of a file. A user may keep theirs elsewhere; a project's must not lead out of it.
 fn behind_links(path: &Path, base: Base, shown: &str, world: &World) -> Result<PathBuf, CommandError> {
     if base == Base::Project && !is_inside(path, &world.places.project) {
         return Err(CommandError::invalid(format!("{} leads out of the project", clean_path(shown)))
-            .hint("put a file in place of the link; Maestro does not write through it"));
+            .hint("replace the link with a file; Maestro does not write through it"));
     }
     if !path.is_symlink() {
         return Ok(path.to_owned());
     }
-    path.canonicalize().map_err(|error| {
-        CommandError::io(format!("{shown} is a link that leads nowhere"), &error).hint("mend or remove the link")
-    })
+    path.canonicalize()
+        .map_err(|error| CommandError::io(format!("{shown} is a broken link"), &error).hint("fix or remove the link"))
 }
 
 fn is_inside(path: &Path, project: &Path) -> bool {

@@ -1,4 +1,4 @@
-//! Which tools were named?
+//! Tools that can be connected, by name.
 
 use maestro_core::connect::{Client, Scope};
 use maestro_core::suggest::closest;
@@ -8,16 +8,16 @@ use crate::host::connections::Connections;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
-/// The word for every tool that is meant by it.
+/// The name for all tools.
 const ALL: &str = "all";
 const AIDER: &str = "aider";
 
-/// A tool that can be named.
+/// A tool that can be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
-    /// One that speaks the Model Context Protocol.
+    /// A tool with support for the Model Context Protocol.
     Client(Client),
-    /// Aider, which speaks none, and can be handed commands.
+    /// Aider, without that support, which reads commands from files.
     Aider,
 }
 
@@ -43,7 +43,7 @@ impl Tool {
         }
     }
 
-    /// Every tool that has settings there.
+    /// Every tool with settings in this scope.
     pub(super) fn all(scope: Scope) -> impl Iterator<Item = Self> {
         let clients = Client::ALL.into_iter().filter(move |client| client.servers_file(scope).is_some());
         clients.map(Self::Client).chain([Self::Aider])
@@ -54,7 +54,7 @@ impl Tool {
     }
 }
 
-/// Which tools were named.
+/// The tools with these names.
 pub(super) enum Named {
     All,
     These(Vec<Tool>),
@@ -76,22 +76,22 @@ pub(super) fn named(names: &[String]) -> Result<Named, CommandError> {
 
 fn unknown(name: &str) -> CommandError {
     let known: Vec<&str> = Tool::all(Scope::User).map(Tool::name).chain([ALL]).collect();
-    let error = CommandError::not_found(format!("no tool called `{name}` is known"));
+    let error = CommandError::not_found(format!("unknown tool `{name}`"));
     match closest(name, known.iter().copied()) {
         Some(meant) => error.hint(format!("did you mean `{meant}`?")),
-        None => error.hint(format!("known are {}", known.join(", "))),
+        None => error.hint(format!("available: {}", known.join(", "))),
     }
 }
 
-/// The tools that are on this machine, and can be told of Maestro there.
+/// The installed tools that can be connected in this scope.
 pub(super) fn here(scope: Scope, world: &World) -> Result<Vec<Tool>, CommandError> {
     let connections = Connections::load(world)?;
     let is_here = |tool: &Tool| tool.client().is_some_and(|client| target::is_here(client, &connections, world));
     let tools: Vec<Tool> = Tool::all(scope).filter(is_here).collect();
     if tools.is_empty() {
         let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();
-        return Err(CommandError::not_found("none of the tools that Maestro knows is installed here")
-            .hint(format!("name one to connect it all the same: {}", names.join(", "))));
+        return Err(CommandError::not_found("no supported tool found")
+            .hint(format!("name a tool to connect it anyway: {}", names.join(", "))));
     }
     Ok(tools)
 }

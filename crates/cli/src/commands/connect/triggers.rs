@@ -1,4 +1,4 @@
-//! How does a tool get to know a workflow? By a small file of its own, which goes again with the connection.
+//! Files by which a tool offers a workflow; they are removed with the connection.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::host::world::World;
 use crate::host::{catalogue, config};
 use crate::output::error::CommandError;
 
-/// The workflows of these names; each must be there and sound.
+/// The workflows of these names; each must exist and be valid.
 pub(super) fn wanted(names: &[String], world: &World) -> Result<Vec<Trigger>, CommandError> {
     if names.is_empty() {
         return Ok(Vec::new());
@@ -35,7 +35,7 @@ pub(super) fn wanted(names: &[String], world: &World) -> Result<Vec<Trigger>, Co
     names.iter().map(trigger).collect()
 }
 
-/// The file by which a tool knows a workflow; none for one that knows it by the MCP server alone.
+/// The file by which a tool offers a workflow; none for a tool that only needs the MCP server.
 pub(super) fn planned(
     tool: Tool,
     scope: Scope,
@@ -55,14 +55,14 @@ pub(super) fn planned(
         Some(there) if *there == text => State::Same,
         Some(there) if is_as_made(there, &target, connections) => State::Restore(text),
         Some(_) => {
-            return Err(CommandError::refused(format!("{} is something else already", target.shown))
-                .hint("remove it, or what it was changed to; `maestro connect` then writes it"));
+            return Err(CommandError::refused(format!("{} exists and is not from Maestro", target.shown))
+                .hint("remove or rename it, then run `maestro connect` again"));
         }
     };
     Ok(Some(Change { tool, parts: vec![Part::Workflow { by: Some(by) }], target, around: Vec::new(), state }))
 }
 
-/// What is to become of the files by which a tool knows workflows: those that are as they were made go.
+/// The changes to a tool's workflow files: unedited ones are removed.
 pub(super) fn gone(
     tool: Tool,
     scope: Scope,
@@ -85,7 +85,7 @@ pub(super) fn gone(
     Ok(changes)
 }
 
-/// Whether a file is as it was last written for Maestro, and was not there before.
+/// Whether Maestro created a file, and it is unedited.
 fn is_as_made(text: &str, target: &Target, connections: &Connections) -> bool {
     undone::before(text, connections.undos(&target.path)) == Some(Before::Absent)
 }

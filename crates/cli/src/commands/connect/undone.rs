@@ -1,5 +1,5 @@
-//! How does a tool's file get rid of Maestro? By undoing what was written; where somebody changed that, by taking out
-//! what is Maestro's and nothing else.
+//! Removal of Maestro from a tool's file: undoes what was written; in an edited file, takes out
+//! only what is Maestro's.
 
 use maestro_core::connect::{Before, Client, EditError, Format, Item, Removed, Slot, Undo, take_out, take_out_empty};
 
@@ -13,7 +13,7 @@ use crate::host::connections::{Connections, Ledger};
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
-/// What is to be done so that a file of a tool does not tell of Maestro, whatever name the file has.
+/// The changes that remove Maestro from a tool's file, whatever the file's name.
 pub(super) fn planned(
     client: Client,
     file: &File,
@@ -47,7 +47,7 @@ fn planned_for(target: Target, client: Client, file: &File, connections: &Connec
     Ok(Change { tool: Tool::Client(client), parts: file.parts.clone(), target, around: Vec::new(), state })
 }
 
-/// What a file says without all of the items, or why one of them cannot be taken out.
+/// The text without any of the items, or why one of them cannot be removed.
 fn without(text: &str, items: &[Item], format: Format) -> Result<State, (EditError, Slot)> {
     let mut state = State::NotConnected;
     let mut text = text.to_owned();
@@ -69,7 +69,7 @@ fn has_none(text: &str, items: &[Item], format: Format) -> bool {
     without(text, items, format) == Ok(State::NotConnected)
 }
 
-/// What a file was before the changes that can still be undone, the last one first.
+/// The text before the changes that can still be undone, the last one first.
 pub(super) fn before(text: &str, undos: &[Undo]) -> Option<Before> {
     let mut text = text.to_owned();
     let mut is_changed = false;

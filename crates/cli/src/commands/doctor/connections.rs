@@ -1,4 +1,4 @@
-//! Does Maestro answer the tools that are connected? Each is played: what its settings name is started and greeted.
+//! Check whether Maestro answers the connected tools: starts and greets the server as each of them would.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,20 +22,20 @@ pub(super) struct Connection {
     #[serde(serialize_with = "maestro_core::problem::lossy")]
     pub(super) file: PathBuf,
     pub(super) ok: bool,
-    /// What the server says, or why it says nothing.
+    /// The server's answer, or the reason there is none.
     pub(super) answer: String,
 }
 
 impl Connection {
-    /// What is to be mended, if something is.
+    /// The problem, if there is one.
     pub(super) fn problem(&self) -> Option<Problem> {
-        let message = format!("{} cannot speak with Maestro: it {}", self.title, self.answer);
-        let help = format!("`maestro connect {}` writes the entry anew", self.client);
+        let message = format!("{} cannot reach Maestro: it {}", self.title, self.answer);
+        let help = format!("run `maestro connect {}` to rewrite the entry", self.client);
         (!self.ok).then(|| Problem::new(Code::ConnectionBroken, Severity::Error, self.file.clone(), message, help))
     }
 }
 
-/// Plays every tool that is connected. A file that cannot be read is a problem of the tool's own, and left to it.
+/// Checks every connected tool. An unreadable file is the tool's own problem, and skipped.
 pub(super) fn tried(world: &World) -> Vec<Connection> {
     let mut asked: Vec<(Client, PathBuf, Result<Configured, String>)> = Vec::new();
     for client in Client::ALL {
@@ -56,7 +56,7 @@ pub(super) fn tried(world: &World) -> Vec<Connection> {
     let mut answers = answers(ready, world).into_iter();
     let connection = |(client, file, server): (Client, PathBuf, Result<Configured, String>)| {
         let (ok, answer) = match server {
-            Ok(_) => answers.next().as_ref().map_or_else(|| (false, "was not asked".to_owned()), told),
+            Ok(_) => answers.next().as_ref().map_or_else(|| (false, "was not checked".to_owned()), told),
             Err(reason) => (false, reason),
         };
         Connection { client: client.name(), title: client.title(), file, ok, answer }
@@ -77,17 +77,17 @@ fn answers(servers: Vec<Configured>, world: &World) -> Vec<Served> {
     while_working(world, &what, || runtime.block_on(mcp::all(servers, mcp::PATIENCE)))
 }
 
-/// What a tool would start. What a project's file names is started only if it is this very program: nobody allowed
-/// any other, nor the variables that the file sets.
+/// What a tool would start. What a project's file names is started only if it is this very program: the user has not
+/// allowed any other, nor the variables that the file sets.
 fn configured(client: Client, scope: Scope, started: Started, world: &World) -> Result<Configured, String> {
     let maestro = std::env::current_exe().map_err(|error| format!("cannot be started: {error}"))?;
     let name = started.command.first().map_or(SERVER, String::as_str);
-    let found = found(name, world).ok_or_else(|| format!("does not start: there is no program `{name}`"))?;
+    let found = found(name, world).ok_or_else(|| format!("does not start: `{name}` not found"))?;
     let mut env = environment();
     match scope {
         Scope::User => env.extend(started.env),
         Scope::Project if name == SERVER => {}
-        Scope::Project => return Err(format!("is not tried: the project's file names `{name}`, not `{SERVER}`")),
+        Scope::Project => return Err(format!("is not checked: the project's file names `{name}`, not `{SERVER}`")),
     }
     Ok(Configured {
         maestro,
@@ -109,7 +109,7 @@ fn found(name: &str, world: &World) -> Option<PathBuf> {
     dirs.map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
-/// What a tool's servers inherit; those that say for whom a session speaks do not belong to it.
+/// What a tool's servers inherit, without the variables of a session.
 fn environment() -> BTreeMap<String, String> {
     let text =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

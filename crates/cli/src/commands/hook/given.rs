@@ -1,4 +1,4 @@
-//! Which texts does a session know from hooks already? A small file for each session.
+//! Texts that hooks have given a session, in a small file for each session.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -11,23 +11,23 @@ use sha2::{Digest as _, Sha256};
 use crate::host::files;
 use crate::host::world::World;
 
-/// How many sessions are remembered; beyond that, those that were given something longest ago are forgotten.
+/// Number of sessions that are stored; beyond that, the oldest are removed.
 const MOST_SESSIONS: usize = 500;
-/// How much is remembered of one, in bytes: about a thousand texts.
+/// Maximum size of a session's file in bytes: about a thousand texts.
 const MAX_BYTES: u64 = 32 * 1024;
 
-/// The texts that a session was given. While this lives, no other hook gives it any.
+/// The texts that a session has. While this lives, no other hook adds any.
 pub(super) struct Given {
-    /// The hash of each, a line each.
+    /// The hash of each, one per line.
     lines: String,
-    /// Those that are new.
+    /// The new ones.
     fresh: String,
-    /// Where they are kept, held; none where that cannot be done.
+    /// Their locked file; `None` if it cannot be created.
     file: Option<File>,
 }
 
 impl Given {
-    /// Waits for other hooks of the session. Whoever waits for the answer knows when that takes too long.
+    /// Waits for other hooks of the session. The caller has its own time limit.
     pub(super) fn of(agent: &str, session: &str, world: &World) -> Self {
         let path = place(agent, session, world);
         let opened = files::own_directory(&directory(world)).and_then(|()| held(&path, Absent::Made));
@@ -35,25 +35,25 @@ impl Given {
         Self { lines, fresh: String::new(), file }
     }
 
-    /// Whether the session was given a text before.
+    /// Whether the session has a text already.
     pub(super) fn knows(&self, text: &str) -> bool {
         let hash = hash(text);
         self.lines.lines().chain(self.fresh.lines()).any(|known| known == hash)
     }
 
-    /// One text more.
+    /// Adds a text.
     pub(super) fn add(&mut self, text: &str) {
         self.fresh.push_str(&hash(text));
         self.fresh.push('\n');
     }
 
-    /// Remembers them. What cannot be remembered is given once more, which does no harm.
+    /// Stores the new texts. If that fails, the session gets them once more, which does no harm.
     pub(super) fn keep(self) {
         let _ = self.file.map(|mut file| file.write_all(self.fresh.as_bytes()));
     }
 }
 
-/// Forgets everything that a session was given, since its model did. What is not there need not be forgotten.
+/// Removes the texts of a session whose model lost its context. A missing file is fine.
 pub(super) fn forget(agent: &str, session: &str, world: &World) {
     let _ = held(&place(agent, session, world), Absent::Refused).and_then(|(file, _)| file.set_len(0));
 }
@@ -65,7 +65,7 @@ enum Absent {
     Refused,
 }
 
-/// A session's file and what it says, as soon as no other hook holds it.
+/// A session's file and its text, as soon as no other hook holds it.
 fn held(path: &Path, absent: Absent) -> io::Result<(File, String)> {
     let mut options = fs::OpenOptions::new();
     let file = options.read(true).append(true).create(absent == Absent::Made).mode(0o600).open(path)?;
@@ -75,7 +75,7 @@ fn held(path: &Path, absent: Absent) -> io::Result<(File, String)> {
     Ok((file, String::from_utf8(lines).unwrap_or_default()))
 }
 
-/// Forgets the oldest sessions. Whatever cannot be removed costs space and nothing else.
+/// Removes the oldest sessions. A file that stays costs only space.
 pub(super) fn prune(world: &World) {
     let _ = files::forget_oldest(&directory(world), MOST_SESSIONS);
 }
@@ -90,6 +90,6 @@ fn directory(world: &World) -> PathBuf {
 
 fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    // Half of it is enough to tell texts apart.
+    // Half of the hash is enough to tell texts apart.
     digest.iter().take(16).fold(String::new(), |hash, byte| hash + &format!("{byte:02x}"))
 }

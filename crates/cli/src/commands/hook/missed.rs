@@ -1,4 +1,4 @@
-//! What went wrong in a hook? Kept in a small file, since nobody is there to be told, until a report gets through.
+//! Failures of hooks, stored in a small file until a report gets through.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -14,10 +14,10 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
-/// How much is kept; what comes then is lost.
+/// Maximum size; later failures are lost.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Keeps what went wrong. If even that cannot be done, nothing is left to do.
+/// Stores a failure. If that fails too, nothing is left to do.
 pub(super) fn keep(agent: &str, why: &str, world: &World) {
     let path = path(world);
     let is_full = path.metadata().is_ok_and(|file| file.len() > MAX_BYTES);
@@ -28,26 +28,26 @@ pub(super) fn keep(agent: &str, why: &str, world: &World) {
         .and_then(|mut file| writeln!(file, "{line}"));
 }
 
-/// Tells what went wrong, as an event of the session that can.
+/// Sends the failures as an event of the session.
 pub(super) fn tell(client: &Client, session: &str, world: &World) -> Result<(), CommandError> {
     let Some(taken) = Taken::of(&path(world)) else { return Ok(()) };
     let told = json!({ "type": "hook_failed", "data": { "failures": taken.failures } });
     client.post::<Json>(&format!("{session}/events"), &told)?;
-    // It is told once more if this fails, which is better than never.
+    // They are sent again if this fails, which is better than never.
     let _ = fs::remove_file(&taken.path);
     Ok(())
 }
 
-/// What went wrong so far, in a file of its own, so that what is kept meanwhile is not taken for told.
+/// The failures so far, moved to a file of their own, so that later ones are not taken for sent.
 struct Taken {
     path: PathBuf,
     failures: Vec<Json>,
-    /// Held until it is told.
+    /// Held until they are sent.
     _lock: File,
 }
 
 impl Taken {
-    /// Nothing where nothing went wrong, as nearly always, or where another hook is telling it just now.
+    /// `None` if there are no failures, as nearly always, or if another hook sends them now.
     fn of(kept: &Path) -> Option<Self> {
         let path = kept.with_file_name("telling.jsonl");
         if !kept.exists() && !path.exists() {
@@ -55,7 +55,7 @@ impl Taken {
         }
         let lock = File::create(kept.with_extension("lock")).ok()?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
-        // What a hook took and could not tell comes first.
+        // Failures that a hook took and could not send come first.
         if !path.exists() {
             fs::rename(kept, &path).ok()?;
         }

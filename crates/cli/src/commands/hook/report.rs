@@ -1,4 +1,4 @@
-//! How do others learn of a session that somebody started themselves? As of any other: it is made known, and reports.
+//! Reports on a session that a person started: it is registered and reports as any other.
 
 use std::sync::mpsc::Receiver;
 
@@ -13,7 +13,7 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
-/// Tells what happened. Where no project is, nobody wants to know.
+/// Reports an event. Without a project there is nothing to do.
 pub(super) fn tell(
     agent: &str,
     session: &SessionId,
@@ -43,13 +43,13 @@ pub(super) fn tell(
     missed::tell(&client, &path, world)
 }
 
-/// Whether there is a server or a database that could want to know; a hook makes none.
+/// Whether there is a server or a database to report to; a hook creates none.
 fn is_anything_stored(world: &World) -> bool {
     let named = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL", "MAESTRO_DATABASE"];
     named.into_iter().any(|name| world.variable(name).is_some()) || database::exists(world)
 }
 
-/// What is said of it.
+/// The report's text.
 fn said(happening: &Happening, chosen: &Receiver<Vec<String>>) -> Json {
     match happening {
         Happening::Prompted(prompt) => {
@@ -57,7 +57,7 @@ fn said(happening: &Happening, chosen: &Receiver<Vec<String>>) -> Json {
             json!({ "kind": "progress", "message": in_a_line(prompt), "metadata": { "skills": skills } })
         }
         Happening::Waits(why) => json!({ "kind": "needs-input", "message": why }),
-        Happening::Stopped => json!({ "kind": "needs-input", "message": "Its turn is over" }),
+        Happening::Stopped => json!({ "kind": "needs-input", "message": "Turn ended" }),
         Happening::Ended => json!({ "kind": "complete" }),
         Happening::Begun { .. } | Happening::Other => json!({ "kind": "progress" }),
     }

@@ -1,4 +1,4 @@
-//! Which skill fits a prompt, and how is the model told of it?
+//! Skills that fit a prompt, as text for the model.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::host::world::World;
 use crate::host::{catalogue, config};
 use crate::output::error::CommandError;
 
-/// How many characters of skills a prompt gets: Claude Code takes ten thousand from a hook.
+/// Maximum number of characters of skills for a prompt: Claude Code takes ten thousand from a hook.
 const BUDGET: usize = 9_000;
-/// How much of a prompt is looked at; what is pasted below it says little of what is wanted.
+/// How much of a prompt is read; text pasted below it says little about the request.
 const LOOKED_AT: usize = 4_000;
 
 const FRAME: &str = "Reference for the user's request above, chosen by Maestro from the skills on this machine. \
     The request decides what is done; this says how such work is done here.";
 
-/// What a model is told of skills.
+/// Skills for a model.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// What the model is told, if anything new.
+    /// The text for the model, if there is anything new.
     pub(super) text: Option<String>,
-    /// The skills that it is told of.
+    /// Their names.
     pub(super) names: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn fitting(prompt: &str, world: &World) -> Result<Vec<Arc<Skill>>, Co
     Ok(selection.skills)
 }
 
-/// What a model is told of skills that fit, as far as its session does not know it.
+/// The text on skills that fit, without what the session already has.
 pub(super) fn told(fitting: &[Arc<Skill>], given: &mut Given) -> Result<Told, CommandError> {
     let mut telling = Telling { room: BUDGET, parts: Vec::new(), names: Vec::new() };
     for skill in fitting {
@@ -58,7 +58,7 @@ pub(super) fn told(fitting: &[Arc<Skill>], given: &mut Given) -> Result<Told, Co
     Ok(Told { text: Some(format!("{FRAME}\n\n{}", telling.parts.join("\n"))), names: telling.names })
 }
 
-/// What a model is told, as it grows.
+/// The text for a model, as it grows.
 struct Telling {
     room: usize,
     parts: Vec<String>,
@@ -66,11 +66,11 @@ struct Telling {
 }
 
 impl Telling {
-    /// Adds a skill's text, or where it is when there is no room for all of it; nothing that the session knows.
+    /// Adds a skill's text, or its path if there is no room for all of it; nothing that the session has.
     fn add(&mut self, skill: &Skill, given: &mut Given) -> Result<(), CommandError> {
         let id = skill.id.as_str();
         let read = body(skill, Part::File, References::Leave, usize::MAX)
-            .map_err(|error| CommandError::io(format!("the skill `{id}` cannot be read"), &error))?;
+            .map_err(|error| CommandError::io(format!("cannot read the skill `{id}`"), &error))?;
         if given.knows(&read.text) {
             return Ok(());
         }
@@ -79,7 +79,7 @@ impl Telling {
             whole
         } else {
             let file = instructions_file(skill).unwrap_or_else(|| skill.path.join(&skill.file));
-            format!("The skill `{id}` fits: {}\nRead it before you begin: {}\n", skill.description, file.display())
+            format!("The skill `{id}` fits: {}\nRead it before you start: {}\n", skill.description, file.display())
         };
         self.room = self.room.saturating_sub(part.chars().count());
         self.parts.push(part);

@@ -1,4 +1,4 @@
-//! `maestro skills list`: every skill, what hides what, and what is wrong.
+//! `maestro skills list`: every skill, shadowed skills, and problems.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -14,11 +14,11 @@ use crate::host::world::World;
 use crate::output::reply::{Reply, write_json};
 use crate::output::screen::{self, Paint, clean, count, fit, pad};
 
-/// How wide names may become before they are cut.
+/// Maximum width of names.
 const WIDEST_NAME: usize = 40;
-/// How many shadowed skills are named.
+/// Maximum number of listed shadowed skills.
 const MOST_SHADOWED: usize = 10;
-/// How many problems are shown in full; `maestro doctor` shows them all.
+/// Maximum number of problems in full; `maestro doctor` shows all.
 const MOST_PROBLEMS: usize = 10;
 
 /// What programs get.
@@ -30,7 +30,7 @@ struct Listing<'a> {
     shadowed: Vec<ShadowedRow<'a>>,
 }
 
-/// Each row is made when its turn comes, not all before the first.
+/// Each row is written in turn, not collected first.
 fn rows<S: Serializer>(skills: &[(&str, &Entry)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(skills.iter().map(|&(_, skill)| Row::from(skill)))
 }
@@ -92,10 +92,10 @@ fn by_id(catalogue: &Catalogue) -> Vec<(&str, &Entry)> {
 
 fn table(skills: &[(&str, &Entry)], paint: Paint, columns: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     if skills.is_empty() {
-        return out.write_all(b"No skills were found. `maestro doctor` shows where was looked.\n\n");
+        return out.write_all(b"No skills found. Run `maestro doctor` for the directories.\n\n");
     }
     let width = skills.iter().map(|(id, _)| clean(id).width()).max().unwrap_or_default().min(WIDEST_NAME);
-    // Into a pipe everything goes whole; on a terminal a line is a line.
+    // A pipe gets the whole text; on a terminal a line is cut to fit.
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + 14).max(20));
     for (id, skill) in skills {
         let Heading { description, source, .. } = skill.heading();
@@ -106,7 +106,7 @@ fn table(skills: &[(&str, &Entry)], paint: Paint, columns: Option<usize>, out: &
     out.write_all(b"\n")
 }
 
-/// What is hidden by what, as long as it is little.
+/// Shadowed skills, up to a limit.
 fn shadowed(catalogue: &Catalogue, world: &World) -> String {
     let mut text = String::new();
     for other in catalogue.shadowed.iter().take(MOST_SHADOWED) {
@@ -139,7 +139,7 @@ fn summary(catalogue: &Catalogue, world: &World) -> String {
     format!("{}\n", parts.join(", "))
 }
 
-/// The problems that cost a skill, in full as long as they are few.
+/// Problems that cost a skill, in full up to a limit.
 fn worst(catalogue: &Catalogue, world: &World) -> String {
     let errors: Vec<&Problem> =
         catalogue.problems.iter().filter(|problem| problem.severity == Severity::Error).collect();

@@ -1,4 +1,4 @@
-//! `maestro skills prompt`: skills as a prompt holds them, and what of them had no room.
+//! `maestro skills prompt`: skills as they appear in a prompt, and what was cut.
 
 use std::fmt::Write as _;
 
@@ -51,7 +51,7 @@ pub(super) fn run(
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    // Other programs get every byte; a person's terminal obeys nothing that stands in a file.
+    // Other programs get every byte; a terminal gets no control characters from a file.
     let text = if world.terminals.stdout { clean_lines(&text) } else { text };
     Ok(Reply::text(text).with_notes(notes))
 }
@@ -64,8 +64,8 @@ fn table(format: PromptFormat, skills: &[&Skill], budget: usize) -> Prompt {
         PromptFormat::Manifest => Table::Manifest,
     };
     if skills.is_empty() && table != Table::ToPrompt {
-        // Words about skills would only confuse a model that has none.
-        let notes = "There are no skills to tell of. `maestro doctor` shows where was looked.\n".to_owned();
+        // A text about skills would only confuse a model that has none.
+        let notes = "No skills found. Run `maestro doctor` for the directories.\n".to_owned();
         return Prompt { notes, ..Prompt::default() };
     }
     let fitted = fit(table, skills, budget);
@@ -81,11 +81,11 @@ fn named(
     budget: usize,
 ) -> Result<Prompt, CommandError> {
     if skills.is_empty() {
-        return Err(CommandError::invalid("no skill is named").hint("`maestro skills list` shows every skill"));
+        return Err(CommandError::invalid("missing skill name").hint("run `maestro skills list` for the list"));
     }
     if args.budget.is_some() && args.format != PromptFormat::ToPrompt {
-        return Err(CommandError::invalid("--budget is for tables, and these are full texts")
-            .hint("`--set skills_max_body_chars=NUMBER` limits the text of a skill"));
+        return Err(CommandError::invalid("--budget only applies to the table of skills")
+            .hint("use `--set skills_max_body_chars=NUMBER` to limit the text of a skill"));
     }
     let mut prompt = Prompt::default();
     let mut read = |skill: &Skill, part| text(skill, part, settings, &mut prompt);
@@ -120,8 +120,8 @@ fn text(skill: &Skill, part: Part, settings: &Settings, prompt: &mut Prompt) -> 
     let references = if settings.skills_load_references.value { References::Include } else { References::Leave };
     let most = settings.skills_max_body_chars.value;
     let mut read = body(skill, part, references, most).map_err(|error| {
-        CommandError::io(format!("the skill `{}` cannot be read", skill.id), &error)
-            .hint(format!("look at {}", skill.path.display()))
+        CommandError::io(format!("cannot read the skill `{}`", skill.id), &error)
+            .hint(format!("check {}", skill.path.display()))
     })?;
     if let Some(lost) = read.truncated {
         let (kept, of) = (lost.kept_chars, lost.original_chars);

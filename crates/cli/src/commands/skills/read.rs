@@ -1,4 +1,4 @@
-//! `maestro skills read`: a skill's text, between the lines that other tools look for.
+//! `maestro skills read`: a skill's text, between the marker lines that other tools expect.
 
 use std::fmt::Write as _;
 
@@ -12,17 +12,17 @@ use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_lines, clean_path};
 
 pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Result<Reply, CommandError> {
-    // All or nothing: an agent that asked for two skills should not take one for both.
+    // All or nothing: an agent that requested two skills should not take one for both.
     let skills: Vec<&Skill> = split_names(names).map(|name| find(catalogue, name)).collect::<Result<_, _>>()?;
     if skills.is_empty() {
-        return Err(CommandError::invalid("no skill is named").hint("`maestro skills list` shows every skill"));
+        return Err(CommandError::invalid("missing skill name").hint("run `maestro skills list` for the list"));
     }
     let mut notes = String::new();
     let mut texts: Vec<(&Skill, Contents)> = Vec::new();
     for skill in skills {
         let contents = instructions(skill).map_err(|error| {
-            CommandError::io(format!("the skill `{}` cannot be read", skill.id), &error)
-                .hint(format!("look at {}", skill.path.display()))
+            CommandError::io(format!("cannot read the skill `{}`", skill.id), &error)
+                .hint(format!("check {}", skill.path.display()))
         })?;
         if contents.cut {
             let (id, path) = (skill.id.as_str(), skill.path.to_string_lossy());
@@ -45,7 +45,7 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
         return Reply::json(&read);
     }
     let bytes: Vec<u8> = texts.iter().flat_map(|(skill, contents)| envelope(skill, &contents.bytes)).collect();
-    // Other programs get every byte; a person's terminal obeys nothing that stands in a file.
+    // Other programs get every byte; a terminal gets no control characters from a file.
     let reply = if world.terminals.stdout {
         Reply::text(clean_lines(&String::from_utf8_lossy(&bytes)))
     } else {

@@ -1,4 +1,4 @@
-//! `maestro skills roles`: which skills the sessions of a role get, dependencies first.
+//! `maestro skills roles`: the skills of each role's sessions, dependencies first.
 
 use std::fmt::Write as _;
 
@@ -42,8 +42,8 @@ pub(super) fn run(catalogue: &Catalogue, role: Option<&str>, world: &World) -> R
     let roles = match role {
         None => Role::ALL.to_vec(),
         Some(name) => vec![name.parse::<Role>().map_err(|_| {
-            CommandError::invalid(format!("there is no role `{name}`"))
-                .hint("name worker or orchestrator; without a name both are listed")
+            CommandError::invalid(format!("unknown role `{name}`"))
+                .hint("use worker or orchestrator; without a role both are listed")
         })?],
     };
     let resolved: Vec<(Role, Resolved<'_>)> = roles.iter().map(|&role| (role, for_role(catalogue, role))).collect();

@@ -37,11 +37,11 @@ pub(super) fn run(
     Ok(Reply::text(text).with_notes(notes))
 }
 
-/// Makes the choice for what was typed. Outside a run it gets a run id of its own.
+/// Selects the skills for the arguments. Outside a run it gets a run ID of its own.
 pub(super) fn choose(selector: &Selector, args: &TaskArgs, settings: &Settings) -> Result<Selection, CommandError> {
     let label = args.task.trim();
     if label.is_empty() {
-        return Err(CommandError::invalid("the task is empty").hint("write what is to be done, in quotes"));
+        return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes"));
     }
     let (step, most) = args.step.with_limit(settings);
     let hints = skill_hints(label);

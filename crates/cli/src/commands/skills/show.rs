@@ -49,7 +49,7 @@ pub(super) fn run(catalogue: &Catalogue, name: &str, world: &World) -> Result<Re
     Ok(Reply::text(text))
 }
 
-/// Two words about the same thing, unless they are the same.
+/// Two descriptions of the same thing, unless they are equal.
 fn both(word: &str, other: &str) -> String {
     if word == other { word.to_owned() } else { format!("{word} ({other})") }
 }
@@ -57,7 +57,7 @@ fn both(word: &str, other: &str) -> String {
 fn facts(skill: &Skill, world: &World, row: &mut impl FnMut(&str, &str)) {
     let invocation = match (skill.invocation.by_model, skill.invocation.by_user) {
         (true, true) => "",
-        (false, true) => "only when a person asks for it by name",
+        (false, true) => "only when a person requests it by name",
         (true, false) => "only by a model",
         (false, false) => "only when a plan or workflow names it",
     };
@@ -73,7 +73,7 @@ fn facts(skill: &Skill, world: &World, row: &mut impl FnMut(&str, &str)) {
     row("tags", &skill.tags.join(", "));
     row("roles", &skill.assign_to.join(", "));
     row("can", &skill.capabilities.join(", "));
-    row("asks for", &skill.allowed_tools.join(", "));
+    row("needs", &skill.allowed_tools.join(", "));
     row("invoked", invocation);
     row("arguments", skill.argument_hint.as_deref().unwrap_or_default());
     row("compatible", skill.compatibility.as_deref().unwrap_or_default());

@@ -16,7 +16,7 @@ use crate::output::error::{CommandError, Exit};
 use crate::output::reply::Reply;
 use crate::output::screen::{clean_path, count};
 
-/// How large the file may be.
+/// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(super) fn run(
@@ -29,7 +29,7 @@ pub(super) fn run(
     let target = Target::find(&args.output, world)?;
     let skills = offered(catalogue);
     if skills.is_empty() && !target.old.as_deref().is_some_and(has_block) {
-        let text = format!("There are no skills to write to {}.\n", clean_path(&shown));
+        let text = format!("No skills to write to {}.\n", clean_path(&shown));
         let reply = json!({
             "path": target.path.to_string_lossy(), "changed": false, "written": false, "skills": 0, "cut": [], "left_out": [],
         });
@@ -39,7 +39,7 @@ pub(super) fn run(
     let table = fit(Table::OpenSkills(Invoke::Maestro), &skills, budget);
     let listed = skills.len() - table.left_out.len();
     if table.text.is_empty() || (listed == 0 && !skills.is_empty()) {
-        return Err(CommandError::invalid(format!("not one skill fits into {budget} tokens"))
+        return Err(CommandError::invalid(format!("no skill fits into {budget} tokens"))
             .hint("raise skills_budget_tokens, for example: --set skills_budget_tokens=4000"));
     }
     let title = target.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -61,16 +61,16 @@ pub(super) fn run(
     let text = match (changed, written) {
         (false, _) => format!("{file} is up to date: {skills}.\n"),
         (true, true) => format!("Wrote {skills} to {file}.\n"),
-        (true, false) => format!("{file} is out of date. `maestro skills sync` writes it.\n"),
+        (true, false) => format!("{file} is out of date. Run `maestro skills sync` to update it.\n"),
     };
     Ok(Reply::text(text).with_notes(losses(&table, budget)).ending(exit))
 }
 
-/// The file that is written to.
+/// The file to write.
 struct Target {
-    /// Where it really is.
+    /// Its real path.
     path: PathBuf,
-    /// What it says, if it is there.
+    /// Its text, if it exists.
     old: Option<String>,
 }
 
@@ -79,12 +79,12 @@ impl Target {
         let shown = output.display();
         let is_markdown = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
         if !is_markdown(output) {
-            return Err(CommandError::invalid(format!("`{shown}` is no Markdown file"))
-                .hint("name a file that ends in .md; without --output it is AGENTS.md"));
+            return Err(CommandError::invalid(format!("`{shown}` is not a Markdown file"))
+                .hint("pass a file that ends in .md; the default is AGENTS.md"));
         }
         let named = world.places.working_dir.join(output);
         let path = real(&named).map_err(|error| {
-            CommandError::io(format!("`{shown}` cannot be written"), &error)
+            CommandError::io(format!("cannot write `{shown}`"), &error)
                 .hint("its directory must exist, and a link must lead to a file")
         })?;
         let project = &world.places.project;
@@ -92,24 +92,27 @@ impl Target {
         // A cloned project must not choose a file of the user's. An absolute path is the user's own choice.
         if named.starts_with(project) && !inside(&path) {
             return Err(CommandError::invalid(format!("`{shown}` leads to {}, outside the project", path.display()))
-                .hint("put a file in place of the link, or name the other file by its absolute path"));
+                .hint("replace the link with a file, or pass the absolute path of its target"));
         }
         if !is_markdown(&path) {
-            return Err(CommandError::invalid(format!("`{shown}` leads to {}, no Markdown file", path.display()))
-                .hint("put a file in place of the link"));
+            return Err(CommandError::invalid(format!(
+                "`{shown}` leads to {}, which is not a Markdown file",
+                path.display()
+            ))
+            .hint("replace the link with a file"));
         }
         let old = match read_bounded(&path, MAX_FILE_BYTES) {
             Ok(contents) if contents.cut => {
-                return Err(CommandError::invalid(format!("`{shown}` is larger than 16 MiB")).hint("name another file"));
+                return Err(CommandError::invalid(format!("`{shown}` is larger than 16 MiB")).hint("pass another file"));
             }
             Ok(contents) => Some(contents.bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                return Err(CommandError::io(format!("`{shown}` cannot be read"), &error).hint("name another file"));
+                return Err(CommandError::io(format!("cannot read `{shown}`"), &error).hint("pass another file"));
             }
         };
         let old = old.map(String::from_utf8).transpose().map_err(|_| {
-            CommandError::invalid(format!("`{shown}` is not UTF-8 text, and stays as it is"))
+            CommandError::invalid(format!("`{shown}` is not UTF-8 text; not changed"))
                 .hint("save it as UTF-8, for example: iconv -f latin1 -t utf-8 OLD > NEW")
         })?;
         Ok(Self { path, old })
@@ -118,13 +121,13 @@ impl Target {
     fn write(&self, text: &str, shown: &str) -> Result<(), CommandError> {
         let write = if self.old.is_some() { files::replace } else { files::create };
         write(&self.path, text).map_err(|error| {
-            CommandError::io(format!("`{shown}` cannot be written"), &error)
-                .hint("check that you may write to it and its directory")
+            CommandError::io(format!("cannot write `{shown}`"), &error)
+                .hint("check the permissions of the file and its directory")
         })
     }
 }
 
-/// Where a file is or would be once all links are followed. A link that leads nowhere is an error.
+/// The path of a file once all links are followed. A broken link is an error.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {

@@ -1,4 +1,4 @@
-//! `maestro skills try`: which skills a task would get, which nearly, and what installed agents would see by themselves.
+//! `maestro skills try`: the skills a task would get, those that come close, and what agents would load by themselves.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::{clean, count, pad};
 
-/// How many that were not chosen are shown.
+/// Maximum number of skills that were not selected.
 const NEARLY: usize = 5;
 
 pub(super) fn run(
@@ -95,15 +95,15 @@ fn words(ranked: &Ranked) -> String {
 fn why_not(verdict: Verdict, threshold: f64) -> String {
     match verdict {
         Verdict::BelowThreshold => format!("below {threshold:.1}"),
-        Verdict::AddsLittle => "adds little to what is chosen".to_owned(),
+        Verdict::AddsLittle => "adds little to the selected skills".to_owned(),
         Verdict::NoRoom => "no room left".to_owned(),
-        Verdict::NotByModel => "only when somebody names it".to_owned(),
-        Verdict::Excluded => "the task says not to".to_owned(),
+        Verdict::NotByModel => "only when named".to_owned(),
+        Verdict::Excluded => "excluded by the task".to_owned(),
         Verdict::Chosen | Verdict::Hinted => String::new(),
     }
 }
 
-/// For each installed agent and chosen skill, what the agent would make of it by itself.
+/// For each installed agent and selected skill, what the agent would do with it by itself.
 fn sights<'a>(selection: &Selection, agents: &'a [Installed], world: &World) -> Vec<(&'a str, String, String)> {
     let known = agents.iter().filter_map(|agent| {
         let client = CLIENTS.iter().find(|client| client.program == agent.program)?;

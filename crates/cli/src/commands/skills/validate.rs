@@ -1,4 +1,4 @@
-//! `maestro skills validate`: whether skills keep the Agent Skills rules, every one of them.
+//! `maestro skills validate`: a check of every skill against the Agent Skills rules.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -37,7 +37,7 @@ pub(super) fn run(catalogue: &Catalogue, names: &[String], world: &World) -> Res
     Ok(Reply::text(text).ending(exit))
 }
 
-/// The directories of the named skills; one that is too broken to load is still one to check.
+/// The directories of the named skills, including those too broken to load.
 fn directories(catalogue: &Catalogue, names: &[String]) -> Result<BTreeSet<PathBuf>, CommandError> {
     names
         .iter()

@@ -1,4 +1,4 @@
-//! `maestro skills why`: how one skill stands for a task, word by word.
+//! `maestro skills why`: the score of one skill for a task, word by word.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,18 +23,20 @@ pub(super) fn run(catalogue: &Arc<Catalogue>, name: &str, task: &str, world: &Wo
     }
     let shown = world.paint.skill(&clean(skill.id.as_str()));
     let Some(standing) = standing else {
-        return Ok(Reply::text(format!("{shown} has none of the task's words, in name, description or text.\n")));
+        return Ok(Reply::text(format!(
+            "{shown} scores 0.0: none of the task's words are in its name, description or text\n"
+        )));
     };
     let (score, bar) = (standing.score, selector.threshold());
     let mut text = match standing.verdict {
-        Verdict::Hinted => format!("{shown} is named in the task, and that decides\n\n"),
-        Verdict::Excluded => format!("{shown} is ruled out by the task, and that decides\n\n"),
-        Verdict::Chosen => format!("{shown} scores {score:.1}, enough: a first choice needs {bar:.1}\n\n"),
+        Verdict::Hinted => format!("{shown} is selected: the task names it\n\n"),
+        Verdict::Excluded => format!("{shown} is not selected: the task excludes it\n\n"),
+        Verdict::Chosen => format!("{shown} scores {score:.1}; selected from {bar:.1}\n\n"),
         Verdict::NotByModel => {
-            format!("{shown} scores {score:.1}, enough, but it is chosen only when somebody names it\n\n")
+            format!("{shown} scores {score:.1}, but is only selected when named\n\n")
         }
         Verdict::BelowThreshold | Verdict::AddsLittle | Verdict::NoRoom => {
-            format!("{shown} scores {score:.1}, not enough: a first choice needs {bar:.1}\n\n")
+            format!("{shown} scores {score:.1}; not selected below {bar:.1}\n\n")
         }
     };
     for term in &standing.terms {

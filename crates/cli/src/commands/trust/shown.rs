@@ -1,4 +1,4 @@
-//! How is a person shown what would be executed? In full, and so that no text can hide another.
+//! What would be executed, shown to a person in full, so that no text can hide another.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use maestro_engine::trust::Folder;
 use crate::host::world::World;
 use crate::output::screen::{clean, clean_lines, clean_path, count};
 
-/// How many files of a folder are named.
+/// Maximum number of listed files.
 const MOST_FILES: usize = 200;
 
 /// Everything that a workflow and those it calls would execute.
@@ -47,12 +47,12 @@ pub(super) fn workflow(pinned: &Pinned, path: &Path, covered: &[&Folder], world:
     text
 }
 
-/// What is in a folder of which anything may be executed: names and sizes.
+/// Files of a folder of which any may be executed: names and sizes.
 fn files(folder: &Folder, world: &World) -> String {
     let (files, bytes) = (count(folder.files.len(), "file", "files"), folder.size());
     let path = world.short(&folder.path);
     let mut text = format!(
-        "    may execute what is in {}: {files}, {bytes} bytes; a change of any of them needs a new consent\n",
+        "    may execute files in {}: {files}, {bytes} bytes; any change needs new consent\n",
         clean_path(&path)
     );
     for file in folder.files.iter().take(MOST_FILES) {
@@ -64,7 +64,7 @@ fn files(folder: &Folder, world: &World) -> String {
     text
 }
 
-/// The commands that a project's setting names.
+/// The commands of a project's setting.
 pub(super) fn commands(key: &str, commands: &[String], path: &Path, world: &World) -> String {
     let mut text = format!("{}  {}\n", world.paint.strong(key), clean_path(&world.short(path)));
     for command in commands {
@@ -73,7 +73,7 @@ pub(super) fn commands(key: &str, commands: &[String], path: &Path, world: &Worl
     text
 }
 
-/// The agents that a project describes, word for word: every line of such a file may decide what is run.
+/// The agents of a project, word for word: every line of such a file may decide what is run.
 pub(super) fn agents(file: &str, path: &Path, world: &World) -> String {
     let mut text = format!("{}  {}\n", world.paint.strong("agents"), clean_path(&world.short(path)));
     for line in clean_lines(file.trim_end()).lines() {

@@ -1,4 +1,4 @@
-//! `maestro workflow check`: what is wrong with definitions, shown where it is.
+//! `maestro workflow check`: problems in definitions, shown in place.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ fn to_json(loaded: &Loaded) -> Json {
     })
 }
 
-/// A finding with the line it is about and a mark below the place.
+/// A finding with its line and a mark below the place.
 fn told(loaded: &Loaded, finding: &Finding, paint: Paint) -> String {
     let severity = finding.code.severity();
     let word = if severity == Severity::Error { "error" } else { "warning" };
@@ -70,7 +70,7 @@ fn told(loaded: &Loaded, finding: &Finding, paint: Paint) -> String {
     let (line, column) = (finding.place.line, finding.place.column);
     let gutter = " ".repeat(line.to_string().len());
     let path = clean_path(&loaded.source.path.to_string_lossy()).into_owned();
-    // The place is one in what was made of the command, not in the file.
+    // The place is in the generated command, not in the file.
     let place = if loaded.is_made_of_command() { path } else { format!("{path}:{line}:{column}") };
     let mut text = format!("{head}: {}\n", clean_path(&finding.message));
     let _ = writeln!(text, "{gutter}{} {place}", paint.dim("-->"));
@@ -79,11 +79,11 @@ fn told(loaded: &Loaded, finding: &Finding, paint: Paint) -> String {
         let _ = writeln!(text, "{line} {} {source}", paint.dim("|"));
         let _ = writeln!(text, "{gutter} {} {}{}", paint.dim("|"), " ".repeat(mark), paint.severity(severity, "^"));
     }
-    let _ = writeln!(text, "{gutter} {} {}", paint.help("= help:"), clean(&finding.help));
+    let _ = writeln!(text, "{gutter} {} {}", paint.help("= hint:"), clean(&finding.help));
     text
 }
 
-/// A line as it can be shown, and how far to the right the place is.
+/// A line as shown, and the column of the place.
 fn snippet(text: &str, line: usize, column: usize) -> Option<(String, usize)> {
     let line = text.trim_start_matches('\u{feff}').lines().nth(line.checked_sub(1)?)?;
     // Of a long line the part around the place is shown.

@@ -1,4 +1,4 @@
-//! `maestro workflow convert`: a workflow to start from, for a skill that has instructions only.
+//! `maestro workflow convert`: a first workflow for a skill that only has instructions.
 
 use maestro_engine::instructed;
 use maestro_skills::{Catalogue, Lookup, Source};
@@ -12,35 +12,36 @@ use crate::output::reply::Reply;
 /// Whether it is written to the skill's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
-    /// It is printed.
+    /// Print it.
     Printed,
-    /// It is written.
+    /// Write it.
     Written,
 }
 
 pub(super) fn run(catalogue: &Catalogue, name: &str, place: Where, world: &World) -> Result<Reply, CommandError> {
     let Lookup::Found(skill) = catalogue.find(name) else {
-        return Err(CommandError::not_found(format!("there is no skill `{name}`"))
-            .hint("`maestro skills list` shows every skill"));
+        return Err(
+            CommandError::not_found(format!("unknown skill `{name}`")).hint("run `maestro skills list` for the list")
+        );
     };
     if let Some(file) = &skill.workflow {
-        return Err(CommandError::invalid(format!("`{name}` has a workflow already: {file}"))
-            .hint(format!("`maestro workflow show {name}` shows it")));
+        return Err(CommandError::invalid(format!("`{name}` already has a workflow: {file}"))
+            .hint(format!("run `maestro workflow show {name}` to see it")));
     }
     let text = instructed::definition(skill);
     if place == Where::Printed {
         return if world.json { Reply::json(&json!({ "workflow": text })) } else { Ok(Reply::text(text)) };
     }
     if skill.source == Source::Builtin {
-        return Err(CommandError::invalid(format!("`{name}` came with the program, and what did is not changed"))
+        return Err(CommandError::invalid(format!("`{name}` is built in and cannot be changed"))
             .hint("copy the skill to one of your own directories first"));
     }
     let path = skill.path.join("workflow.yaml");
     files::create(&path, &text)
-        .map_err(|error| CommandError::io(format!("`{}` cannot be written", path.display()), &error))?;
+        .map_err(|error| CommandError::io(format!("cannot write `{}`", path.display()), &error))?;
     let shown = world.short(&path);
     if world.json {
         return Reply::json(&json!({ "path": path.to_string_lossy() }));
     }
-    Ok(Reply::text(format!("{shown} is written. `maestro workflow check {shown}` looks whether it is sound.\n")))
+    Ok(Reply::text(format!("Wrote {shown}. Run `maestro workflow check {shown}` to check it.\n")))
 }

@@ -1,4 +1,4 @@
-//! `maestro workflow graph`: how a workflow looks, and where a run of it stands.
+//! `maestro workflow graph`: a drawing of a workflow, with the current step of a run.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) fn of_workflow(
     drawn(&workflows.definition(name)?.main, None, &BTreeMap::new(), format, world)
 }
 
-/// The workflow as the run was started with it; what it calls is a step of it.
+/// The workflow with which the run started; a workflow it calls is a step of it.
 pub(super) fn of_run(id: &str, format: GraphFormat, world: &World) -> Result<Reply, CommandError> {
     let (run, pinned) = runs::state(&Client::open(world)?, id)?;
     let definition = pinned.definition().map_err(|error| CommandError::server(error.to_string()))?;

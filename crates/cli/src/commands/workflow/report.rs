@@ -1,4 +1,4 @@
-//! `maestro workflow next|report|answer`: how an agent follows a run.
+//! `maestro workflow next|report|answer`: commands by which an agent follows a run.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,7 +13,7 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 
-/// How large a result may be; the engine takes less, and says so.
+/// Maximum size of a result; the engine accepts less, and says so.
 const MAX_RESULT: u64 = 900 * 1024;
 
 pub(super) fn next(id: &str, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
@@ -23,7 +23,7 @@ pub(super) fn next(id: &str, form: &FormArgs, world: &World) -> Result<Reply, Co
 }
 
 pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<Reply, CommandError> {
-    // `--set` is about settings everywhere else; here it is about the run.
+    // `--set` changes settings everywhere else; here it sets variables of the run.
     let set = assignments(&world.flags)?;
     let world = &World { flags: Vec::new(), ..world.clone() };
     let tool = turn::tool(&args.form, world)?;
@@ -53,8 +53,9 @@ pub(super) fn answer(args: &AnswerArgs, world: &World) -> Result<Reply, CommandE
         (_, true, _) => json!({ "ticket": args.ticket, "instead": "declined" }),
         (_, _, true) => json!({ "ticket": args.ticket, "instead": "cancelled" }),
         ([], _, _) => {
-            return Err(CommandError::invalid("there is no answer")
-                .hint("add what the user said, or --declined, or --cancelled"));
+            return Err(
+                CommandError::invalid("missing answer").hint("pass the user's answer, --declined or --cancelled")
+            );
         }
         ([one], _, _) => json!({ "ticket": args.ticket, "value": one }),
         (many, _, _) => json!({ "ticket": args.ticket, "value": many }),
@@ -65,7 +66,7 @@ pub(super) fn answer(args: &AnswerArgs, world: &World) -> Result<Reply, CommandE
     }
 }
 
-/// `KEY=VALUE`; what is JSON is taken as such, everything else as text.
+/// `KEY=VALUE`; JSON is parsed, everything else is text.
 fn assignments(typed: &[String]) -> Result<Map<String, Json>, CommandError> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) => {
@@ -80,7 +81,7 @@ fn assignments(typed: &[String]) -> Result<Map<String, Json>, CommandError> {
 /// The result, from a file or standard input.
 fn result(path: &Path, world: &World) -> Result<Map<String, Json>, CommandError> {
     let unreadable =
-        |error: io::Error| CommandError::io(format!("the result cannot be read from `{}`", path.display()), &error);
+        |error: io::Error| CommandError::io(format!("cannot read the result from `{}`", path.display()), &error);
     let mut text = String::new();
     if path == Path::new("-") {
         io::stdin().lock().take(MAX_RESULT + 1).read_to_string(&mut text).map_err(unreadable)?;
@@ -89,15 +90,15 @@ fn result(path: &Path, world: &World) -> Result<Map<String, Json>, CommandError>
         file.take(MAX_RESULT + 1).read_to_string(&mut text).map_err(unreadable)?;
     }
     if text.len() as u64 > MAX_RESULT {
-        return Err(CommandError::invalid("the result has more than 900 KiB")
+        return Err(CommandError::invalid("the result is larger than 900 KiB")
             .hint("write long findings to a file, and name it in the result"));
     }
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
     serde_json::from_str(&text).map_err(|error| {
-        CommandError::invalid("the result is no JSON object")
+        CommandError::invalid("the result is not a JSON object")
             .because(&error)
-            .hint("print one object with the fields of RESULT, for example {\"summary\": \"…\"}")
+            .hint("pass one object with the fields of RESULT, for example {\"summary\": \"…\"}")
     })
 }

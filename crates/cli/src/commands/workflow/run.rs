@@ -1,4 +1,4 @@
-//! `maestro workflow run`: a whole run in the terminal. Commands are executed, texts shown, questions asked.
+//! `maestro workflow run`: a whole run in the terminal: commands are executed, texts shown, questions asked.
 
 use std::fmt::Write as _;
 use std::thread;
@@ -23,17 +23,17 @@ use crate::output::progress;
 use crate::output::reply::{self, Reply};
 use crate::output::screen::{clean, clean_lines};
 
-/// How often it is looked whether an agent has reported.
+/// How often the run is polled for an agent's report.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Who answers questions.
+/// Source of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answers {
     /// The person at the terminal.
     Person,
-    /// Nobody: the usual answers are taken.
+    /// The default answers.
     Usual,
-    /// Nobody, and none are taken: there is no terminal.
+    /// None: there is no terminal.
     Nobody,
 }
 
@@ -85,7 +85,7 @@ impl Walk<'_> {
         clean_lines(&render::told(&reply.told(), &self.tool))
     }
 
-    /// What follows when somebody has answered or reported; nothing when nobody can.
+    /// The next directive after an answer or report; `None` if there can be none.
     fn answered(&self, id: &str, directive: &Directive, reply: &RunReply) -> Result<Option<RunReply>, CommandError> {
         let Some(question) = &directive.question else {
             return match self.answers {
@@ -94,7 +94,7 @@ impl Walk<'_> {
             };
         };
         let given = match self.answers {
-            // Whether something that may have happened is done again is never answered by nobody.
+            // Whether to repeat something that may have happened is never answered by default.
             Answers::Usual if reply.waiting.as_deref() == Some("consent") => return Ok(None),
             Answers::Usual => match &question.default {
                 Some(default) => Given::Value(json!(default)),
@@ -110,7 +110,7 @@ impl Walk<'_> {
         runs::tell(&self.client, id, "answer", &body).map(Some)
     }
 
-    /// What happened on the way is shown when it happened.
+    /// Events are shown as they happen.
     fn show_news(&self, news: &[News]) -> Result<(), CommandError> {
         let mut text = String::new();
         for news in news {
@@ -121,8 +121,8 @@ impl Walk<'_> {
                 }
                 News::Judged { title, outcome, .. } => ("gate", format!("{title}: {outcome}")),
                 News::Failed { step, reason, .. } => ("failed", format!("{step}: {reason}")),
-                News::Tolerated { step, .. } => ("optional", format!("{step}: it goes on without")),
-                News::Cut { name, bytes } => ("cut", format!("{name}: {bytes} bytes are left out")),
+                News::Tolerated { step, .. } => ("optional", format!("{step}: skipped")),
+                News::Cut { name, bytes } => ("cut", format!("{name}: {bytes} bytes omitted")),
                 News::RiskAccepted { gate, items } => ("risk", format!("{gate}: accepted {}", items.join(", "))),
             };
             let first = line.lines().next().unwrap_or_default();
@@ -131,10 +131,10 @@ impl Walk<'_> {
         reply::show(&text)
     }
 
-    /// Waits until an agent has reported; the person may leave, and the run stays as it is.
+    /// Waits for an agent's report; the person may leave, and the run stays as it is.
     fn reported(&self, reply: &RunReply) -> Result<RunReply, CommandError> {
         reply::show(&self.text(reply.clone()))?;
-        progress::while_working(self.world, "waiting for an agent; Ctrl-C leaves the run as it is", || {
+        progress::while_working(self.world, "waiting for an agent; press Ctrl-C to leave the run as it is", || {
             loop {
                 let now = runs::get(&self.client, &reply.id)?;
                 if now.now != reply.now {
@@ -182,7 +182,7 @@ fn ask(question: &QuestionInfo) -> Result<Given, CommandError> {
         Ok(value) => Ok(Given::Value(value)),
         Err(InquireError::OperationCanceled) => Ok(Given::Instead("declined")),
         Err(InquireError::OperationInterrupted) => Ok(Given::Instead("cancelled")),
-        Err(error) => Err(CommandError::io("the question cannot be asked", &error)
-            .hint("use `maestro workflow start`, and answer with `maestro workflow answer`")),
+        Err(error) => Err(CommandError::io("cannot ask the question", &error)
+            .hint("use `maestro workflow start` and `maestro workflow answer`")),
     }
 }

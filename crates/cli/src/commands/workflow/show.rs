@@ -1,4 +1,4 @@
-//! `maestro workflow show`: a workflow's parameters, steps and ways.
+//! `maestro workflow show`: parameters, steps and transitions of a workflow.
 
 use std::fmt::Write as _;
 
@@ -49,10 +49,10 @@ pub(super) fn run(workflows: &Workflows<'_>, name: &str, world: &World) -> Resul
     Ok(Reply::text(text))
 }
 
-/// A parameter as a person reads it.
+/// A parameter for people.
 pub(in crate::commands) fn declared(param: &Variable) -> String {
     let needed = match &param.default {
-        Some(default) => format!(", otherwise {default}"),
+        Some(default) => format!(", default {default}"),
         None if param.required => ", required".to_owned(),
         None => String::new(),
     };

@@ -1,4 +1,4 @@
-//! `maestro workflow start`: begin a run, and say what is to be done first.
+//! `maestro workflow start`: starts a run and prints the first directive.
 
 use std::fmt::Write as _;
 
@@ -36,14 +36,14 @@ pub(super) fn run(
     Ok(turn::told(&begun.client, begun.reply, tool, world)?.with_notes(begun.notes))
 }
 
-/// A run that was begun.
+/// A run that was started.
 pub(super) struct Begun {
     pub(super) client: Client,
     pub(super) reply: RunReply,
     pub(super) notes: String,
 }
 
-/// Begins a run of a workflow as it is here.
+/// Starts a run of a workflow as it is here.
 pub(super) fn begin(
     workflows: &Workflows<'_>,
     name: &str,
@@ -79,15 +79,15 @@ pub(super) fn begin(
     Ok(Begun { client, reply, notes })
 }
 
-/// What a person should know of a workflow when it begins.
+/// Notes on a workflow when it starts.
 fn notes(loaded: &Loaded) -> String {
     let name = clean(&loaded.source.name);
     let mut notes = String::new();
     if loaded.is_made_of_instructions() {
         let _ = writeln!(
             notes,
-            "note: {name} has instructions only, an old form; it is followed in one step. \
-             `maestro workflow convert {name}` prints a workflow to start from."
+            "note: {name} only has instructions (an old form); it runs as one step. \
+             Run `maestro workflow convert {name}` for a workflow to start from."
         );
     }
     for finding in loaded.findings.iter().filter(|finding| finding.code == FindingCode::W05) {
@@ -96,21 +96,19 @@ fn notes(loaded: &Loaded) -> String {
     notes
 }
 
-/// Refuses to begin what cannot come to its end, because a program is missing.
+/// Fails if a program that the workflow needs is missing.
 fn has_commands(name: &str, workflow: &Workflow, world: &World) -> Result<(), CommandError> {
     let has = |program: &String| {
         program == "maestro" || world.program_dirs.iter().any(|directory| directory.join(program).is_file())
     };
     match workflow.requires.commands.iter().find(|program| !has(program)) {
         None => Ok(()),
-        Some(missing) => {
-            Err(CommandError::invalid(format!("`{name}` needs the program `{missing}`, which is not here"))
-                .hint("install it, or put it on PATH"))
-        }
+        Some(missing) => Err(CommandError::invalid(format!("`{name}` needs `{missing}`, which is not installed"))
+            .hint("install it, or put it on PATH")),
     }
 }
 
-/// Refuses to begin what nobody has allowed to be executed; later, when a command is due, is too late to ask.
+/// Fails if the workflow is not trusted; asking later, when a command is due, is too late.
 fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
     let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
     let all = std::iter::once(&definition.main).chain(definition.callees.values());
@@ -120,8 +118,8 @@ fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
     }
     let name = &pinned.main;
     let executions = count(executions.len(), "command", "commands");
-    let message = format!("`{name}` would execute {executions}, and nobody has allowed that yet");
-    Err(CommandError::forbidden(message).hint(format!("`maestro trust {name}` shows what, and asks")))
+    let message = format!("`{name}` is not trusted yet; it would execute {executions}");
+    Err(CommandError::forbidden(message).hint(format!("run `maestro trust {name}` to review and allow it")))
 }
 
 fn usage(name: &str, workflow: &Workflow) -> String {
@@ -130,10 +128,10 @@ fn usage(name: &str, workflow: &Workflow) -> String {
         let _ = write!(text, " --param {}=…", param.name);
         text
     });
-    format!("`maestro workflow start {name}{needed}`; `maestro workflow show {name}` tells what each means")
+    format!("run `maestro workflow start {name}{needed}`; `maestro workflow show {name}` explains each")
 }
 
-/// What was typed, as the types that are declared.
+/// The arguments as the declared types.
 pub(super) fn values(typed: &[String], declared: &[Variable]) -> Result<Map<String, Json>, CommandError> {
     let mut values = Map::new();
     for text in typed {
@@ -142,7 +140,7 @@ pub(super) fn values(typed: &[String], declared: &[Variable]) -> Result<Map<Stri
         };
         let kind = declared.iter().find(|known| known.name.as_str() == name).map(|known| &known.kind);
         let value = match kind {
-            // What looks like JSON is taken as that where text would not fit anyway.
+            // Values that look like JSON are parsed where text would not fit.
             Some(Type::Int | Type::Bool | Type::List | Type::Object(_)) => {
                 serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()))
             }

@@ -26,7 +26,7 @@ pub(super) fn run(workflows: &Workflows<'_>, args: &StepArgs, world: &World) -> 
     let page = page(&definition.main, &args.name, &request, &tool).map_err(|refused| {
         let name = &args.name;
         CommandError::invalid(format!("`{name}`: {refused}"))
-            .hint(format!("`maestro workflow show {name}` lists the steps with their numbers"))
+            .hint(format!("run `maestro workflow show {name}` for the steps and their numbers"))
     })?;
     if world.json { Reply::json(&json!({ "page": page })) } else { Ok(Reply::text(page)) }
 }

@@ -1,4 +1,4 @@
-//! In which form is somebody told what to do now? The tool's own, unless another one is asked for.
+//! Output format of directives: the tool's own, unless another one is requested.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 
-/// How much may be said about tools.
+/// Maximum size of the file of tools.
 const MAX_TOOLS: u64 = 64 * 1024;
 
-/// The tool that asks, told in the form that was asked for.
+/// The tool, with the requested format.
 pub(super) fn tool(args: &FormArgs, world: &World) -> Result<Tool, CommandError> {
     let env = |name: &str| std::env::var(name).ok();
     let tool = tools(world)?.detect(args.tool.as_deref(), &env).map_err(|error| {
@@ -27,13 +27,13 @@ pub(super) fn tool(args: &FormArgs, world: &World) -> Result<Tool, CommandError>
             Some(close) => format!("did you mean `{close}`?"),
             None => format!("one of {}", error.known.join(", ")),
         };
-        CommandError::invalid(error.to_string()).hint(meant).hint(format!("{path} may describe tools of your own"))
+        CommandError::invalid(error.to_string()).hint(meant).hint(format!("define your own tools in {path}"))
     })?;
     match args.format.as_deref() {
         None => Ok(tool),
         Some(named) => Form::parse(named).map(|form| tool.in_form(form)).ok_or_else(|| {
             let words = Form::ALL.map(Form::word);
-            let error = CommandError::invalid(format!("there is no form `{named}`"));
+            let error = CommandError::invalid(format!("unknown format `{named}`"));
             match suggest::closest(named, words) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),
                 None => error.hint(format!("one of {}", words.join(", "))),
@@ -42,13 +42,13 @@ pub(super) fn tool(args: &FormArgs, world: &World) -> Result<Tool, CommandError>
     }
 }
 
-/// The tools that are known, with those that the user describes.
+/// The known tools, with those of the user.
 fn tools(world: &World) -> Result<Tools, CommandError> {
     let path = own_tools(world);
     let text = match read_bounded(&path, MAX_TOOLS) {
         Ok(contents) => String::from_utf8_lossy(&contents.bytes).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Tools::builtin()),
-        Err(error) => return Err(CommandError::io(format!("{} cannot be read", path.display()), &error)),
+        Err(error) => return Err(CommandError::io(format!("cannot read {}", path.display()), &error)),
     };
     let (tools, mistakes) = Tools::builtin().extended(&text);
     match mistakes.first() {
@@ -61,18 +61,18 @@ fn tools(world: &World) -> Result<Tools, CommandError> {
     }
 }
 
-/// Where the user describes tools.
+/// The user's file of tools.
 fn own_tools(world: &World) -> PathBuf {
     world.user_config.with_file_name("tools.toml")
 }
 
-/// What is to be done now, after everything was executed that is ordered.
+/// The current directive, after all executable ones were executed.
 pub(super) fn told(client: &Client, reply: RunReply, tool: &Tool, world: &World) -> Result<Reply, CommandError> {
     let reply = runs::driven(client, reply, world)?;
     Ok(Reply::text(render::told(&reply.told(), tool)))
 }
 
-/// What is told when a run does not take what was said: the reason, and what is to be done all the same.
+/// Text for a report that a run refuses: the reason, and the current directive.
 pub(super) fn refused(error: CommandError, tool: &Tool, world: &World) -> Result<Reply, CommandError> {
     let run = error.detail("run").and_then(|run| serde_json::from_value::<RunReply>(run.clone()).ok());
     match run {
