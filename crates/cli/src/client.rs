@@ -1,5 +1,5 @@
-//! How does a command reach what is stored? With a server over HTTP, without one through the same router in this
-//! process; the command cannot tell the difference.
+//! The way of a command to what is stored: over HTTP to a server, or through the same router in this
+//! process without one; the command cannot tell the difference.
 
 pub(crate) mod context;
 mod door;
@@ -61,7 +61,7 @@ impl Client {
     /// Finds the server, or opens the database.
     pub(crate) fn open(world: &World) -> Result<Self, CommandError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| CommandError::io("the program cannot start its work", &error))?;
+        let runtime = runtime.map_err(|error| CommandError::io("cannot start the runtime", &error))?;
         let token = ["MAESTRO_SESSION_TOKEN", "MAESTRO_AUTH_TOKEN"].into_iter().find_map(|name| world.variable(name));
         let patience = Patience::of(world)?;
         let link = Link::find(world, &runtime)?;
@@ -243,7 +243,7 @@ impl Client {
             let mut body = response.into_body();
             let mut buffer = Vec::new();
             while let Some(frame) = body.frame().await {
-                let frame = frame.map_err(|error| CommandError::network("the connection broke").because(&error))?;
+                let frame = frame.map_err(|error| CommandError::network("connection lost").because(&error))?;
                 buffer.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
                 while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
                     let rest = buffer.split_off(end + 1);
@@ -267,8 +267,7 @@ impl Client {
             }
             None => Body::empty(),
         };
-        let unfit =
-            |error: &dyn std::error::Error| CommandError::invalid(format!("`{path}` cannot be asked for: {error}"));
+        let unfit = |error: &dyn std::error::Error| CommandError::invalid(format!("cannot request `{path}`: {error}"));
         let mut request = request.body(body).map_err(|error| unfit(&error))?;
         request.headers_mut().extend(self.signature().map_err(|error| unfit(&error))?);
         Ok(request)
@@ -326,12 +325,12 @@ pub(crate) fn with_query(path: &str, questions: &[(&str, Option<&str>)]) -> Stri
 fn understood<T: DeserializeOwned>(path: &str, answer: &[u8]) -> Result<T, CommandError> {
     let text: &[u8] = if answer.is_empty() { b"null" } else { answer };
     serde_json::from_slice(text)
-        .map_err(|error| CommandError::server(format!("the answer to {path} cannot be understood: {error}")))
+        .map_err(|error| CommandError::server(format!("cannot read the response to {path}: {error}")))
 }
 
 async fn all(response: Response<Body>) -> Result<Vec<u8>, CommandError> {
     let body = axum::body::to_bytes(response.into_body(), LARGEST).await;
-    let body = body.map_err(|error| CommandError::network("the answer broke off").because(&error))?;
+    let body = body.map_err(|error| CommandError::network("the response ended early").because(&error))?;
     Ok(body.to_vec())
 }
 
@@ -351,10 +350,8 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
         StatusCode::UNAUTHORIZED => CommandError::forbidden(message)
             .hint("set MAESTRO_AUTH_TOKEN to the server's token, or MAESTRO_SESSION_TOKEN to this session's"),
         StatusCode::FORBIDDEN => CommandError::forbidden(message)
-            .hint("`maestro whoami` shows who you are here, and `maestro commands` what you may do"),
-        status if status.is_server_error() => {
-            CommandError::server(message).hint("`maestro db check` looks at the database")
-        }
+            .hint("run `maestro whoami` for your role, `maestro commands` for what you may do"),
+        status if status.is_server_error() => CommandError::server(message).hint("run `maestro db check`"),
         StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => CommandError::refused(message),
         _ => CommandError::invalid(message),
     }
@@ -364,10 +361,10 @@ async fn succeeded(response: Response<Body>) -> Result<Response<Body>, CommandEr
 /// Where to find what there is, by what there is not.
 fn where_to_look(message: &str) -> &'static str {
     match message.split_whitespace().next() {
-        Some("Task" | "Parent") => "`maestro task list --all` shows the tasks of a project",
-        Some("Session") => "`maestro session list --all` shows the sessions of a project",
-        Some("Project") => "`maestro project list` shows all projects",
-        Some("Run") => "`maestro workflow runs` shows the runs of a project",
-        _ => "check the id, and with `maestro whoami` whom you speak to",
+        Some("Task" | "Parent") => "run `maestro task list --all` for the tasks of a project",
+        Some("Session") => "run `maestro session list --all` for the sessions of a project",
+        Some("Project") => "run `maestro project list` for all projects",
+        Some("Run") => "run `maestro workflow runs` for the runs of a project",
+        _ => "check the ID; run `maestro whoami` for the server in use",
     }
 }

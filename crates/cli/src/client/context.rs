@@ -1,5 +1,5 @@
-//! Which project, session and task does a command mean? What was typed, else what the environment says, else where
-//! the command runs.
+//! Project, session and task of a command: from its arguments, else from the environment, else from the current
+//! directory.
 
 use std::path::{Path, PathBuf};
 
@@ -37,16 +37,16 @@ pub(crate) fn task(named: Option<&str>, client: &Client, world: &World) -> Resul
         return Ok(first);
     }
     let Some(id) = session(world) else {
-        return Err(CommandError::no_context("nothing says which task is meant")
-            .hint("name one, or set MAESTRO_TASK_ID; `maestro task list` shows those there are"));
+        return Err(CommandError::no_context("no task set")
+            .hint("pass one, or set MAESTRO_TASK_ID; run `maestro task list` for the list"));
     };
     let own: Session = client.get(&format!("/api/sessions/{}", escaped(id)))?;
     match own.task_ids.as_slice() {
         [only] => Ok(only.clone()),
         [] => Err(CommandError::no_context(format!("session `{id}` has no task"))
-            .hint("name one; `maestro task list` shows those there are")),
+            .hint("pass one; run `maestro task list` for the list")),
         many => Err(CommandError::no_context(format!("session `{id}` has {} tasks", many.len()))
-            .hint(format!("name one of {}", many.join(", ")))),
+            .hint(format!("pass one of {}", many.join(", ")))),
     }
 }
 
@@ -109,8 +109,8 @@ fn of_directory(client: &Client, world: &World) -> Result<Project, CommandError>
         .filter_map(|project| Some((holds(&project, here)?, project)))
         .max_by_key(|(depth, _)| *depth);
     nearest.map(|(_, project)| project).ok_or_else(|| {
-        CommandError::no_context(format!("{} belongs to no project", here.display()))
-            .hint("`maestro project create NAME` makes one of this directory; `maestro project list` shows those there are, and --project names one")
+        CommandError::no_context(format!("no project for {}", here.display()))
+            .hint("run `maestro project create NAME` to create one for this directory, or pass --project (see `maestro project list`)")
     })
 }
 

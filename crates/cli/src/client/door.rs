@@ -1,5 +1,5 @@
-//! How does a process that answers others reach what is stored, for as long as it runs? As a command does, but where no server
-//! runs it executes what runs order, and keeps house meanwhile.
+//! Long-lived access to what is stored, for a process that serves others: as a command has it, but without a server it
+//! also executes directives of runs and does maintenance.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::server_process::database;
 pub(crate) fn open(world: &World, shelves: &Shelves) -> Result<Opened, CommandError> {
     let client = runs::client(world)?;
     let project = runs::project(&client, world);
-    let unfit = |error| CommandError::invalid(format!("who asks cannot be told to a server: {error}"));
+    let unfit = |error| CommandError::invalid(format!("cannot send the caller's identity to a server: {error}"));
     let signature = client.signature().map_err(unfit)?;
     let door = match client.target() {
         Target::Server(url) => to_server(Remote::new(url)?, signature),

@@ -1,4 +1,4 @@
-//! How is one server spoken to? One connection, plain HTTP, kept open for the next request.
+//! HTTP client for one server: one connection, plain HTTP, kept open for the next request.
 
 use std::time::Duration;
 
@@ -33,16 +33,18 @@ impl Remote {
     /// The server at an address; nothing is sent yet.
     pub(crate) fn new(url: &str) -> Result<Self, CommandError> {
         let bad = |why: &str| {
-            CommandError::invalid(format!("`{url}` is no address of a server: {why}"))
-                .hint("an address looks like http://127.0.0.1:3000")
+            CommandError::invalid(format!("`{url}` is not a server address: {why}"))
+                .hint("use an address like http://127.0.0.1:3000")
         };
-        let uri: Uri = url.parse().map_err(|_| bad("it is no URL"))?;
+        let uri: Uri = url.parse().map_err(|_| bad("not a URL"))?;
         match uri.scheme_str() {
             Some("http") => {}
-            Some("https") => return Err(bad("only http:// is spoken; a tunnel or proxy on this machine can add TLS")),
-            _ => return Err(bad("it must begin with http://")),
+            Some("https") => {
+                return Err(bad("only http:// is supported; use a tunnel or proxy on this machine for TLS"));
+            }
+            _ => return Err(bad("it must start with http://")),
         }
-        let authority = uri.authority().ok_or_else(|| bad("it names no host"))?;
+        let authority = uri.authority().ok_or_else(|| bad("missing host"))?;
         Ok(Self {
             url: url.to_owned(),
             host: authority.host().trim_start_matches('[').trim_end_matches(']').to_owned(),
@@ -64,9 +66,9 @@ impl Remote {
 
     async fn connect(&self) -> Result<SendRequest<Body>, CommandError> {
         let refused = |cause: &dyn std::error::Error| {
-            CommandError::unreachable(format!("nothing answers at {}", self.url))
+            CommandError::unreachable(format!("cannot connect to {}", self.url))
                 .because(cause)
-                .hint("start a server with `maestro up`, or unset MAESTRO_API_URL and --server to work without one")
+                .hint("run `maestro up`, or unset MAESTRO_API_URL and --server to work without a server")
         };
         let stream = timeout(PATIENCE, TcpStream::connect((self.host.as_str(), self.port))).await;
         let stream = stream.map_err(|late| refused(&late))?.map_err(|error| refused(&error))?;
@@ -80,7 +82,7 @@ impl Remote {
     /// Sends a request; a connection that broke is not used again.
     pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, CommandError> {
         let broken = |error: &dyn std::error::Error| {
-            CommandError::network(format!("the connection to {} broke", self.authority)).because(error)
+            CommandError::network(format!("lost the connection to {}", self.authority)).because(error)
         };
         if !self.prefix.is_empty() {
             let path = format!("{}{}", self.prefix, request.uri());

@@ -1,5 +1,5 @@
-//! Where does a client find what it speaks to? The server that was named, else the one that runs here, else none; and a
-//! server that came back elsewhere is found there.
+//! Lookup of the server: the named one, else the one that runs here, else none; a server that
+//! restarted at another address is found there.
 
 use std::sync::Arc;
 
@@ -68,8 +68,8 @@ impl Link {
             return Ok(Self::Remote(Reached::at(remote, world)));
         }
         if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
-            return Err(CommandError::network("the server of this session does not answer")
-                .hint("start it with `maestro up`; a session never opens the database itself"));
+            return Err(CommandError::network("cannot reach the server of this session")
+                .hint("run `maestro up`; sessions cannot open the database"));
         }
         let settings = config::settings(world)?;
         let place = database::place(world);

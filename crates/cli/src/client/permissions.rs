@@ -1,4 +1,4 @@
-//! Which commands may whom use? The table that `whoami` and `commands` show; the server enforces it.
+//! Permissions of roles: the table that `whoami` and `commands` show; the server enforces it.
 
 use maestro_core::Role;
 

@@ -1,4 +1,4 @@
-//! How often is asked again when no answer comes? As often as the environment says, each time after a longer pause.
+//! Retries of requests without an answer: as often as the environment says, with growing pauses.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ impl Patience {
 fn number(world: &World, name: &str, usual: u64) -> Result<u64, CommandError> {
     world.variable(name).map_or(Ok(usual), |text| {
         text.trim().parse().map_err(|_| {
-            CommandError::invalid(format!("{name} is `{text}`, which is no number")).hint(format!("unset {name}"))
+            CommandError::invalid(format!("{name} is not a number: `{text}`")).hint(format!("unset {name}"))
         })
     })
 }

@@ -1,5 +1,5 @@
-//! How does a command speak about a run? It asks and tells over the API, executes what is ordered, and prints what is
-//! to be done now.
+//! Run client of a command: talks to the API, executes directives, and prints the current
+//! one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -69,7 +69,7 @@ pub(crate) fn project(client: &Client, world: &World) -> Option<String> {
 
 /// The run whose id begins so.
 pub(crate) fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
-    let hint = "`maestro loop status` shows the runs and their ids";
+    let hint = "run `maestro loop status` for the runs and their IDs";
     let begins = |run: &Json| run["id"].as_str().is_some_and(|known| !id.is_empty() && known.starts_with(id));
     let mut found: Vec<Json> = client.list("/api/runs")?.into_iter().filter(begins).collect();
     // A run that is part of another is seldom meant.
@@ -78,8 +78,8 @@ pub(crate) fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(CommandError::not_found(format!("there is no run `{id}`")).hint(hint)),
-        many => Err(CommandError::invalid(format!("{many} runs begin with `{id}`")).hint(hint)),
+        0 => Err(CommandError::not_found(format!("unknown run `{id}`")).hint(hint)),
+        many => Err(CommandError::invalid(format!("{many} runs start with `{id}`")).hint(hint)),
     }
 }
 
@@ -115,8 +115,8 @@ pub(crate) fn tell(client: &Client, id: &str, what: &str, body: &Json) -> Result
 /// The place of a run.
 pub(crate) fn path(id: &str, what: &str) -> Result<String, CommandError> {
     let wrong = |_| {
-        CommandError::invalid(format!("`{id}` is not the id of a run"))
-            .hint("`maestro workflow runs` shows the runs and their ids")
+        CommandError::invalid(format!("`{id}` is not a run ID"))
+            .hint("run `maestro workflow runs` for the runs and their IDs")
     };
     let id: RunId = id.parse().map_err(wrong)?;
     Ok(if what.is_empty() { format!("/api/runs/{id}") } else { format!("/api/runs/{id}/{what}") })
@@ -133,7 +133,7 @@ pub(crate) fn driven(client: &Client, reply: RunReply, world: &World) -> Result<
     if !matches!(reply.now, Now::Busy { .. }) {
         return Ok(reply);
     }
-    let id: RunId = reply.id.parse().map_err(|_| CommandError::server("the server names a run that cannot be one"))?;
+    let id: RunId = reply.id.parse().map_err(|_| CommandError::server("the server sent an invalid run ID"))?;
     let workshop = workshop::of(world, &shelves::once(world))?;
     client.wait(drive(&HttpRunApi { client }, id, &workshop)).map_err(refused)?;
     // What happened since somebody last said something is told with it, all of it.
@@ -144,15 +144,13 @@ fn refused(error: DriveError<CommandError>) -> CommandError {
     match error {
         DriveError::Api(error) => error,
         DriveError::NotAllowed { ref workflow, .. } => {
-            let hint = format!(
-                "`maestro trust {workflow}` shows what it would execute, and asks; then go on with `maestro workflow next`"
-            );
+            let hint = format!("run `maestro trust {workflow}` to review and allow it, then `maestro workflow next`");
             CommandError::forbidden(error.to_string()).hint(hint)
         }
         DriveError::Forged(_) | DriveError::Unsound(_) => {
-            CommandError::server(error.to_string()).hint("`maestro db check` looks at the database")
+            CommandError::server(error.to_string()).hint("run `maestro db check`")
         }
-        DriveError::Unable(ref cause) => CommandError::io("nothing can be executed here", cause),
+        DriveError::Unable(ref cause) => CommandError::io("cannot execute commands here", cause),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What waits for a person, as far as a running server knows?
+//! Work that waits for a person, according to a running server.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -59,7 +59,7 @@ impl Glance {
 fn run(run: &Json) -> Option<Waiting> {
     let wants = match run["waiting"].as_str()? {
         "user" => "asks",
-        "consent" => "wants to know what became of",
+        "consent" => "asks for the result of",
         _ => return None,
     };
     let text = format!("{wants} `{}`", word(&run["step"]));
@@ -73,7 +73,7 @@ fn question(session: &Json) -> Option<Waiting> {
 
 /// Something an agent may not do before somebody says so.
 fn permission(asked: &Json) -> Waiting {
-    let text = format!("may it: {}", word(&asked["title"]));
+    let text = format!("allow: {}", word(&asked["title"]));
     Waiting { kind: "permission", id: word(&asked["sessionId"]), name: "an agent".to_owned(), text }
 }
 

@@ -1,4 +1,4 @@
-//! What does the server answer? Its things, as far as they are shown to people; programs get them whole.
+//! Responses of the server, as far as they are shown to people; programs get them whole.
 
 use maestro_core::task::TaskStatus;
 use serde::Deserialize;
@@ -103,7 +103,7 @@ pub(crate) struct Message {
 
 /// Takes an answer apart.
 pub(crate) fn read<T: DeserializeOwned>(answer: &Json) -> Result<T, CommandError> {
-    T::deserialize(answer).map_err(|error| CommandError::server(format!("the answer cannot be understood: {error}")))
+    T::deserialize(answer).map_err(|error| CommandError::server(format!("cannot read the response: {error}")))
 }
 
 /// Takes a list apart.

@@ -1,4 +1,4 @@
-//! Which session speaks, and what does it hear? What all commands of a worker have in common.
+//! Session of the caller, its reports and its updates, for all commands of a worker.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// What to say of a report: of a cancelled session's, that it came too late. Any other session works again by it.
     pub(crate) fn unless_ended<'a>(&self, said: &'a str) -> &'a str {
-        if self.session_status == "stopped" { "Noted. Your session has ended, so nothing changes." } else { said }
+        if self.session_status == "stopped" { "Recorded. Your session has ended, so nothing changes." } else { said }
     }
 
     /// The same without what is said about a task that the session itself has just made.
@@ -51,7 +51,7 @@ impl Speaker {
     /// Who speaks, by the environment: a session, or at least a task.
     pub(crate) fn of(world: &World) -> Result<Self, CommandError> {
         Self::maybe(world).ok_or_else(|| {
-            CommandError::no_context("nothing says which session or task this is about")
+            CommandError::no_context("no session or task set")
                 .hint("set MAESTRO_SESSION_ID or MAESTRO_TASK_ID; sessions that Maestro starts have both")
         })
     }

@@ -1,4 +1,4 @@
-//! `maestro attach`: a session's agent in its own interface; when it is left, Maestro goes on.
+//! `maestro attach`: a session's agent in its own interface; Maestro continues when the user leaves.
 
 use std::process::Command;
 use std::time::Duration;
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &AttachArgs, world: &World) -> Result<Reply, CommandErro
     let given_back: Json = client.post(&format!("{path}/detach"), &by)?;
     ended?;
     let text = match given_back["state"].as_str() {
-        Some("waiting") => "Maestro goes on with it.\n",
-        _ => "The session is over, so nobody goes on with it.\n",
+        Some("waiting") => "Maestro continues the session.\n",
+        _ => "The session has ended.\n",
     };
     if world.json { Reply::json(&given_back) } else { Ok(Reply::text(text)) }
 }
@@ -51,15 +51,15 @@ fn command(session: &Json, spawn: &Json, world: &World) -> Result<Vec<String>, C
     let driver = spawn["spec"]["driver"].as_str().and_then(|word| word.parse::<Driver>().ok());
     let driver = driver.or_else(|| agents::chosen(agent, &there).map(|chosen| chosen.driver));
     let Some(own) = spawn["agentSession"].as_str() else {
-        return Err(CommandError::invalid("its agent has not begun a session yet").hint("try again in a moment"));
+        return Err(CommandError::invalid("the agent has not started a session yet").hint("try again in a moment"));
     };
     let mut command = driver.and_then(|driver| agent.launch(driver)).map(|way| way.attached(own)).unwrap_or_default();
     let Some(program) = command.first_mut() else {
-        return Err(CommandError::invalid(format!("{} has no interface that takes up a session", agent.title))
-            .hint("`maestro show ID --follow` shows what it does, `maestro say` tells it something"));
+        return Err(CommandError::invalid(format!("{} cannot resume a session in its own interface", agent.title))
+            .hint("use `maestro show ID --follow` to watch it, `maestro say` to send a message"));
     };
     let found = agents::program(program, &there)
-        .ok_or_else(|| CommandError::not_found(format!("`{program}` is not installed")))?;
+        .ok_or_else(|| CommandError::not_found(format!("`{program}` not found on PATH")))?;
     *program = found.display().to_string();
     Ok(command)
 }
@@ -75,7 +75,7 @@ fn attached(client: &Client, path: &str, by: &Json) -> Result<Json, CommandError
         std::thread::sleep(ASK);
     }
     let _: Json = client.post(&format!("{path}/detach"), by)?;
-    Err(CommandError::refused("its worker does not let go of it").hint("`maestro session cancel` ends it"))
+    Err(CommandError::refused("its worker does not release it").hint("run `maestro session cancel` to end it"))
 }
 
 /// Runs the agent's own interface in this terminal, and says now and then that we are still there.
@@ -98,7 +98,7 @@ fn talk(
         // What is typed is for the agent: its interrupt must not end us before we gave it back.
         let _ignored = signal(SignalKind::interrupt());
         let started = child.spawn();
-        let mut started = started.map_err(|error| CommandError::io(format!("{program} cannot be started"), &error))?;
+        let mut started = started.map_err(|error| CommandError::io(format!("cannot start {program}"), &error))?;
         let mut ended = tokio::task::spawn_blocking(move || started.wait());
         loop {
             tokio::select! {

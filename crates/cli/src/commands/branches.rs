@@ -1,4 +1,4 @@
-//! `maestro diff|merge|pr|discard`: what a run did on its branch, and what becomes of it.
+//! `maestro diff|merge|pr|discard`: the branch of a run.
 
 mod pull;
 
@@ -39,7 +39,7 @@ impl Lane {
         let run = clean(&self.run);
         let branch = clean(&self.branch.branch);
         format!(
-            "{branch} has work that was not finished: `maestro merge {run}` takes it over, `maestro discard {run}` removes it.\n"
+            "{branch} has unfinished work: merge it with `maestro merge {run}`, or delete it with `maestro discard {run}`\n"
         )
     }
 }
@@ -64,12 +64,12 @@ impl Left {
         clean(self.work.id()).into_owned()
     }
 
-    /// Makes sure that nobody works there any more.
+    /// Checks that no run works there any more.
     fn is_over(&self) -> Result<(), CommandError> {
         let Some(open) = self.work.runs().find(|run| !runs::is_over(run)) else { return Ok(()) };
         let (id, open) = (self.id(), clean(open["id"].as_str().unwrap_or_default()));
-        Err(CommandError::refused(format!("run {open} still goes on"))
-            .hint(format!("wait for its end, or end it with `maestro loop cancel {id}`")))
+        Err(CommandError::refused(format!("run {open} is still active"))
+            .hint(format!("wait until it ends, or run `maestro loop cancel {id}`")))
     }
 
     /// The lanes of which the branch has everything, and those that hold more.
@@ -88,12 +88,12 @@ impl Left {
     }
 }
 
-/// Agents keep or drop nothing: what they did is looked at by somebody else.
+/// Agents merge or discard nothing: their work is reviewed first.
 fn is_a_person(world: &World) -> Result<(), CommandError> {
     let set = ["MAESTRO_SESSION_ID", "MAESTRO_SESSION_TOKEN"].into_iter().find(|name| world.variable(name).is_some());
     set.map_or(Ok(()), |name| {
-        Err(CommandError::forbidden(format!("only a person can do this, and {name} is set"))
-            .hint("ask the user to type it in a terminal of their own"))
+        Err(CommandError::forbidden(format!("only a person can do this; {name} is set"))
+            .hint("ask the user to run it in their own terminal"))
     })
 }
 
@@ -101,33 +101,31 @@ fn is_a_person(world: &World) -> Result<(), CommandError> {
 fn refused(error: &BranchError, then: &str) -> CommandError {
     let hint = match error {
         BranchError::None => {
-            "a run in place has none, and neither has one that was merged or discarded; what somebody \
-                              deleted by hand is among what `git fsck --lost-found` finds"
+            "merged and discarded runs have no branch, nor have runs with `--in-place`; find a branch \
+                              deleted by hand with `git fsck --lost-found`"
                 .to_owned()
         }
-        BranchError::NotOurs(branch) => format!("if it may go, `git branch -D {branch}` removes it"),
+        BranchError::NotOurs(branch) => format!("run `git branch -D {branch}` to delete it"),
         BranchError::Elsewhere { path, branch } => {
-            format!("`git -C {} switch {branch}` brings it back; then {then}", path.display())
+            format!("run `git -C {} switch {branch}`, then {then}", path.display())
         }
         BranchError::Dirty { path, .. } => {
             let path = path.display();
-            format!("commit them, or put them away with `git -C {path} stash --include-untracked`; then {then}")
+            format!("commit them, or stash them with `git -C {path} stash --include-untracked`, then {then}")
         }
-        BranchError::Detached(_) => "`git switch BRANCH` checks one out".to_owned(),
+        BranchError::Detached(_) => "run `git switch BRANCH`".to_owned(),
         BranchError::Conflict { branch, .. } => {
-            format!(
-                "nothing was merged; `git merge {branch}` merges by hand, and `maestro discard` removes it afterwards"
-            )
+            format!("nothing was merged; run `git merge {branch}` and resolve the conflicts, then `maestro discard`")
         }
         BranchError::Ignored { .. } => format!("nothing was merged; move them away, then {then}"),
-        BranchError::Git { .. } => "git's own words say what is the matter".to_owned(),
+        BranchError::Git { .. } => "see git's message above".to_owned(),
     };
     CommandError::refused(error.to_string()).hint(hint)
 }
 
 pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
     let left = Left::of(&args.id, world)?;
-    let told = |error: BranchError| refused(&error, "look again");
+    let told = |error: BranchError| refused(&error, "try again");
     let diff = left.branch.diff().map_err(told)?;
     if world.json {
         let (files, commits) = (left.branch.files().map_err(told)?, left.branch.commits().map_err(told)?);
@@ -135,11 +133,11 @@ pub(crate) fn diff(args: &BranchArgs, world: &World) -> Result<Reply, CommandErr
     }
     let mut notes = String::new();
     if diff.is_empty() {
-        notes.push_str("Nothing was committed.\n");
+        notes.push_str("No commits.\n");
     }
     if !left.branch.uncommitted.is_empty() {
         let files: Vec<String> = left.branch.uncommitted.iter().map(|name| clean(name).into_owned()).collect();
-        notes = format!("{notes}Not committed, and not shown: {}\n", files.join(", "));
+        notes = format!("{notes}Uncommitted changes, not shown: {}\n", files.join(", "));
     }
     Ok(Reply::text(clean_lines(&diff)).with_notes(notes))
 }
@@ -160,11 +158,11 @@ pub(crate) fn merge(args: &BranchArgs, world: &World) -> Result<Reply, CommandEr
     }
     let (branch, into) = (clean(&left.branch.branch), clean(&into));
     let merged = match commits.len() {
-        0 => format!("Nothing was committed on {branch}, so there was nothing to merge"),
+        0 => format!("No commits on {branch}; nothing to merge"),
         many => format!("Merged {} of {branch} into {into}", count(many, "commit", "commits")),
     };
     let unfinished: String = unfinished.into_iter().map(Lane::told).collect();
-    Ok(Reply::text(format!("{merged}; its worktree and branch are removed.\n{unfinished}")))
+    Ok(Reply::text(format!("{merged}; removed its worktree and branch.\n{unfinished}")))
 }
 
 pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, CommandError> {
@@ -181,13 +179,13 @@ pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, Comman
     if !args.yes {
         if !world.terminals.stdin || !world.terminals.stderr {
             return Err(CommandError::invalid(format!(
-                "{branch} with {commits}{also} would be lost, and nobody is there to agree"
+                "confirmation required to delete {branch} with {commits}{also}"
             ))
-            .hint("`--yes` removes it without asking"));
+            .hint("pass `--yes`"));
         }
-        let question = format!("Remove {branch} with {commits} and {files} that are not committed{also}?");
+        let question = format!("Delete {branch} with {commits} and {files} not committed{also}?");
         if !agreed(&question, Silence::Refuses)? {
-            return Ok(Reply::text("Nothing was removed.\n"));
+            return Ok(Reply::text("Nothing deleted.\n"));
         }
     }
     for branch in left.lanes.iter().map(|lane| &lane.branch).chain([&left.branch]) {
@@ -196,5 +194,5 @@ pub(crate) fn discard(args: &DiscardArgs, world: &World) -> Result<Reply, Comman
     if world.json {
         return left.json(&json!({ "discarded": true }));
     }
-    Ok(Reply::text(format!("Removed {branch} with {commits}; it was at {}{also}.\n", clean(&left.branch.head))))
+    Ok(Reply::text(format!("Deleted {branch} with {commits} (was {}){also}.\n", clean(&left.branch.head))))
 }

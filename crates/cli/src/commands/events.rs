@@ -1,4 +1,4 @@
-//! `maestro events`: what happened, and with `--follow` what happens.
+//! `maestro events`: past events, and with `--follow` new ones.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,4 +1,4 @@
-//! `maestro handoff`: work passed from one role to another, as a record and as a file in the project.
+//! `maestro handoff`: work handed from one role to another, as a record and as a file in the project.
 
 mod file;
 
@@ -27,11 +27,11 @@ pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<Reply, CommandErr
         HandoffCommand::Create(args) => create(&client, args, world),
         HandoffCommand::List { to, state } => list(&client, to.as_deref(), *state, world),
         HandoffCommand::Accept { id } => {
-            let said = |handoff: &Handoff| format!("You took {} from {}.\n", handoff.id, handoff.from);
+            let said = |handoff: &Handoff| format!("Accepted {} from {}.\n", handoff.id, handoff.from);
             step(&client, id, "accept", &json!({}), &said, world)
         }
         HandoffCommand::Complete { id, result } => {
-            let said = |handoff: &Handoff| format!("{} is completed.\n", handoff.id);
+            let said = |handoff: &Handoff| format!("Completed {}.\n", handoff.id);
             step(&client, id, "complete", &json!({ "result": result }), &said, world)
         }
     }
@@ -53,13 +53,8 @@ fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply
     if world.json {
         return with_file(&handoff, &written);
     }
-    let text = format!(
-        "{} passes {} to {}: {}\n",
-        clean(&handoff.from),
-        handoff.id,
-        clean(&handoff.to),
-        clean(&handoff.title)
-    );
+    let text =
+        format!("{} hands {} to {}: {}\n", clean(&handoff.from), handoff.id, clean(&handoff.to), clean(&handoff.title));
     Ok(told(text, written, world))
 }
 
@@ -73,8 +68,8 @@ fn directory(project: &Project) -> Option<PathBuf> {
 fn body(args: &NewHandoffArgs, world: &World) -> Result<String, CommandError> {
     let Some(file) = &args.file else { return Ok(args.body.clone().unwrap_or_default()) };
     let unreadable = |error: &dyn std::error::Error| {
-        CommandError::io(format!("{} cannot be read", file.display()), error)
-            .hint("name a text file of at most 512 KiB, or `-` for standard input")
+        CommandError::io(format!("cannot read {}", file.display()), error)
+            .hint("pass a text file of at most 512 KiB, or `-` for standard input")
     };
     let (bytes, cut) = if file == Path::new("-") {
         let mut bytes = Vec::new();
@@ -88,7 +83,7 @@ fn body(args: &NewHandoffArgs, world: &World) -> Result<String, CommandError> {
     };
     if cut {
         return Err(CommandError::invalid(format!("{} is larger than 512 KiB", file.display()))
-            .hint("pass on what the other needs to know, and name the file in it"));
+            .hint("pass a summary that names the file"));
     }
     String::from_utf8(bytes).map_err(|error| unreadable(&error))
 }
@@ -102,7 +97,7 @@ fn list(client: &Client, to: Option<&str>, state: Option<HandoffState>, world: &
         return Reply::json(&handoffs);
     }
     if handoffs.is_empty() {
-        return Ok(Reply::text("Nothing was passed on.\n"));
+        return Ok(Reply::text("No handoffs.\n"));
     }
     let mut text = String::new();
     for handoff in &handoffs {
@@ -155,6 +150,6 @@ fn told(mut text: String, written: Result<PathBuf, String>, world: &World) -> Re
             let _ = writeln!(text, "File: {}", clean_path(&world.short(&path)));
             Reply::text(text)
         }
-        Err(why) => Reply::text(text).with_notes(format!("No file was written: {}\n", clean_path(&why))),
+        Err(why) => Reply::text(text).with_notes(format!("cannot write the handoff file: {}\n", clean_path(&why))),
     }
 }

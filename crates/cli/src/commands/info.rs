@@ -1,4 +1,4 @@
-//! `maestro info`: what a worker has to do, how far it is, and what changed since it last looked.
+//! `maestro info`: a worker's tasks, their progress, and what changed since the last command.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let session: Session = wire::read(&whole)?;
     let mut text = head(&session, world);
     if tasks.is_empty() {
-        text.push_str("\nIt has no task.\n");
+        text.push_str("\nNo task.\n");
     }
     for (task, below) in tasks {
         let below = Tree::of(wire::read_all(&below)?);

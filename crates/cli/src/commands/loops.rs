@@ -1,4 +1,4 @@
-//! `maestro loop` and `maestro do`: a plan that is worked through until it is done, or a single task in the same way.
+//! `maestro loop` and `maestro do`: work through a plan, or a single task in the same way.
 
 mod bar;
 mod dry;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &LoopArgs, world: &World) -> Result<Reply, CommandError>
 
 fn begin(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
     let Some(plan) = &args.plan else {
-        return Err(CommandError::invalid("which plan?").hint("`maestro loop PLAN.md`"));
+        return Err(CommandError::invalid("missing argument: PLAN.md").hint("run `maestro loop PLAN.md`"));
     };
     let plan = inside(plan, world)?;
     let order = Order {
@@ -67,13 +67,13 @@ fn begin(args: &LoopArgs, world: &World) -> Result<Reply, CommandError> {
 pub(crate) fn one(args: &DoArgs, world: &World) -> Result<Reply, CommandError> {
     let task = args.task.split_whitespace().collect::<Vec<_>>().join(" ");
     if task.is_empty() {
-        return Err(CommandError::invalid("the task is empty").hint("write what is to be done"));
+        return Err(CommandError::invalid("the task is empty").hint("pass a task in quotes"));
     }
     Order { workflow: WORKFLOW, what: What::Task(task), jobs: 1, audience: Audience::Owner }
         .carried_out(&args.work, world)
 }
 
-/// Something that is to be worked on.
+/// Work to do.
 struct Order<'a> {
     workflow: &'a str,
     what: What,
@@ -82,12 +82,12 @@ struct Order<'a> {
     audience: Audience,
 }
 
-/// For whom it is worked.
+/// Audience of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Audience {
-    /// Somebody who goes on with what comes of it.
+    /// A user, who continues with the result.
     Owner,
-    /// Somebody who watches the demo, and is told what it all means.
+    /// A viewer of the demo, who gets explanations.
     Spectator,
 }
 
@@ -135,7 +135,7 @@ impl Order<'_> {
         if !world.json {
             reply::show(&format!("Run {} {}\n", clean(&run), self.said()))?;
             if let Target::Server(url) = served.client.target() {
-                reply::show(&format!("The page is {}\n", clean(url)))?;
+                reply::show(&format!("Page: {}\n", clean(url)))?;
             }
             reply::show(&notes.concat())?;
         }
@@ -143,7 +143,7 @@ impl Order<'_> {
         let (followed, served) = follow::to_the_end(served, &runs, project, self.audience.meanings(), world)?;
         match followed {
             Followed::Over(state) => {
-                // What it left is looked at when nobody works there any more.
+                // The result is read once no agent works there any more.
                 drop(served);
                 end::told(&state, self.audience, world)
             }
@@ -255,21 +255,20 @@ fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
     let proposal = checks::proposed(&config::settings(world)?, world)?;
     let settings = config::settings(world)?;
     if settings.verify.value.is_empty() && proposal.is_some() {
-        notes.push("No checks are configured: nothing but the review decides. ".to_owned());
+        notes.push("note: no checks configured, so only the review decides. ".to_owned());
     } else if settings.verify.value.is_empty() {
         notes.push(
-            "No checks are configured: nothing but the review decides. `verify` in .maestro/config.toml names some.\n"
-                .to_owned(),
+            "note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml\n".to_owned(),
         );
     }
     notes.extend(proposal);
     if !settings.skills_enabled.value && work.skills.is_empty() && !work.no_skills {
         let way = if config::project_file(world).is_file() {
-            "`skills_enabled = true` in .maestro/config.toml turns them on"
+            "set `skills_enabled = true` in .maestro/config.toml"
         } else {
-            "`maestro init` turns them on"
+            "run `maestro init`"
         };
-        notes.push(format!("Agents get no skills here: {way}.\n"));
+        notes.push(format!("note: skills are off here; {way} to turn them on\n"));
     }
     Ok(notes)
 }
@@ -278,12 +277,12 @@ fn before(work: &WorkArgs, world: &World) -> Result<Vec<String>, CommandError> {
 fn inside(plan: &Path, world: &World) -> Result<String, CommandError> {
     let whole = world.places.working_dir.join(plan);
     let whole = whole.canonicalize().map_err(|error| {
-        CommandError::io(format!("{} cannot be found", plan.display()), &error).hint("name a Markdown checklist")
+        CommandError::io(format!("{} not found", plan.display()), &error).hint("pass a Markdown checklist")
     })?;
     let root = world.places.project.canonicalize().unwrap_or_else(|_| world.places.project.clone());
     let below = whole.strip_prefix(&root).map_err(|_| {
-        CommandError::invalid(format!("{} lies outside the project", plan.display()))
-            .hint("put it into the project, or go to its project")
+        CommandError::invalid(format!("{} is outside the project", plan.display()))
+            .hint("move it into the project, or run the command in its project")
     })?;
     PlanFile::read(&whole)?;
     Ok(below.to_string_lossy().into_owned())

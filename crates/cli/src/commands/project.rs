@@ -1,4 +1,4 @@
-//! `maestro project`: the directories in which work is done.
+//! `maestro project`: projects and their directories.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn list(client: &Client, world: &World) -> Result<Reply, CommandError> {
         let _ = writeln!(text, "{id}  {}  {dir}", clean(&project.name));
     }
     let sum = match projects.len() {
-        0 => "No projects; `maestro project create NAME` makes one of this directory".to_owned(),
+        0 => "No projects; run `maestro project create NAME` to create one for this directory".to_owned(),
         many => count(many, "project", "projects"),
     };
     let _ = writeln!(text, "{sum}");
@@ -74,7 +74,7 @@ fn create(
     // One that is not here may be on the server's machine.
     let dir = dir.canonicalize().unwrap_or(dir);
     let dir = dir.to_str().ok_or_else(|| {
-        CommandError::invalid(format!("{} is no text", dir.display())).hint("a project's directory must be UTF-8")
+        CommandError::invalid(format!("{} is not UTF-8 text", dir.display())).hint("use a directory with a UTF-8 name")
     })?;
     let made: Json = client.post("/api/projects", &json!({ "name": name, "workingDir": dir, "description": desc }))?;
     let reply = shown(&made, world)?;
@@ -84,8 +84,7 @@ fn create(
     Ok(match projects.iter().find(other) {
         Some(other) => {
             let (id, note) = (other["id"].as_str().unwrap_or_default(), world.note_paint.warning("warning:"));
-            let here =
-                format!("{note} {dir} has the project {} already; `--project` says which one is meant\n", clean(id));
+            let here = format!("{note} {dir} already has the project {}; use `--project` to choose one\n", clean(id));
             reply.with_notes(here)
         }
         None => reply,

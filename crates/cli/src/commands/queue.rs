@@ -1,4 +1,4 @@
-//! `maestro queue`: a session's tasks, one after the other.
+//! `maestro queue`: tasks of a session, one after the other.
 
 use std::fmt::Write as _;
 use std::thread;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &QueueArgs, world: &World) -> Result<Reply, CommandError
     };
     take(&args.command, &speaker, &session, client, world).map_err(|error| match error.message() {
         message if message.ends_with("does not use queue strategy") => {
-            error.hint("`maestro info` shows the tasks of your session; it takes them all at once")
+            error.hint("run `maestro info` for the tasks of your session; it has them all at once")
         }
         _ => error,
     })
@@ -87,7 +87,7 @@ fn start(
     }
 }
 
-/// What came of a step, and the task it leads to.
+/// The result of a step, and the next task.
 fn item(answer: &Json, key: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
     if world.json {
         return Reply::json(answer);
@@ -99,11 +99,11 @@ fn item(answer: &Json, key: &str, client: Client, world: &World) -> Result<Reply
     if let Some(id) = answer[key]["taskId"].as_str() {
         let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
         if key == "nextItem" {
-            text.push_str("Next (`maestro queue start` begins it):\n");
+            text.push_str("Next (start it with `maestro queue start`):\n");
         }
         text.push_str(&details(&task, &[], world));
     } else if key == "nextItem" {
-        text.push_str("Nothing is left in the queue.\n");
+        text.push_str("The queue is empty.\n");
     }
     Ok(worker::with_news(client, text, world))
 }

@@ -1,4 +1,4 @@
-//! `maestro session`: who works, how it goes, and what they are told to do.
+//! `maestro session`: sessions, their state, and control of them.
 
 mod hooks;
 mod names;
@@ -35,11 +35,9 @@ pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<Reply, CommandErr
         SessionCommand::Info => info(world),
         SessionCommand::Get { id } => get(id, &Client::open(world)?, world),
         SessionCommand::List { task, all } => list(task.as_deref(), *all, Client::open(world)?, world),
-        SessionCommand::Pause { id } => {
-            steer(id, "pause", "It stands still, or waits after what it is doing now.", world)
-        }
-        SessionCommand::Resume { id } => steer(id, "resume", "It goes on.", world),
-        SessionCommand::Cancel { id } => steer(id, "cancel", "It is told to stop.", world),
+        SessionCommand::Pause { id } => steer(id, "pause", "Pauses now, or after its current step.", world),
+        SessionCommand::Resume { id } => steer(id, "resume", "Continues.", world),
+        SessionCommand::Cancel { id } => steer(id, "cancel", "Stops with its next command.", world),
         SessionCommand::SuggestName(args) => suggest_name::run(args, world),
         SessionCommand::Rename { id, name } => rename(id, name, world),
     }
@@ -116,7 +114,7 @@ fn list(task: Option<&str>, all: bool, client: Client, world: &World) -> Result<
         0 => "No sessions".to_owned(),
         many => count(many, "session", "sessions"),
     });
-    text.push_str(if all { "\n" } else { " (--all shows also those that have ended)\n" });
+    text.push_str(if all { "\n" } else { " (--all includes ended ones)\n" });
     Ok(worker::with_news(client, text, world))
 }
 
@@ -134,7 +132,7 @@ pub(crate) fn rows(sessions: &[Session], world: &World) -> String {
 fn steer(id: &str, order: &str, said: &str, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
     let whole: Json = client.step(&format!("{}/{order}", path(id)), &json!({})).map_err(|error| match order {
-        "resume" => error.hint("a session that was paused, or whose agent ended badly, can go on"),
+        "resume" => error.hint("only a paused session, or one whose agent failed, can resume"),
         _ => error,
     })?;
     if world.json {

@@ -1,4 +1,4 @@
-//! `maestro show`: a session with its agent, what came of it, its skills, and what it did.
+//! `maestro show`: a session with its agent, result, skills and transcript.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl Known {
         let path = format!("/api/sessions/{}", escaped(id));
         Ok(Self {
             session: client.get(&path)?,
-            // A session that nobody spawned has no agent of ours.
+            // A session that Maestro did not spawn has no agent of ours.
             spawn: client.get(&format!("{path}/spawn")).unwrap_or_default(),
             receipts: client.get(&format!("{path}/receipts"))?,
             questions: client.get(&with_query("/api/permissions", &[("sessionId", Some(id))]))?,
@@ -143,8 +143,8 @@ impl Known {
                 .collect();
             if words.is_empty() { "none".to_owned() } else { words.join(", ") }
         };
-        let _ = writeln!(text, "  skills asked for: {}", words(&self.session["metadata"]["skills"]));
-        let _ = writeln!(text, "  skills that arrived: {}", words(&self.session["metadata"]["loadedSkills"]));
+        let _ = writeln!(text, "  skills requested: {}", words(&self.session["metadata"]["skills"]));
+        let _ = writeln!(text, "  skills delivered: {}", words(&self.session["metadata"]["loadedSkills"]));
         let word = |receipt: &Json, key: &str| clean(receipt[key].as_str().unwrap_or_default()).into_owned();
         let width = self.receipts.iter().map(|receipt| word(receipt, "skill").len()).max().unwrap_or_default();
         for receipt in &self.receipts {

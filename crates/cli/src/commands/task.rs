@@ -1,4 +1,4 @@
-//! `maestro task`: what is to be done, and what becomes of it.
+//! `maestro task`: tasks and their state.
 
 mod change;
 mod list;
@@ -53,7 +53,7 @@ fn get(id: Option<&str>, client: Client, world: &World) -> Result<Reply, Command
         let _ = writeln!(text, "  part of {}", clean(parent));
     }
     if !task.session_ids.is_empty() {
-        let _ = writeln!(text, "  worked on by {}", clean(&task.session_ids.join(", ")));
+        let _ = writeln!(text, "  sessions: {}", clean(&task.session_ids.join(", ")));
     }
     Ok(worker::with_news(client, text, world))
 }
@@ -70,7 +70,7 @@ fn create(args: &TaskCreateArgs, client: Client, world: &World) -> Result<Reply,
         "priority": args.priority,
     });
     let made: Json = client.post("/api/tasks", &body).map_err(|error| match (error.exit(), &args.parent) {
-        (Exit::Forbidden, None) => error.hint("`maestro subtask create` adds to your own task"),
+        (Exit::Forbidden, None) => error.hint("use `maestro subtask create` for your own task"),
         _ => error,
     })?;
     if world.json {

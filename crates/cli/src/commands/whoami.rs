@@ -1,4 +1,4 @@
-//! `maestro whoami`: who is speaking, about what, and to whom.
+//! `maestro whoami`: role, session, project and server of the caller.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ impl Me {
         let session: Option<Session> =
             id.map(|id| client.get(&format!("/api/sessions/{}", escaped(&id)))).transpose()?;
         let named = session.as_ref().map(|session| session.role.as_str()).or_else(|| world.variable("MAESTRO_ROLE"));
-        // Whoever has a task works on it.
+        // A caller with a task is a worker.
         let role = named.and_then(|role| role.parse().ok()).unwrap_or(Role::Worker);
         Ok(Self { session, role: Some(role) })
     }

@@ -71,7 +71,7 @@ fn work_goes_from_pending_to_completed_in_the_record_and_on_disk() {
 fn hand_offs_are_listed_by_role_and_state() {
     let sandbox = Sandbox::new();
     sandbox.maestro("init --yes");
-    assert_eq!(sandbox.maestro("handoff list").stdout(), "Nothing was passed on.\n");
+    assert_eq!(sandbox.maestro("handoff list").stdout(), "No handoffs.\n");
     create(&sandbox);
     let listed = |args: &str| sandbox.maestro(&format!("handoff list --json {args}")).json().as_array().unwrap().len();
     assert_eq!(listed(""), 1);
@@ -90,8 +90,8 @@ fn a_hand_off_needs_a_project_and_roles_that_can_be_part_of_a_files_name() {
     assert_snapshot!(create(&sandbox), @"
     $ maestro handoff create --from architect --to implementer Build the parser --body Mind tabs.
     --- stderr
-    error: [PROJECT] belongs to no project
-    hint: `maestro project create NAME` makes one of this directory; `maestro project list` shows those there are, and --project names one
+    error: no project for [PROJECT]
+    hint: run `maestro project create NAME` to create one for this directory, or pass --project (see `maestro project list`)
     --- exit 1
     ");
     sandbox.maestro("init --yes");
@@ -125,6 +125,6 @@ fn a_link_out_of_the_project_is_not_written_through() {
     std::os::unix::fs::symlink(sandbox.path("~/elsewhere"), sandbox.path(".maestro/handoffs")).unwrap();
     let made = create(&sandbox);
     assert_eq!(made.code, 0, "the record counts");
-    assert!(made.stderr().starts_with("No file was written: "), "{made}");
+    assert!(made.stderr().starts_with("cannot write the handoff file: "), "{made}");
     assert_eq!(fs::read_dir(sandbox.path("~/elsewhere")).unwrap().count(), 1);
 }

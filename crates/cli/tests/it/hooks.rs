@@ -26,11 +26,11 @@ fn a_hook_makes_its_session_known_and_ends_it() {
     $ MAESTRO_SESSION_ID=sess_mine MAESTRO_TASK_IDS=[TASK-1] maestro session info
     sess_mine Worker for [TASK-1]
       worker, working, in [PROJECT-1]
-      asks: Waits for your input
+      asks: Waiting for your input
       tasks: [TASK-1]
       session_started  Session created
       task_started     Started working on task
-      needs_input      Waits for your input
+      needs_input      Waiting for your input
     ");
     assert_snapshot!(hook(&["resume-working"]), @"
     $ MAESTRO_SESSION_ID=sess_mine MAESTRO_TASK_IDS=[TASK-1] maestro session resume-working
@@ -48,7 +48,7 @@ fn a_hook_makes_its_session_known_and_ends_it() {
       tasks: [TASK-1]
       session_started  Session created
       task_started     Started working on task
-      needs_input      Waits for your input
+      needs_input      Waiting for your input
       progress         Goes on
     ");
     // The task was not said to be done, so it waits for somebody else.
@@ -72,14 +72,14 @@ fn a_hook_that_fails_says_so_and_ends_well() {
     for hook in ["register", "complete", "needs-input", "resume-working"] {
         let output = sandbox.maestro_as(&variables, &["session", hook]);
         assert_eq!((output.code, output.stdout().as_str()), (0, ""), "{output}");
-        assert!(output.stderr().starts_with("error: nothing answers at http://127.0.0.1:9\n"), "{output}");
+        assert!(output.stderr().starts_with("error: cannot connect to http://127.0.0.1:9\n"), "{output}");
     }
     let output = sandbox.maestro_as(&variables, &["session", "register", "--json"]);
     assert_eq!((output.code, output.json()["error"].as_str()), (0, Some("network_error")), "{output}");
     assert_snapshot!(Sandbox::new().maestro("session complete"), @"
     $ maestro session complete
     --- stderr
-    error: nothing says which session or task this is about
+    error: no session or task set
     hint: set MAESTRO_SESSION_ID or MAESTRO_TASK_ID; sessions that Maestro starts have both
     ");
 }

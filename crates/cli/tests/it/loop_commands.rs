@@ -63,22 +63,22 @@ fn one_task_is_done_without_a_plan() {
     assert_snapshot!(printed(&done), @"
     $ maestro do Add a file hello.txt that says hi --agent demo
     Run [RUN-1] does: Add a file hello.txt that says hi
-    The page is http://127.0.0.1:[PORT]
+    Page: http://127.0.0.1:[PORT]
     Wrote .maestro/config.toml (skills are on for agents that Maestro starts here).
-    No checks are configured: nothing but the review decides. `verify` in .maestro/config.toml names some.
+    note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml
 
     Add a file hello.txt that says hi
-      an agent does it
+      implement
         1 thing to do
         1 thing done
-      somebody else looks at it
+      review
         1 thing to do
         1 thing done
       review: pass
-      it is committed
+      commit
 
     success: It is done: Add a file hello.txt that says hi
-    It is on maestro/loop-[RUN-1]: `maestro diff [RUN-1]` shows it, `maestro merge [RUN-1]` takes it over.
+    Branch maestro/loop-[RUN-1]: review with `maestro diff [RUN-1]`, merge with `maestro merge [RUN-1]`.
     ");
     assert_eq!(commits(&sandbox), "Add a file hello.txt that says hi\n");
     assert!(!sandbox.path("hello.txt").exists(), "the files of the user are left alone");
@@ -87,17 +87,17 @@ fn one_task_is_done_without_a_plan() {
     assert_snapshot!(printed(&again), @"
     $ maestro do Add a file b.txt that says b --agent demo --no-review
     Run [RUN-2] does: Add a file b.txt that says b
-    The page is http://127.0.0.1:[PORT]
-    No checks are configured: nothing but the review decides. `verify` in .maestro/config.toml names some.
+    Page: http://127.0.0.1:[PORT]
+    note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml
 
     Add a file b.txt that says b
-      an agent does it
+      implement
         1 thing to do
         1 thing done
-      it is committed
+      commit
 
     success: It is done: Add a file b.txt that says b
-    It is on maestro/loop-[RUN-2]: `maestro diff [RUN-2]` shows it, `maestro merge [RUN-2]` takes it over.
+    Branch maestro/loop-[RUN-2]: review with `maestro diff [RUN-2]`, merge with `maestro merge [RUN-2]`.
     ");
 }
 
@@ -108,7 +108,7 @@ fn a_task_must_say_something() {
     $ maestro do   --agent demo
     --- stderr
     error: the task is empty
-    hint: write what is to be done
+    hint: pass a task in quotes
     --- exit 1
     ");
 }
@@ -121,23 +121,23 @@ fn a_loop_ends_after_as_many_tasks_as_were_asked_for() {
     assert_snapshot!(printed(&done), @"
     $ maestro loop PLAN.md --agent demo --no-review --max-tasks 2
     Run [RUN-1] works through PLAN.md
-    The page is http://127.0.0.1:[PORT]
-    No checks are configured: nothing but the review decides. `verify` in .maestro/config.toml names some.
+    Page: http://127.0.0.1:[PORT]
+    note: no checks configured, so only the review decides; set `verify` in .maestro/config.toml
 
     Add a file a.txt that says one
-      an agent does it
+      implement
         1 thing to do
         1 thing done
-      it is committed
+      commit
 
     Add a file b.txt that says two
-      an agent does it
+      implement
         1 thing to do
         1 thing done
-      it is committed
+      commit
 
     success: As many tasks were done as were asked for.
-    It is on maestro/loop-[RUN-1]: `maestro diff [RUN-1]` shows it, `maestro merge [RUN-1]` takes it over.
+    Branch maestro/loop-[RUN-1]: review with `maestro diff [RUN-1]`, merge with `maestro merge [RUN-1]`.
     ");
     assert_eq!(commits(&sandbox).lines().count(), 2);
     assert_eq!(sandbox.maestro("loop PLAN.md --max-tasks 0").code, 1);

@@ -76,7 +76,7 @@ fn unknown_projects_tasks_and_roles_are_refused() {
     $ maestro manifest generate --project-id proj_1_aaaaaaaaa --task-ids task_1_aaaaaaaaa --output m.json --role worker
     --- stderr
     error: Project with id 'proj_1_aaaaaaaaa' not found
-    hint: `maestro project list` shows all projects
+    hint: run `maestro project list` for all projects
     --- exit 2
     ");
     assert_snapshot!(sandbox.maestro(&format!("{absent} --role boss")), @r#"

@@ -111,9 +111,9 @@ fn a_server_that_is_not_there_is_a_network_error() {
     assert_snapshot!(sandbox.maestro("task list --server http://127.0.0.1:9"), @"
     $ maestro task list --server http://127.0.0.1:9
     --- stderr
-    error: nothing answers at http://127.0.0.1:9
+    error: cannot connect to http://127.0.0.1:9
       because Connection refused (os error 111)
-    hint: start a server with `maestro up`, or unset MAESTRO_API_URL and --server to work without one
+    hint: run `maestro up`, or unset MAESTRO_API_URL and --server to work without a server
     --- exit 3
     ");
     let output = sandbox.maestro("project list --server http://127.0.0.1:9 --json");
@@ -127,14 +127,14 @@ fn an_address_that_is_none_is_said_at_once() {
     assert_snapshot!(sandbox.maestro("project list --server ftp://x"), @"
     $ maestro project list --server ftp://x
     --- stderr
-    error: `ftp://x` is no address of a server: it must begin with http://
-    hint: an address looks like http://127.0.0.1:3000
+    error: `ftp://x` is not a server address: it must start with http://
+    hint: use an address like http://127.0.0.1:3000
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro_as(&[("MAESTRO_RETRIES", "many")], &["project", "list"]), @"
     $ MAESTRO_RETRIES=many maestro project list
     --- stderr
-    error: MAESTRO_RETRIES is `many`, which is no number
+    error: MAESTRO_RETRIES is not a number: `many`
     hint: unset MAESTRO_RETRIES
     --- exit 1
     ");
@@ -174,7 +174,7 @@ fn a_server_that_failed_is_asked_again() {
     let args = ["project", "list", "--server", &counter.url];
     assert_snapshot!(desk.sandbox.maestro_as(&[("MAESTRO_RETRY_DELAY", "1")], &args).stderr(), @"
     error: the server answered 500 Internal Server Error
-    hint: `maestro db check` looks at the database
+    hint: run `maestro db check`
     ");
 }
 

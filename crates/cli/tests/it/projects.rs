@@ -9,7 +9,7 @@ fn projects_are_made_listed_and_removed() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("project list"), @"
     $ maestro project list
-    No projects; `maestro project create NAME` makes one of this directory
+    No projects; run `maestro project create NAME` to create one for this directory
     ");
     assert_snapshot!(sandbox.maestro_as(&[], &["project", "create", "Web shop", "--desc", "Sells\nthings"]), @r#"
     $ maestro project create "Web shop" --desc "Sells\nthings"
@@ -76,8 +76,8 @@ fn a_directory_without_a_project_says_how_to_make_one() {
     assert_snapshot!(sandbox.maestro("task list"), @"
     $ maestro task list
     --- stderr
-    error: [PROJECT] belongs to no project
-    hint: `maestro project create NAME` makes one of this directory; `maestro project list` shows those there are, and --project names one
+    error: no project for [PROJECT]
+    hint: run `maestro project create NAME` to create one for this directory, or pass --project (see `maestro project list`)
     --- exit 1
     ");
     for args in ["task create x", "task tree", "session list", "status"] {

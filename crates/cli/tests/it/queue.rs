@@ -45,7 +45,7 @@ fn a_queue_is_worked_off() {
     assert_snapshot!(queue(&["complete"]), @"
     $ MAESTRO_SESSION_ID=sess_q maestro queue complete
     Completed task [TASK-1]
-    Next (`maestro queue start` begins it):
+    Next (start it with `maestro queue start`):
     [TASK-2] Write the docs
       todo, medium priority
     ");
@@ -58,7 +58,7 @@ fn a_queue_is_worked_off() {
     assert_snapshot!(queue(&["fail", "--reason", "Too long"]), @r#"
     $ MAESTRO_SESSION_ID=sess_q maestro queue fail --reason "Too long"
     Failed task [TASK-2]
-    Nothing is left in the queue.
+    The queue is empty.
     "#);
     assert_snapshot!(queue(&["list"]), @"
     $ MAESTRO_SESSION_ID=sess_q maestro queue list
@@ -140,7 +140,7 @@ fn others_put_tasks_into_a_queue_even_after_one_was_deleted() {
     $ MAESTRO_SESSION_ID=sess_q maestro queue push [TASK-3]
     --- stderr
     error: session 'sess_q' is a worker and may not put tasks into queues
-    hint: `maestro whoami` shows who you are here, and `maestro commands` what you may do
+    hint: run `maestro whoami` for your role, `maestro commands` for what you may do
     --- exit 4
     ");
     assert_snapshot!(desk.session("sess_q", &["queue", "list"]), @"
@@ -175,7 +175,7 @@ fn a_session_without_a_queue_says_so() {
     $ MAESTRO_SESSION_ID=sess_w maestro queue top
     --- stderr
     error: Session sess_w does not use queue strategy
-    hint: `maestro info` shows the tasks of your session; it takes them all at once
+    hint: run `maestro info` for the tasks of your session; it has them all at once
     --- exit 1
     ");
 }

@@ -207,15 +207,15 @@ fn a_worker_keeps_to_its_own_tasks() {
     $ MAESTRO_SESSION_ID=sess_w maestro task complete [TASK-2]
     --- stderr
     error: task '[TASK-2]' is not assigned to session 'sess_w', nor below a task that is
-    hint: `maestro whoami` shows who you are here, and `maestro commands` what you may do
+    hint: run `maestro whoami` for your role, `maestro commands` for what you may do
     --- exit 4
     ");
     assert_snapshot!(desk.session("sess_w", &["task", "create", "At the top"]), @r#"
     $ MAESTRO_SESSION_ID=sess_w maestro task create "At the top"
     --- stderr
     error: session 'sess_w' is a worker and may not make tasks that are not below its own
-    hint: `maestro whoami` shows who you are here, and `maestro commands` what you may do
-    hint: `maestro subtask create` adds to your own task
+    hint: run `maestro whoami` for your role, `maestro commands` for what you may do
+    hint: use `maestro subtask create` for your own task
     --- exit 4
     "#);
     assert_eq!(desk.person(&["task", "get", &other, "--json"]).json()["status"], "todo");

@@ -11,7 +11,7 @@ fn sessions_are_listed_shown_and_renamed() {
     assert_snapshot!(desk.person(&["session", "list"]), @"
     $ maestro session list
     [SESSION-1]  working    worker        Session for Build the login
-    1 session (--all shows also those that have ended)
+    1 session (--all includes ended ones)
     ");
     assert_snapshot!(desk.person(&["session", "rename", &session, "Ada"]), @"
     $ maestro session rename [SESSION-1] Ada
@@ -20,7 +20,7 @@ fn sessions_are_listed_shown_and_renamed() {
     desk.worker(&["complete"]);
     assert_snapshot!(desk.person(&["session", "list"]), @"
     $ maestro session list
-    No sessions (--all shows also those that have ended)
+    No sessions (--all includes ended ones)
     ");
     assert_snapshot!(desk.person(&["session", "list", "--task", &desk.task, "--all"]), @"
     $ maestro session list --task [TASK-1] --all
@@ -111,7 +111,7 @@ fn a_session_that_has_ended_cannot_be_steered() {
     --- stderr
     error: cannot resume a session that is working; possible: pause, cancel
     hint: nothing was changed
-    hint: a session that was paused, or whose agent ended badly, can go on
+    hint: only a paused session, or one whose agent failed, can resume
     --- exit 1
     ");
     desk.worker(&["complete"]);

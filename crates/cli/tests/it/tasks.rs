@@ -154,8 +154,8 @@ fn a_change_that_is_none_or_not_allowed_says_what_is() {
     assert_snapshot!(desk.person(&["task", "update", &desk.task]), @"
     $ maestro task update [TASK-1]
     --- stderr
-    error: nothing is to change
-    hint: say what: --status, --priority, --title, --desc or --message
+    error: no change given
+    hint: pass --status, --priority, --title, --desc or --message
     --- exit 1
     ");
     desk.person(&["task", "complete", &desk.task]);
@@ -200,8 +200,8 @@ fn a_message_goes_on_the_timeline_with_the_status() {
     assert_snapshot!(desk.person(&["task", "update", &desk.task, "--status", "blocked", "--message", "No key"]), @r#"
     $ maestro task update [TASK-1] --status blocked --message "No key"
     --- stderr
-    error: nobody works on task `[TASK-1]`, so there is no timeline for a message
-    hint: leave --message out, or say it with --desc; nothing was changed
+    error: task `[TASK-1]` has no session, so there is no timeline for a message
+    hint: omit --message, or use --desc; nothing was changed
     --- exit 1
     "#);
     assert_eq!(desk.person(&["task", "get", &desk.task, "--json"]).json()["status"], "todo", "nothing was changed");
@@ -318,7 +318,7 @@ fn unknown_tasks_and_projects_are_not_found() {
     $ maestro task get nothing
     --- stderr
     error: Task with id 'nothing' not found
-    hint: `maestro task list --all` shows the tasks of a project
+    hint: run `maestro task list --all` for the tasks of a project
     --- exit 2
     ");
     assert_snapshot!(desk.sandbox.maestro("task get nothing --json"), @r#"
@@ -330,7 +330,7 @@ fn unknown_tasks_and_projects_are_not_found() {
       "details": {
         "causes": []
       },
-      "suggestion": "`maestro task list --all` shows the tasks of a project"
+      "suggestion": "run `maestro task list --all` for the tasks of a project"
     }
     --- exit 2
     "#);

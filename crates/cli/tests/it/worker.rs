@@ -117,7 +117,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
     Completed: Also fix the tests
 
     $ maestro session pause [SESSION-1]
-    [SESSION-1]  paused  It stands still, or waits after what it is doing now.
+    [SESSION-1]  paused  Pauses now, or after its current step.
 
     $ MAESTRO_TASK_ID=[TASK-1] maestro update "Nearly done"
     Reported.
@@ -128,7 +128,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
     ! paused: stop after what you are doing, and wait
 
     $ maestro session resume [SESSION-1]
-    [SESSION-1]  working  It goes on.
+    [SESSION-1]  working  Continues.
 
     $ MAESTRO_TASK_ID=[TASK-1] maestro info
     [SESSION-1] Session for Build the login
@@ -155,7 +155,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
       2 subtasks, 1 closed:
         [ ] [TASK-2]  Write the form
         [x] [TASK-3]  Also fix the tests  (high)
-      worked on by [SESSION-1]
+      sessions: [SESSION-1]
 
     $ MAESTRO_TASK_ID=[TASK-1] maestro complete "Login works"
     Reported as complete.
@@ -173,7 +173,7 @@ fn a_worker_mirrors_its_work_without_a_server() {
       2 subtasks, 2 closed:
         [x] [TASK-2]  Write the form
         [x] [TASK-3]  Also fix the tests  (high)
-      worked on by [SESSION-1]
+      sessions: [SESSION-1]
     "#);
 }
 
@@ -217,11 +217,11 @@ fn a_worker_is_told_to_stop_with_every_reply() {
     let session = desk.begin();
     assert_snapshot!(desk.person(&["session", "cancel", &session]), @"
     $ maestro session cancel [SESSION-1]
-    [SESSION-1]  stopped  It is told to stop.
+    [SESSION-1]  stopped  Stops with its next command.
     ");
     assert_snapshot!(desk.session(&session, &["update", "Going on"]), @r#"
     $ MAESTRO_SESSION_ID=[SESSION-1] maestro update "Going on"
-    Noted. Your session has ended, so nothing changes.
+    Recorded. Your session has ended, so nothing changes.
     ! cancelled: stop now
     "#);
     assert_snapshot!(desk.session(&session, &["task", "list"]), @"
@@ -239,7 +239,7 @@ fn who_is_known_by_a_task_only_hears_of_the_end_too() {
     desk.person(&["session", "cancel", &session]);
     assert_snapshot!(desk.worker(&["update", "Going on"]), @r#"
     $ MAESTRO_TASK_ID=[TASK-1] maestro update "Going on"
-    Noted. Your session has ended, so nothing changes.
+    Recorded. Your session has ended, so nothing changes.
     ! cancelled: stop now
     "#);
     // Told once; whoever then still works on the task is somebody new.
@@ -284,7 +284,7 @@ fn many_changes_are_told_once_and_in_order() {
       2 subtasks, 0 closed:
         [ ] [TASK-2]  One
         [ ] [TASK-3]  Two
-      worked on by [SESSION-1]
+      sessions: [SESSION-1]
     ! 2 new subtasks: One; Two
     ! changed (title, priority): Build the door
     ! the user says: Look at the second one first
@@ -609,7 +609,7 @@ fn without_a_session_or_task_a_worker_has_nothing_to_say() {
     assert_snapshot!(sandbox.maestro("info"), @"
     $ maestro info
     --- stderr
-    error: nothing says which session or task this is about
+    error: no session or task set
     hint: set MAESTRO_SESSION_ID or MAESTRO_TASK_ID; sessions that Maestro starts have both
     --- exit 1
     ");

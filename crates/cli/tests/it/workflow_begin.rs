@@ -29,7 +29,7 @@ fn what_nobody_allowed_does_not_begin_and_a_change_asks_again() {
     assert_eq!(sandbox.maestro("workflow run brew --param who=Ada --yes").code, 4, "`--yes` is no consent");
     assert_snapshot!(sandbox.maestro("workflow runs --all"), @"
     $ maestro workflow runs --all
-    There are no runs here. `maestro workflow start NAME` begins one.
+    No runs here. Run `maestro workflow start NAME` to start one.
     ");
     assert_eq!(sandbox.maestro("trust brew --yes").code, 0);
     assert_eq!(start().code, 0);
@@ -56,7 +56,7 @@ fn a_consent_that_was_taken_back_stops_the_run_before_its_next_command() {
     $ maestro workflow answer [RUN-1] --ticket ask#1.[NONCE] go
     --- stderr
     error: `brew` is not trusted yet; it would execute `touch`
-    hint: `maestro trust brew` shows what it would execute, and asks; then go on with `maestro workflow next`
+    hint: run `maestro trust brew` to review and allow it, then `maestro workflow next`
     --- exit 4
     ");
     assert!(!sandbox.path("done").exists());

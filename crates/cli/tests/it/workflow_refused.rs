@@ -227,15 +227,15 @@ fn a_run_that_does_not_exist_is_told_so() {
     assert_snapshot!(sandbox.maestro("workflow next nonsense"), @"
     $ maestro workflow next nonsense
     --- stderr
-    error: `nonsense` is not the id of a run
-    hint: `maestro workflow runs` shows the runs and their ids
+    error: `nonsense` is not a run ID
+    hint: run `maestro workflow runs` for the runs and their IDs
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("workflow next 01900000-0000-7000-8000-000000000000"), @"
     $ maestro workflow next [RUN-1]
     --- stderr
     error: Run with id '[RUN-1]' not found
-    hint: `maestro workflow runs` shows the runs of a project
+    hint: run `maestro workflow runs` for the runs of a project
     --- exit 2
     ");
     for verb in ["log", "pause", "resume", "cancel"] {

@@ -170,7 +170,7 @@ fn runs_are_listed_paused_resumed_and_cancelled() {
     let sandbox = kitchen();
     assert_snapshot!(sandbox.maestro("workflow runs"), @"
     $ maestro workflow runs
-    There are no runs here. `maestro workflow start NAME` begins one.
+    No runs here. Run `maestro workflow start NAME` to start one.
     ");
     let (first, second) = (steeping(&sandbox), steeping(&sandbox));
     assert_snapshot!(sandbox.maestro_with(&["workflow", "pause", &first]), @"

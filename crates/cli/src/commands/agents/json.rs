@@ -1,4 +1,4 @@
-//! What do programs get to know of an agent?
+//! An agent as JSON for programs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How is a run's branch proposed to others? As a pull request where `gh` is installed, else as a text to copy.
+//! Pull request for a run's branch: made by `gh` if it is installed, else a text to copy.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::output::screen::{clean, clean_lines};
 pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<Reply, CommandError> {
     let left = Left::of(&args.id, world)?;
     left.is_over()?;
-    let told = |error: BranchError| refused(&error, "propose it again");
+    let told = |error: BranchError| refused(&error, "try again");
     let commits = left.branch.commits().map_err(told)?;
     if commits.is_empty() {
-        return Err(CommandError::refused("nothing was committed that could be proposed")
-            .hint(format!("`maestro diff {}` shows what there is", left.id())));
+        return Err(CommandError::refused("no commits to propose")
+            .hint(format!("run `maestro diff {}` to see its state", left.id())));
     }
     let (title, body) = (title(&commits), body(&commits, &left.id()));
     let mut url = None;
@@ -41,7 +41,7 @@ pub(crate) fn propose(args: &BranchArgs, world: &World) -> Result<Reply, Command
     let branch = clean(&left.branch.branch);
     let text = format!("Branch: {branch}\nTitle: {}\n\n{}", clean(&title), clean_lines(&body));
     let notes =
-        format!("No pull request was made: `gh` or a remote is missing. `git push origin {branch}` sends it.\n");
+        format!("No pull request created: `gh` or a remote is missing. Push with `git push origin {branch}`.\n");
     Ok(Reply::text(text).with_notes(notes))
 }
 
@@ -67,11 +67,11 @@ fn create(gh: &Path, left: &Left, into: &str, title: &str, body: &str) -> Result
     let mut command = Command::new(gh);
     command.args(["pr", "create", "--head", &left.branch.branch, "--base", into, "--title", title, "--body", body]);
     command.current_dir(&left.branch.workspace).stdin(Stdio::null()).env("GH_PROMPT_DISABLED", "1");
-    let output = command.output().map_err(|error| CommandError::io("`gh` cannot be started", &error))?;
+    let output = command.output().map_err(|error| CommandError::io("cannot start `gh`", &error))?;
     let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if !output.status.success() {
         return Err(CommandError::refused(format!("`gh pr create`: {}", words(&output.stderr)))
-            .hint("the branch was pushed; `gh auth status` says whether you are logged in"));
+            .hint("the branch was pushed; run `gh auth status` to check your login"));
     }
     Ok(words(&output.stdout))
 }

@@ -1,5 +1,5 @@
-//! How does a hand-off look as a file? Named after its time, its roles and how far it is, so that a listing of the
-//! directory tells who has something to do.
+//! Handoff as a file, named after its time, roles and state, so that a listing of the directory
+//! shows who has work to do.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,7 +23,7 @@ pub(super) fn write(handoff: &Handoff, project: Option<&Path>) -> Result<PathBuf
     let project = project.ok_or("the project has no directory on this machine")?;
     // A server of ours sees to this; who knows whose server it is.
     if ![&handoff.from, &handoff.to].into_iter().all(|role| fits_a_name(role)) {
-        return Err("its roles cannot be part of a file's name".to_owned());
+        return Err("its roles are not valid in a file name".to_owned());
     }
     let directory = project.join(DIRECTORY);
     let path = directory.join(name(handoff, handoff.state));
@@ -36,7 +36,7 @@ pub(super) fn write(handoff: &Handoff, project: Option<&Path>) -> Result<PathBuf
     files::create(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     for path in before.iter().filter(|path| read_own(path, handoff).is_some()) {
         let removed = fs::remove_file(path);
-        removed.map_err(|error: io::Error| format!("{} cannot be removed: {error}", path.display()))?;
+        removed.map_err(|error: io::Error| format!("cannot remove {}: {error}", path.display()))?;
     }
     Ok(path)
 }

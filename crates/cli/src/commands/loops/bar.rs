@@ -1,4 +1,4 @@
-//! How far is a loop? One line below all that is told, drawn again and again in its place, and gone at the end.
+//! Progress of a loop: one line below all output, redrawn in place, and removed at the end.
 
 use std::time::{Duration, Instant};
 
@@ -133,7 +133,7 @@ impl<'a> Bar<'a> {
 impl Drop for Bar<'_> {
     fn drop(&mut self) {
         if !self.drawn.is_empty() {
-            // Nobody is left to be told when this fails.
+            // Standard error is the last place to report to, so a failure is ignored.
             let _ = reply::show(ERASE);
         }
     }

@@ -1,5 +1,5 @@
-//! What would be done next, and what would the agent be told? The same run, walked up to its first agent in a database that
-//! nobody keeps.
+//! Preview of a loop: the next task and its prompt, from the same run executed up to its first agent in a temporary
+//! database.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ use crate::server_process::database;
 
 /// Shows the task, its skills, and the prompt of the first agent of a run.
 pub(super) fn run(request: &Json, world: &World) -> Result<Reply, CommandError> {
-    let unable = |error: std::io::Error| CommandError::io("nothing can be tried out", &error);
+    let unable = |error: std::io::Error| CommandError::io("cannot prepare the preview", &error);
     let place = tempfile::Builder::new().prefix("maestro-dry-run").tempdir().map_err(unable)?;
     let aside = aside(world, place.path());
     let client = Client::open(&aside)?;
@@ -41,7 +41,7 @@ pub(super) fn run(request: &Json, world: &World) -> Result<Reply, CommandError> 
     let Some(composed) = composed(&abilities, &view) else {
         let why = match &view.told.now {
             Now::Finished { message: Some(message), .. } => clean(message).into_owned(),
-            _ => "No agent would be started.".to_owned(),
+            _ => "No agent would start.".to_owned(),
         };
         return if world.json {
             Reply::json(&json!({ "prompt": null, "message": why }))
@@ -80,7 +80,7 @@ fn shown(composed: &StepPrompt, world: &World) -> Result<Reply, CommandError> {
         let _ = writeln!(notes, "{} {}", world.note_paint.warning("warning:"), clean(error));
     }
     match selection {
-        None => notes.push_str("no skills: they are off here, or `--no-skills` was said\n"),
+        None => notes.push_str("no skills (off here, or `--no-skills`)\n"),
         Some(selection) if selection.skills.is_empty() => notes.push_str("no skill fits\n"),
         Some(_) => {}
     }

@@ -1,4 +1,4 @@
-//! How did a run end, why, and what is the way on?
+//! End of a run: its result, the reason, and what to do next.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,12 +42,12 @@ pub(super) fn told(states: &[Json], audience: Audience, world: &World) -> Result
         (Some(left), Exit::Ok) => taken_over(left, id),
         (Some(left), _) => stopped(left, id, world),
         (None, Exit::Failed) if uncommitted(workspace).is_ok_and(|files| !files.is_empty()) => {
-            "What was not committed is still in your files; `git status` shows it.\n".to_owned()
+            "Uncommitted changes are still in your files; run `git status` to see them.\n".to_owned()
         }
         (None, _) => String::new(),
     });
     for lane in states.iter().filter_map(lane) {
-        let _ = writeln!(text, "What was stopped at is in {}.", clean_path(&world.short(&lane)));
+        let _ = writeln!(text, "Unfinished work is in {}.", clean_path(&world.short(&lane)));
     }
     Ok(Reply::text(text).ending(exit))
 }
@@ -84,38 +84,38 @@ fn taken_over(left: &Branch, id: &str) -> String {
         return String::new();
     }
     let [diff, merge, _] = commands(&clean(id));
-    format!("It is on {}: `{diff}` shows it, `{merge}` takes it over.\n", clean(&left.branch))
+    format!("Branch {}: review with `{diff}`, merge with `{merge}`.\n", clean(&left.branch))
 }
 
 fn stopped(left: &Branch, id: &str, world: &World) -> String {
     let [diff, merge, discard] = commands(&clean(id));
     let committed = left.head != left.base;
     let mut text = if committed {
-        format!("What was committed is on {}: `{diff}` shows it.\n", clean(&left.branch))
+        format!("Commits are on {}: review with `{diff}`.\n", clean(&left.branch))
     } else {
-        "Nothing was committed.\n".to_owned()
+        "No commits.\n".to_owned()
     };
     if let Some(tree) = left.worktree.as_ref().filter(|_| !left.uncommitted.is_empty()) {
         let tree = clean_path(&world.short(tree)).into_owned();
-        let _ = writeln!(text, "What is not committed is in {tree}: commit it there, or put it away.");
+        let _ = writeln!(text, "Uncommitted changes are in {tree}: commit or stash them.");
     }
     if committed || !left.uncommitted.is_empty() {
         let then = if left.uncommitted.is_empty() { "" } else { "Then " };
-        let _ = writeln!(text, "{then}`{merge}` takes it over, and the same command goes on with the rest.");
+        let _ = writeln!(text, "{then}`{merge}` merges it, and the same command continues with the rest.");
     }
-    let _ = writeln!(text, "`{discard}` removes its branch and its worktree.");
+    let _ = writeln!(text, "`{discard}` deletes its branch and worktree.");
     text
 }
 
-/// Tells what becomes of a run that nobody waits for any longer.
+/// Reports how a run continues after this command stops waiting.
 pub(super) fn left_alone(id: &str, served: &Served, world: &World) -> Result<Reply, CommandError> {
     if world.json {
         return Ok(Reply::json(&json!({ "id": id, "interrupted": true }))?.ending(Exit::Failed));
     }
     let id = clean(id);
     let then = match served.own {
-        Some(_) => format!("run {id} goes on when a server runs; `maestro up` starts one"),
-        None => format!("run {id} goes on; `maestro loop cancel {id}` ends it"),
+        Some(_) => format!("run {id} continues when a server runs; start one with `maestro up`"),
+        None => format!("run {id} continues; stop it with `maestro loop cancel {id}`"),
     };
     Ok(Reply::text(format!("\ninterrupted: {then}\n")).ending(Exit::Failed))
 }

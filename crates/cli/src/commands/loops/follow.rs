@@ -1,4 +1,4 @@
-//! What happens in a loop, shown as it happens?
+//! Events of a loop, shown as they happen.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) enum Followed {
     /// All runs are over, and this is how they stand.
     Over(Vec<Json>),
-    /// Somebody does not want to wait any longer.
+    /// The user interrupted.
     Interrupted,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn to_the_end(
     loop {
         match story.followed(&served.client) {
             Err(error) if is_lost(&error) && further.next().is_some() => {
-                // Its own server is ended before another is begun.
+                // Its own server is stopped before another starts.
                 drop(served);
                 served = Served::open(world)?;
             }
@@ -127,7 +127,7 @@ impl<'a> Story<'a> {
     /// Tells what happens until the end, or until somebody has enough.
     fn followed(&mut self, client: &Client) -> Result<Followed, CommandError> {
         client.wait(async {
-            let end = told_to_end().map_err(|error| CommandError::io("signals cannot be waited for", &error))?;
+            let end = told_to_end().map_err(|error| CommandError::io("cannot wait for signals", &error))?;
             tokio::select! {
                 () = end => Ok(Followed::Interrupted),
                 over = self.told(client) => over.map(Followed::Over),
@@ -273,7 +273,7 @@ fn line(event: &Json, runs: &[String], world: &World) -> Option<(Telling, String
         }
         "permission:asked" => {
             let how = format!("maestro session answer {}", clean(event["session"].as_str().unwrap_or_default()));
-            let asked = format!("    it asks: {}; answer with `{how}`", told("title"));
+            let asked = format!("    asks: {}; answer with `{how}`", told("title"));
             (Telling::Asked, world.paint.strong(&asked))
         }
         "SKILLS_SELECTED" if is_one_of(runs, &payload["run_id"]) => {
@@ -296,12 +296,12 @@ fn skills(payload: &Json) -> Option<String> {
 /// What begins with a step.
 fn begun(step: &str) -> Option<(Telling, &'static str)> {
     Some(match step {
-        "implement" => (Telling::Working, "an agent does it"),
-        "choose" => (Telling::Working, "an agent chooses a task and does it"),
-        "look" => (Telling::Reviewing, "somebody else looks at it"),
-        "verify" => (Telling::Checking, "the checks run"),
-        "commit" | "land" => (Telling::Committing, "it is committed"),
-        "verify-together" => (Telling::Checking, "the checks run on it and what others did"),
+        "implement" => (Telling::Working, "implement"),
+        "choose" => (Telling::Working, "choose a task and implement it"),
+        "look" => (Telling::Reviewing, "review"),
+        "verify" => (Telling::Checking, "check"),
+        "commit" | "land" => (Telling::Committing, "commit"),
+        "verify-together" => (Telling::Checking, "check the merged work"),
         _ => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! Which loops does a project have, what is each of them for, and which runs belong to it?
+//! Loops of a project, what each of them works on, and their runs.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) struct Loop {
     pub(crate) lead: Json,
     /// Those that joined it.
     pub(crate) lanes: Vec<Json>,
-    /// What it was begun with.
+    /// What it was started with.
     params: Json,
 }
 

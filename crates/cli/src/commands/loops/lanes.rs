@@ -1,4 +1,4 @@
-//! How do several runs work through one plan? The first begins a branch, and the others join it.
+//! Several runs of one plan: the first creates a branch, and the others join it.
 
 use serde_json::{Value as Json, json};
 

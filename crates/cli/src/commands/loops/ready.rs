@@ -1,4 +1,4 @@
-//! What must be so before anything is worked on?
+//! Preconditions of work.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,20 +17,20 @@ use crate::server_process::own_server;
 /// How many files are named that are in the way.
 const NAMED: usize = 5;
 
-/// Makes sure that somebody allowed what the project's settings would run.
+/// Checks that the user trusts what the project's settings would run.
 pub(super) fn allowed(work: &WorkArgs, settings: &Settings, world: &World) -> Result<(), CommandError> {
     let (verify, setup) = (&settings.verify, &settings.worktree_setup);
     let trust = Trust::load(&world.maestro_home).ok();
     let refused = |what: &str| {
-        Err(CommandError::invalid(format!("{what} of this project were allowed by nobody"))
-            .hint("`maestro trust --config` shows them, and asks"))
+        Err(CommandError::invalid(format!("this project's {what} are not trusted yet"))
+            .hint("run `maestro trust --config` to review and allow them"))
     };
     if !verify.value.is_empty() && !trust.as_ref().is_some_and(|trust| trust.allows_checks(verify)) {
-        return refused("the checks");
+        return refused("checks");
     }
     let sets_up = !work.in_place && !setup.value.is_empty();
     if sets_up && !trust.is_some_and(|trust| trust.allows_setup(setup)) {
-        return refused("the commands that make a worktree ready (`worktree_setup`)");
+        return refused("setup commands (`worktree_setup`)");
     }
     Ok(())
 }
@@ -49,10 +49,8 @@ pub(super) fn is_committed(plan: &str, world: &World) -> Result<(), CommandError
         return Ok(());
     }
     let plan = clean_path(plan).into_owned();
-    Err(CommandError::refused(format!(
-        "{plan} has changes that are not committed, and a worktree shows the last commit"
-    ))
-    .hint(format!("commit them with `git add {plan} && git commit`, or put them away with `git stash`")))
+    Err(CommandError::refused(format!("{plan} has uncommitted changes, and a worktree only has the last commit"))
+        .hint(format!("commit them with `git add {plan} && git commit`, or stash them with `git stash`")))
 }
 
 /// Whether a plan belongs to the repository.
@@ -65,7 +63,7 @@ pub(super) fn is_repository(world: &World) -> Result<(), CommandError> {
     if git(&world.places.project, &["rev-parse", "--git-dir"]) {
         return Ok(());
     }
-    Err(CommandError::invalid("this is no git repository, and what is done is committed").hint("`git init` makes one"))
+    Err(CommandError::invalid("not a git repository; the loop commits its work").hint("run `git init`"))
 }
 
 /// Whether git says yes.
@@ -81,13 +79,13 @@ pub(super) fn served(world: &World) -> Result<(), CommandError> {
     if own_server::running(world).is_some() {
         return Ok(());
     }
-    Err(CommandError::invalid("no server runs that could go on with it").hint("start it with `maestro up`"))
+    Err(CommandError::invalid("no server running to continue the work").hint("run `maestro up`"))
 }
 
 /// Makes sure that what is committed for a task in place is that task's work and nothing else.
 pub(super) fn nothing_uncommitted(world: &World) -> Result<(), CommandError> {
     let files = branches::uncommitted(&world.places.project)
-        .map_err(|error| CommandError::refused(error.to_string()).hint("git's own words say what is the matter"))?;
+        .map_err(|error| CommandError::refused(error.to_string()).hint("see git's message above"))?;
     if files.is_empty() {
         return Ok(());
     }
@@ -95,7 +93,7 @@ pub(super) fn nothing_uncommitted(world: &World) -> Result<(), CommandError> {
     if files.len() > NAMED {
         named.push(format!("and {} more", files.len() - NAMED));
     }
-    Err(CommandError::refused(format!("there are changes here that are not committed: {}", named.join(", ")))
-        .hint("they would get into the first task's commit: commit them, or put them away with `git stash -u`")
-        .hint("without `--in-place` it works in a worktree, where they are no obstacle"))
+    Err(CommandError::refused(format!("uncommitted changes: {}", named.join(", ")))
+        .hint("they would become part of the first task's commit: commit them, or stash them with `git stash -u`")
+        .hint("or omit `--in-place` to work in a worktree"))
 }

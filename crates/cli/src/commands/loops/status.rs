@@ -1,4 +1,4 @@
-//! How far are the loops of this project?
+//! Progress of the loops of this project.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ pub(super) fn shown(world: &World) -> Result<Reply, CommandError> {
         }
     }
     if found.is_empty() {
-        text.push_str("No loop was begun here; `maestro loop PLAN.md` begins one.\n");
+        text.push_str("No loops here; run `maestro loop PLAN.md` to start one.\n");
     }
     Ok(Reply::text(text))
 }
@@ -85,8 +85,7 @@ fn left(run: &Json, indent: &str, world: &World) -> String {
     if let Some(tree) = end::worktree(run) {
         let tree = clean_path(&world.short(&tree)).into_owned();
         let id = clean(run["id"].as_str().unwrap_or_default()).into_owned();
-        let _ =
-            writeln!(text, "{indent}Its work is in {tree}; `maestro merge {id}` takes it over once all is committed.");
+        let _ = writeln!(text, "{indent}Its work is in {tree}; commit it, then run `maestro merge {id}`.");
     }
     text
 }

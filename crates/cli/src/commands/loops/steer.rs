@@ -1,4 +1,4 @@
-//! How is a loop told to wait, to go on or to end, and what happened in it?
+//! Control of a loop: pause, resume, cancel, and its log.
 
 use serde_json::{Value as Json, json};
 
@@ -38,11 +38,10 @@ fn meant(client: &Client, named: Option<&str>, world: &World) -> Result<Loop, Co
     open.retain(Loop::goes_on);
     match (open.pop(), open.is_empty()) {
         (Some(one), true) => Ok(one),
-        (None, _) => {
-            Err(CommandError::not_found("no loop goes on here")
-                .hint("`maestro loop status` shows those of this project"))
-        }
-        _ => Err(CommandError::invalid("several loops go on here").hint("say which; `maestro loop status` shows them")),
+        (None, _) => Err(CommandError::not_found("no active loop here")
+            .hint("run `maestro loop status` for the loops of this project")),
+        _ => Err(CommandError::invalid("several active loops here")
+            .hint("pass a run ID; run `maestro loop status` for the list")),
     }
 }
 
@@ -88,9 +87,9 @@ pub(super) fn log(named: Option<&str>, world: &World) -> Result<Reply, CommandEr
     let client = Client::open(world)?;
     let one = match named {
         Some(id) => Loop::named(&client, id)?,
-        None => Loop::all(&client, world)?.pop().ok_or_else(|| {
-            CommandError::not_found("no loop was begun here").hint("`maestro loop PLAN.md` begins one")
-        })?,
+        None => Loop::all(&client, world)?
+            .pop()
+            .ok_or_else(|| CommandError::not_found("no loops here").hint("run `maestro loop PLAN.md` to start one"))?,
     };
     if world.json {
         return Reply::json(&one.events(&client)?);

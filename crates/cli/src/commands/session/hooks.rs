@@ -1,7 +1,7 @@
 //! `maestro session register`, `complete`, `needs-input` and `resume-working`: what agents' hooks call.
 //!
-//! A hook that fails can stop an agent, and no agent should stop because nobody is there to be told. So these end
-//! well whatever happens, and say on standard error what went wrong.
+//! A hook that fails can stop an agent, and no agent should stop because a report fails. So these always
+//! succeed, and print failures on standard error.
 
 use serde_json::{Value as Json, json};
 
@@ -70,7 +70,7 @@ pub(super) fn needs_input(message: Option<&str>, world: &World) -> Result<Reply,
     gently(world, || {
         let speaker = Speaker::of(world)?;
         let client = Client::open(world)?;
-        let body = json!({ "kind": "needs-input", "message": message.unwrap_or("Waits for your input") });
+        let body = json!({ "kind": "needs-input", "message": message.unwrap_or("Waiting for your input") });
         worker::report(client, &speaker, &body, "Asked.", world)
     })
 }
@@ -81,7 +81,7 @@ pub(super) fn resume_working(world: &World) -> Result<Reply, CommandError> {
         let client = Client::open(world)?;
         let session: Session = client.get(&path(&own(&client, world)?))?;
         // Hooks call this at every turn; only the end of a wait is worth a line.
-        let message = session.needs_input.is_some().then_some("Goes on");
+        let message = session.needs_input.is_some().then_some("Working again");
         worker::report(client, &speaker, &json!({ "kind": "progress", "message": message }), "Goes on.", world)
     })
 }

@@ -1,4 +1,4 @@
-//! After whom are sessions named? People to whom computing owes something, each with a line on what.
+//! Names for sessions: people to whom computing owes something, each with a line on what.
 
 /// A name for a session, and whose it is.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(super) const NAMES: &[Name] = &[
     name("kathleen", "Kathleen Booth", "wrote one of the first assemblers, and the first book about such work."),
     name("douglas", "Douglas Engelbart", "showed mouse, links and shared screens in a single afternoon."),
     name("joan", "Joan Clarke", "broke naval messages by finding what the method had missed."),
-    name("robin", "Robin Milner", "let programs have types nobody had to write, and processes a calculus."),
+    name("robin", "Robin Milner", "let programs have types without writing them, and processes a calculus."),
     name("whitfield", "Whitfield Diffie", "asked how strangers can share a secret in public, and answered it."),
     name("stephanie", "Stephanie Shirley", "founded a software company of women who worked from home."),
     name("fernando", "Fernando Corbató", "let many people use one computer, and gave each a password."),
@@ -56,7 +56,7 @@ pub(super) const NAMES: &[Name] = &[
     name("evelyn", "Evelyn Boyd Granville", "wrote programs for the first American flights into orbit."),
     name("kay", "Alan Kay", "imagined a computer for children, with objects that send messages."),
     name("jean", "Jean Bartik", "programmed the ENIAC with plugs and switches, and found its faults."),
-    name("backus", "John Backus", "made Fortran fast enough that nobody missed assembly."),
+    name("backus", "John Backus", "made Fortran fast enough that programmers stopped missing assembly."),
     name("erna", "Erna Schneider Hoover", "kept telephone exchanges from drowning in calls."),
     name("bjarne", "Bjarne Stroustrup", "gave C classes, without asking it to be slower."),
     name("anita", "Anita Borg", "tuned memory systems, and connected the women who build them."),

@@ -1,4 +1,4 @@
-//! `maestro session answer`: what agents ask before they do something, and the answer.
+//! `maestro session answer`: questions agents ask before they act, and the answers.
 
 use std::fmt::Write as _;
 
@@ -18,8 +18,8 @@ pub(crate) fn run(args: &PermitArgs, world: &World) -> Result<Reply, CommandErro
     let (Some(id), Some(answer)) = (&args.id, &args.answer) else { return list(&open, world) };
     let at = args.question.unwrap_or(1);
     let question = at.checked_sub(1).and_then(|at| open.get(at)).ok_or_else(|| {
-        CommandError::not_found(format!("session `{id}` asks no question {at}"))
-            .hint("`maestro session answer` shows what waits for an answer")
+        CommandError::not_found(format!("session `{id}` has no question {at}"))
+            .hint("run `maestro session answer` for the open questions")
     })?;
     let kind = kind(answer, question)?;
     let request = question["request"].as_str().unwrap_or_default();
@@ -37,12 +37,12 @@ pub(crate) fn ask(client: &Client, question: &Json) -> Result<(), CommandError> 
     let word = |key: &str| question[key].as_str().unwrap_or_default();
     let offered: Vec<&str> =
         ["once", "always", "deny"].into_iter().filter(|answer| kind(answer, question).is_ok()).collect();
-    let prompt = format!("May it: {}", clean(word("title")));
+    let prompt = format!("Allow: {}", clean(word("title")));
     let Ok(Some(answer)) = Select::new(&prompt, offered).prompt_skippable() else { return Ok(()) };
     let path = format!("/api/sessions/{}/permissions/{}", escaped(word("sessionId")), escaped(word("request")));
     let answered: Result<Json, CommandError> = client.post(&path, &json!({ "answer": kind(answer, question)? }));
     match answered {
-        // Somebody else was quicker, or its time was over.
+        // Another person answered first, or its time was over.
         Err(error) if error.is_refusal() => Ok(()),
         other => other.map(drop),
     }
@@ -55,13 +55,13 @@ fn kind(answer: &str, question: &Json) -> Result<&'static str, CommandError> {
         "always" => "allow_always",
         "deny" | "no" => "reject_once",
         other => {
-            return Err(CommandError::invalid(format!("`{other}` is no answer")).hint("answer once, always or deny"));
+            return Err(CommandError::invalid(format!("unknown answer `{other}`")).hint("answer once, always or deny"));
         }
     };
     let offered =
         |kind: &str| question["options"].as_array().into_iter().flatten().any(|option| option["kind"] == kind);
     if kind == "allow_always" && !offered(kind) {
-        return Err(CommandError::invalid("its agent does not offer that").hint("answer once or deny"));
+        return Err(CommandError::invalid("the agent does not offer that answer").hint("answer once or deny"));
     }
     Ok(kind)
 }
@@ -80,7 +80,7 @@ fn list(open: &[Json], world: &World) -> Result<Reply, CommandError> {
         }
     }
     if open.is_empty() {
-        text.push_str("No agent asks anything.\n");
+        text.push_str("No open questions.\n");
     } else {
         text.push_str("Answer with `maestro session answer ID once|always|deny`.\n");
     }

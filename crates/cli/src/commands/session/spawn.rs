@@ -1,4 +1,4 @@
-//! `maestro session spawn`: an agent that is started for a task.
+//! `maestro session spawn`: a new agent for a task.
 
 use std::fmt::Write as _;
 
@@ -37,10 +37,10 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
     let mut text = format!("{}  {}\n", clean(&id), clean(spawned["session"]["name"].as_str().unwrap_or_default()));
     for problem in spawned["skillProblems"].as_array().into_iter().flatten() {
         let told = |key: &str| clean(problem[key].as_str().unwrap_or_default());
-        let _ = writeln!(text, "  not handed over: {}: {}", told("name"), told("reason"));
+        let _ = writeln!(text, "  not delivered: {}: {}", told("name"), told("reason"));
     }
     if !started {
-        text.push_str("  No server runs, so nobody starts it yet: `maestro up` does.\n");
+        text.push_str("  No server running; run `maestro up` to start its agent.\n");
     }
     if !args.follow || !started {
         return Ok(Reply::text(text));

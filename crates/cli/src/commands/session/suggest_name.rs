@@ -1,4 +1,4 @@
-//! `maestro session suggest-name`: names for a session that no living session has, each with a line of background.
+//! `maestro session suggest-name`: unused names for a session, each with a line of background.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &SuggestNameArgs, world: &World) -> Result<Reply, Comman
     let (taken, note) = match living(world) {
         Ok(taken) => (taken, String::new()),
         // A name that is taken does less harm than none at all.
-        Err(error) => (HashSet::new(), format!("Names may be taken: {}\n", error.message())),
+        Err(error) => (HashSet::new(), format!("cannot check which names are in use: {}\n", error.message())),
     };
     let suggestions = suggest(&args.role, usize::from(args.count), &taken);
     if world.json {

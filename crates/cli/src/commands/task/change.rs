@@ -1,4 +1,4 @@
-//! `maestro task update`, `start`, `complete` and `block`: what becomes of a task, and a word about it.
+//! `maestro task update`, `start`, `complete` and `block`: changes of a task, with a message.
 
 use maestro_core::report::ReportKind;
 use maestro_core::task::TaskStatus;
@@ -38,8 +38,9 @@ pub(super) fn update(args: &TaskUpdateArgs, client: Client, world: &World) -> Re
     }
     let change = Change { id: &args.id, status: args.status.as_deref(), fields, message: args.message.as_deref() };
     if change.status.is_none() && change.fields.is_empty() && change.message.is_none() {
-        return Err(CommandError::invalid("nothing is to change")
-            .hint("say what: --status, --priority, --title, --desc or --message"));
+        return Err(
+            CommandError::invalid("no change given").hint("pass --status, --priority, --title, --desc or --message")
+        );
     }
     carry_out(&change, client, world)
 }
@@ -149,7 +150,7 @@ fn timeline(client: &Client, task: &str) -> Result<Option<String>, CommandError>
 fn session_for(client: &Client, task: &str) -> Result<String, CommandError> {
     client.get::<Json>(&path(task))?;
     timeline(client, task)?.ok_or_else(|| {
-        CommandError::invalid(format!("nobody works on task `{task}`, so there is no timeline for a message"))
-            .hint("leave --message out, or say it with --desc; nothing was changed")
+        CommandError::invalid(format!("task `{task}` has no session, so there is no timeline for a message"))
+            .hint("omit --message, or use --desc; nothing was changed")
     })
 }

@@ -1,4 +1,4 @@
-//! `maestro task list` and `task children`: many tasks, a line each.
+//! `maestro task list` and `task children`: lists of tasks, one line each.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `maestro task tree`: all tasks of a project, asked for at once.
+//! `maestro task tree`: all tasks of a project as a tree.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! `maestro workflow runs|log|pause|resume|cancel`: which runs there are, what happened, whether they go on.
+//! `maestro workflow runs|log|pause|resume|cancel`: runs, their log, and control of them.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ const WIDTH: usize = 160;
 pub(super) enum Whose {
     /// Those of the project.
     Project,
-    /// Those of everybody.
+    /// Those of all projects.
     All,
 }
 
@@ -38,13 +38,13 @@ pub(super) fn list(status: Option<&str>, whose: Whose, world: &World) -> Result<
         return Reply::json(&runs);
     }
     if runs.is_empty() {
-        return Ok(Reply::text("There are no runs here. `maestro workflow start NAME` begins one.\n"));
+        return Ok(Reply::text("No runs here. Run `maestro workflow start NAME` to start one.\n"));
     }
     let mut text = String::new();
     for run in &runs {
         let said = |key: &str| clean(run[key].as_str().unwrap_or_default()).into_owned();
         let status = match run["waiting"].as_str() {
-            Some(waiting) => format!("waits for {waiting}"),
+            Some(waiting) => format!("waiting for {waiting}"),
             None => said("status"),
         };
         let at = run["step"].as_str().map(|step| format!("at {}", clean(step))).unwrap_or_default();

@@ -30,10 +30,10 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     assert_snapshot!(end(&stopped), @"
     blocked: It stopped at: Add a file a.txt that says one
       The work is stuck: something was to be mended, and the agent changed nothing. It is not committed; look at it, and at this, which was to be mended: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
-    Nothing was committed.
-    What is not committed is in .maestro/worktrees/loop-[RUN-1]: commit it there, or put it away.
-    Then `maestro merge [RUN-1]` takes it over, and the same command goes on with the rest.
-    `maestro discard [RUN-1]` removes its branch and its worktree.
+    No commits.
+    Uncommitted changes are in .maestro/worktrees/loop-[RUN-1]: commit or stash them.
+    Then `maestro merge [RUN-1]` merges it, and the same command continues with the rest.
+    `maestro discard [RUN-1]` deletes its branch and worktree.
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("loop status"), @"
@@ -41,7 +41,7 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     [RUN-1]  failed     PLAN.md  0 of 2 tasks
       It stopped at: Add a file a.txt that says one
       The work is stuck: something was to be mended, and the agent changed nothing. It is not committed; look at it, and at this, which was to be mended: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
-      Its work is in .maestro/worktrees/loop-[RUN-1]; `maestro merge [RUN-1]` takes it over once all is committed.
+      Its work is in .maestro/worktrees/loop-[RUN-1]; commit it, then run `maestro merge [RUN-1]`.
     ");
     let status = sandbox.maestro("loop status --json").json();
     let message = status[0]["message"].as_str().unwrap();
@@ -85,7 +85,10 @@ fn what_could_not_be_committed_in_place_is_said_to_be_there_still() {
     assert_eq!(stopped.code, 1, "{stopped}");
     let end = end(&stopped);
     assert!(end.contains("\n  It could not be committed: `git add`: "), "{stopped}");
-    assert!(end.contains("\nWhat was not committed is still in your files; `git status` shows it.\n"), "{stopped}");
+    assert!(
+        end.contains("\nUncommitted changes are still in your files; run `git status` to see them.\n"),
+        "{stopped}"
+    );
     assert!(sandbox.path("a.txt").exists());
 }
 
@@ -96,7 +99,7 @@ fn at_work(sandbox: &Sandbox) -> (Child, BufReader<ChildStdout>) {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
-    while !line.contains("an agent does it") {
+    while !line.contains("implement") {
         line.clear();
         assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended by itself");
     }
@@ -125,7 +128,7 @@ fn who_interrupts_learns_what_becomes_of_the_run() {
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let text = rest(child, out);
     let id = only_run(&sandbox);
-    let said = format!("\ninterrupted: run {id} goes on when a server runs; `maestro up` starts one\n");
+    let said = format!("\ninterrupted: run {id} continues when a server runs; start one with `maestro up`\n");
     assert!(text.ends_with(&said), "{text}");
     // It tells the truth: the run goes on with the next server, and can be ended.
     let server = sandbox.serve();
@@ -142,7 +145,7 @@ fn who_waits_learns_that_somebody_cancelled_the_run() {
     assert_eq!(sandbox.maestro("loop cancel").code, 0);
     let text = rest(child, out);
     let said =
-        format!("\ncancelled\nNothing was committed.\n`maestro discard {id}` removes its branch and its worktree.\n");
+        format!("\ncancelled\nNo commits.\n`maestro discard {id}` deletes its branch and worktree.\n");
     assert!(text.ends_with(&said), "{text}");
     assert_eq!(sandbox.maestro(&format!("discard {id} --yes")).code, 0);
 }
@@ -154,8 +157,8 @@ fn what_nobody_allowed_is_told_before_anything_begins() {
     assert_snapshot!(sandbox.maestro("loop PLAN.md --agent demo"), @"
     $ maestro loop PLAN.md --agent demo
     --- stderr
-    error: the commands that make a worktree ready (`worktree_setup`) of this project were allowed by nobody
-    hint: `maestro trust --config` shows them, and asks
+    error: this project's setup commands (`worktree_setup`) are not trusted yet
+    hint: run `maestro trust --config` to review and allow them
     --- exit 1
     ");
     assert_eq!(sandbox.maestro_with(&["do", "Add a file a that says b", "--agent", "demo"]).code, 1);

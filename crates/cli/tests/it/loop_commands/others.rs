@@ -39,10 +39,7 @@ fn the_loops_of_another_project_are_neither_shown_nor_steered() {
     let (sandbox, other) = two();
     let server = sandbox.serve();
     let run = sandbox.maestro(BEGIN).id();
-    assert_eq!(
-        said_in(&sandbox, &other, "loop status").1,
-        "No loop was begun here; `maestro loop PLAN.md` begins one.\n"
-    );
+    assert_eq!(said_in(&sandbox, &other, "loop status").1, "No loops here; run `maestro loop PLAN.md` to start one.\n");
     for words in ["loop pause", "loop resume", "loop cancel", "loop log"] {
         let (code, said) = said_in(&sandbox, &other, words);
         assert!(code == Some(2) && said.starts_with("error: no loop "), "{words}: {said}");

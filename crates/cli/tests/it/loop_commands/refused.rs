@@ -25,8 +25,8 @@ fn a_plan_whose_changes_are_not_committed_is_not_in_the_worktree() {
     assert_snapshot!(refused(&sandbox, "PLAN.md --agent demo"), @"
     $ maestro loop PLAN.md --agent demo
     --- stderr
-    error: PLAN.md has changes that are not committed, and a worktree shows the last commit
-    hint: commit them with `git add PLAN.md && git commit`, or put them away with `git stash`
+    error: PLAN.md has uncommitted changes, and a worktree only has the last commit
+    hint: commit them with `git add PLAN.md && git commit`, or stash them with `git stash`
     --- exit 1
     ");
     git(&sandbox, &["add", "PLAN.md"]);
@@ -54,7 +54,7 @@ fn what_is_no_plan_and_who_is_no_agent_is_said_at_once() {
         ("large.md", "is larger than 16 MiB"),
         ("PLAN.md --agent dmeo", "unknown agent `dmeo`"),
         ("PLAN.md --agent demo --reviewer nobody", "unknown agent `nobody`"),
-        ("PLAN.md --agent demo --detach", "no server runs that could go on with it"),
+        ("PLAN.md --agent demo --detach", "no server running to continue the work"),
     ] {
         let output = refused(&sandbox, words);
         assert!(output.stderr().contains(said), "{words}: {output}");

@@ -122,7 +122,7 @@ fn a_dry_run_without_skills_names_the_task_only() {
     let text = told.stdout();
     assert!(text.contains("> Add a file a.txt that says one\n(Section: Plan)\n\n\n## Reporting\n"), "{told}");
     assert!(!text.contains("skill"), "{told}");
-    assert!(told.stderr().ends_with("\nno skills: they are off here, or `--no-skills` was said\n"), "{told}");
+    assert!(told.stderr().ends_with("\nno skills (off here, or `--no-skills`)\n"), "{told}");
     assert!(!sandbox.path(".maestro").exists(), "nothing is written");
 }
 

@@ -64,7 +64,7 @@ fn in_place_only_the_tasks_work_and_the_tick_are_committed() {
     repository.commit_all();
     let worked = repository.work("--in-place --no-review");
     assert_eq!(worked.code, 0, "{worked}");
-    assert!(worked.stdout().contains("Agents get no skills here: `maestro init` turns them on."), "{worked}");
+    assert!(worked.stdout().contains("note: skills are off here; run `maestro init` to turn them on"), "{worked}");
     let made = repository.commits("main").pop().unwrap();
     assert_eq!((made.subject, made.files), (task, vec!["PLAN.md".to_owned(), "f1.txt".to_owned()]));
     assert!(repository.sandbox.path(".aider.chat.history.md").exists());

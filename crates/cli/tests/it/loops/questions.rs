@@ -46,7 +46,7 @@ fn who_watches_a_loop_sees_what_its_agent_asks() {
     wait_until("it asks", || server.get("/api/permissions") != json!([]));
     let session = sessions(&server, &run)[0]["id"].as_str().unwrap().to_owned();
     let log = repository.sandbox.maestro_with(&["loop", "log", &run]);
-    let line = format!("it asks: touch f1.txt; answer with `maestro session answer {session}`");
+    let line = format!("asks: touch f1.txt; answer with `maestro session answer {session}`");
     assert!(log.stdout().contains(&line), "{log}");
     let answered = repository.sandbox.maestro_with(&["session", "answer", &session, "once"]);
     assert_eq!(answered.code, 0, "{answered}");

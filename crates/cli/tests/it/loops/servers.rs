@@ -42,7 +42,7 @@ fn who_used_another_commands_server_goes_on_with_one_of_its_own() {
     repository.set("go-long");
     let text = ended(second);
     assert!(text.contains("\nsuccess: "), "{text}");
-    for told in [long.as_str(), "  an agent does it\n", "  it is committed\n"] {
+    for told in [long.as_str(), "  implement\n", "  commit\n"] {
         let times = text.matches(&format!("\n{told}")).count();
         assert_eq!(times, 1, "`{told}` is told once:\n{text}");
     }

@@ -41,8 +41,8 @@ fn a_task_is_done_and_seen_from_everywhere() {
     assert_eq!((kinds[0], kinds[kinds.len() - 1]), ("agent:began", "agent:ended"), "{kinds:?}");
     assert!(kinds.contains(&"agent:changed"), "{kinds:?}");
     let skills = stage.sandbox.maestro(&format!("show {session} --skills")).stdout();
-    assert!(skills.contains("skills asked for: none"), "{skills}");
-    assert!(skills.contains("skills that arrived: maestro-cli, maestro-worker"), "{skills}");
+    assert!(skills.contains("skills requested: none"), "{skills}");
+    assert!(skills.contains("skills delivered: maestro-cli, maestro-worker"), "{skills}");
     assert_eq!(skills.matches("  handed\n").count(), 2, "{skills}");
 }
 

@@ -46,7 +46,7 @@ fn a_skill_that_is_not_there_is_told_of_and_stops_nothing() {
     let stage = Stage::prompted();
     let task = stage.task("Add a file done.txt that says done");
     let spawned = stage.sandbox.maestro(&format!("session spawn --task {task} --agent demo --skill nonesuch"));
-    assert!(spawned.stdout().contains("not handed over: nonesuch: there is no such skill"), "{spawned}");
+    assert!(spawned.stdout().contains("not delivered: nonesuch: there is no such skill"), "{spawned}");
     let session = spawned.id();
     stage.wait_for(&session, "completed");
     assert_eq!(stage.session(&session)["metadata"]["skills"], json!(["nonesuch"]));

@@ -139,7 +139,7 @@ fn is_taken_over(way: &str) {
     let typed = "Add a file by-hand.txt that says hello";
     let attached = stage.sandbox.maestro_told(&[], &["attach", &session], typed);
     assert_eq!(attached.code, 0, "{attached}");
-    assert!(attached.stdout().contains("Maestro goes on with it."), "{attached}");
+    assert!(attached.stdout().contains("Maestro continues the session."), "{attached}");
     assert_eq!(stage.lines("by-hand.txt"), ["hello"]);
     stage.wait_for(&session, "completed");
     all_gone(&stage.sandbox, "begun");

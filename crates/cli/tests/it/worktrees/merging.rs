@@ -31,7 +31,7 @@ fn what_is_not_committed_here_is_named_and_can_be_put_away() {
     shop.sandbox.write(".gitignore", ".maestro/config.toml\nother\n");
     insta::assert_snapshot!(refused(&shop, &run), @"
     error: `[PROJECT]` has changes that are not committed: .gitignore
-    hint: commit them, or put them away with `git -C [PROJECT] stash --include-untracked`; then merge again
+    hint: commit them, or stash them with `git -C [PROJECT] stash --include-untracked`, then merge again
     ");
     shop.git(&["stash", "--include-untracked", "--quiet"]);
     assert_eq!(shop.sandbox.maestro(&format!("merge {run}")).code, 0);
@@ -45,7 +45,7 @@ fn where_both_sides_changed_the_same_git_merges_by_hand() {
     shop.git(&["commit", "--quiet", "-m", "mine"]);
     insta::assert_snapshot!(refused(&shop, &run), @"
     error: `maestro/loop-[RUN-1]` and `main` contradict each other in made.txt
-    hint: nothing was merged; `git merge maestro/loop-[RUN-1]` merges by hand, and `maestro discard` removes it afterwards
+    hint: nothing was merged; run `git merge maestro/loop-[RUN-1]` and resolve the conflicts, then `maestro discard`
     ");
     assert!(shop.tree(&run).exists());
     // The way on is one.
@@ -65,7 +65,7 @@ fn a_file_that_git_does_not_know_is_not_overwritten() {
           made.txt
       Please move or remove them before you merge.
       Aborting
-    hint: git's own words say what is the matter
+    hint: see git's message above
     ");
     assert_eq!(fs::read_to_string(shop.sandbox.path("made.txt")).unwrap(), "mine\n");
 }
@@ -111,9 +111,7 @@ fn where_nothing_was_committed_there_is_nothing_to_merge() {
     shop.git(&["commit", "--quiet", "--all", "-m", "done"]);
     let (run, _) = shop.worked("");
     let merged = shop.sandbox.maestro(&format!("merge {run}"));
-    let said = format!(
-        "Nothing was committed on maestro/loop-{run}, so there was nothing to merge; its worktree and branch are removed.\n"
-    );
+    let said = format!("No commits on maestro/loop-{run}; nothing to merge; removed its worktree and branch.\n");
     assert_eq!(merged.stdout(), said);
 }
 
@@ -123,7 +121,7 @@ fn without_a_branch_on_either_side_nothing_is_merged() {
     shop.git(&["checkout", "--quiet", "--detach"]);
     insta::assert_snapshot!(refused(&shop, &run), @"
     error: no branch is checked out in `[PROJECT]`
-    hint: `git switch BRANCH` checks one out
+    hint: run `git switch BRANCH`
     ");
     shop.git(&["checkout", "--quiet", "main"]);
     shop.git(&["worktree", "remove", shop.tree(&run).to_str().unwrap()]);

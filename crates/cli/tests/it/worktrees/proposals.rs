@@ -55,7 +55,7 @@ fn a_gh_that_refuses_is_told_with_what_was_done_already() {
     assert_eq!(refused.code, 1, "{refused}");
     insta::assert_snapshot!(refused.stderr(), @"
     error: `gh pr create`: you are not logged in
-    hint: the branch was pushed; `gh auth status` says whether you are logged in
+    hint: the branch was pushed; run `gh auth status` to check your login
     ");
     assert_eq!(at_the_remote(&shop), format!("maestro/loop-{run}"));
 }
@@ -78,7 +78,7 @@ fn without_gh_the_branch_and_the_text_are_printed_and_nothing_is_sent() {
 
     Maestro run [RUN-1]
     --- stderr
-    No pull request was made: `gh` or a remote is missing. `git push origin maestro/loop-[RUN-1]` sends it.
+    No pull request created: `gh` or a remote is missing. Push with `git push origin maestro/loop-[RUN-1]`.
     ");
     let told = shop.sandbox.maestro_as(&[("PATH", &path)], &["pr", &run, "--json"]).json();
     assert_eq!((&told["url"], &told["title"]), (&json!(null), &json!(TITLE)));
@@ -92,6 +92,6 @@ fn what_was_not_committed_cannot_be_proposed() {
     let (run, _) = shop.worked("");
     install_gh(&shop, "exit 0");
     let refused = shop.sandbox.maestro(&format!("pr {run}"));
-    assert!(refused.stderr().contains("nothing was committed that could be proposed"), "{refused}");
+    assert!(refused.stderr().contains("no commits to propose"), "{refused}");
     assert!(!shop.sandbox.path("~/heard").exists());
 }
