@@ -64,7 +64,7 @@ fn named(world: &World) -> Option<String> {
     world.aim.project.as_deref().or_else(|| world.variable("MAESTRO_PROJECT_ID")).map(str::to_owned)
 }
 
-/// The same for a session that the environment names and nobody knows yet.
+/// The same for a session of the environment that is not registered yet.
 pub(crate) fn project_of_unknown(client: &Client, world: &World) -> Result<Project, CommandError> {
     let id = match named(world) {
         Some(id) => Some(id),

@@ -65,7 +65,7 @@ fn to_database(world: &World, shelves: &Shelves, signature: HeaderMap) -> Result
     let house = House(Handle::current().spawn(run_maintenance(app.clone())).abort_handle());
     let router = router(app);
     Ok(Arc::new(move |mut request| {
-        // Whoever throws the door away has found another, behind which somebody else keeps house.
+        // A caller that drops this has found a server, which does its own maintenance.
         let _ = &house;
         request.headers_mut().extend(signature.clone());
         let router = router.clone();

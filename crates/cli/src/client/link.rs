@@ -50,7 +50,7 @@ impl Reached {
         if let Some(world) = &self.seeker
             && let Some(remote) = running(world).await
         {
-            // Whoever found it first found the same.
+            // An earlier lookup found the same.
             let _ = self.moved.set(remote);
         }
     }

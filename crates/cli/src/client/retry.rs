@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
-/// How often is asked again when nobody says.
+/// Default number of retries.
 const RETRIES: u32 = 3;
 /// After how many milliseconds, the first time.
 const DELAY: u64 = 1000;

@@ -71,7 +71,7 @@ fn question(session: &Json) -> Option<Waiting> {
     Some(Waiting { kind: "question", id: word(&session["id"]), name: word(&session["name"]), text })
 }
 
-/// Something an agent may not do before somebody says so.
+/// Something an agent may not do before a person allows it.
 fn permission(asked: &Json) -> Waiting {
     let text = format!("allow: {}", word(&asked["title"]));
     Waiting { kind: "permission", id: word(&asked["sessionId"]), name: "an agent".to_owned(), text }

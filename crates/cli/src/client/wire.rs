@@ -36,7 +36,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// Whether nobody needs to do anything about it any more.
+    /// Whether there is nothing left to do about it.
     pub(crate) fn is_closed(&self) -> bool {
         matches!(self.status.as_str(), "completed" | "cancelled" | "archived")
     }

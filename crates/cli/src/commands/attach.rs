@@ -104,7 +104,7 @@ fn talk(
             tokio::select! {
                 _ = &mut ended => return Ok(()),
                 () = tokio::time::sleep(KEEP) => {
-                    // Who cannot be reached now is told the next time.
+                    // If this fails, the next heartbeat reports it.
                     let _ = client.send_to::<Json>(&format!("{path}/attach"), by).await;
                 }
             }

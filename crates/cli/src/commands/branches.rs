@@ -34,7 +34,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// What somebody should know who may still want it.
+    /// A note on unfinished work.
     fn told(&self) -> String {
         let run = clean(&self.run);
         let branch = clean(&self.branch.branch);
@@ -77,7 +77,7 @@ impl Left {
         self.lanes.iter().partition(|lane| lane.branch.is_part_of(&self.branch))
     }
 
-    /// What programs are told, with what is added.
+    /// JSON for programs, with additions.
     fn json(&self, more: &Json) -> Result<Reply, CommandError> {
         let mut all = json!(self.branch);
         all["run"] = json!(self.work.id());

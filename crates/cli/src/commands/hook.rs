@@ -50,7 +50,7 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &HookArgs, world: &World) -> Reply {
-    let begun = Instant::now();
+    let started = Instant::now();
     let patience = patience(world);
     // A session that Maestro started has its skills, and is recorded already.
     if context::session(world).is_some() {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &HookArgs, world: &World) -> Reply {
     let (sender, parts) = mpsc::channel();
     let (agent, own) = (args.agent.clone(), world.clone());
     thread::spawn(move || work(&agent, &own, &sender));
-    for why in passed_on(&parts, begun, patience) {
+    for why in passed_on(&parts, started, patience) {
         missed::keep(&args.agent, &why, world);
     }
     Reply::text("")
@@ -81,10 +81,10 @@ fn patience(world: &World) -> Duration {
 }
 
 /// Prints results while there is time, and returns the failures.
-fn passed_on(parts: &Receiver<Part>, begun: Instant, patience: Duration) -> Vec<String> {
+fn passed_on(parts: &Receiver<Part>, started: Instant, patience: Duration) -> Vec<String> {
     let mut missed = Vec::new();
     loop {
-        let done = match parts.recv_timeout(patience.saturating_sub(begun.elapsed())) {
+        let done = match parts.recv_timeout(patience.saturating_sub(started.elapsed())) {
             Ok(Part::Answer(answer)) => answer.and_then(|answer| answer.map_or(Ok(()), Answer::give)),
             Ok(Part::Told(told)) => told,
             Err(mpsc::RecvTimeoutError::Disconnected) => return missed,
@@ -100,19 +100,19 @@ fn passed_on(parts: &Receiver<Part>, begun: Instant, patience: Duration) -> Vec<
 /// Does all the work, and sends each result as soon as it is there.
 fn work(agent: &str, world: &World, parts: &Sender<Part>) {
     let understood = listened(agent, world);
-    let (heard, session, world) = match understood {
+    let (event, session, world) = match understood {
         Ok(understood) => understood,
         // The receiver is gone if it took too long.
         Err(error) => return drop(parts.send(Part::Answer(Err(error)))),
     };
     let (chosen, names) = mpsc::channel();
-    let (teller, happening, place) = (parts.clone(), heard.happening.clone(), world.clone());
+    let (teller, happening, place) = (parts.clone(), event.happening.clone(), world.clone());
     let agent_name = agent.to_owned();
     thread::spawn(move || {
         let told = report::tell(&agent_name, &session, &happening, &names, &place);
         let _ = teller.send(Part::Told(told));
     });
-    let answer = answered(agent, &heard, &chosen, &world);
+    let answer = answered(agent, &event, &chosen, &world);
     let _ = parts.send(Part::Answer(answer));
 }
 
@@ -124,21 +124,21 @@ fn listened(agent: &str, world: &World) -> Result<(Heard, SessionId, World), Com
     // One value is read, and no end waited for: an agent may leave its end open.
     let mut told = serde_json::Deserializer::from_reader(io::stdin().lock().take(MAX_BYTES));
     let unclear = |error: &serde_json::Error| CommandError::invalid(format!("cannot read the hook's input: {error}"));
-    let heard = Json::deserialize(&mut told).and_then(Heard::of).map_err(|error| unclear(&error))?;
+    let event = Json::deserialize(&mut told).and_then(Heard::of).map_err(|error| unclear(&error))?;
     let session: SessionId =
-        heard.session.parse().map_err(|_| CommandError::invalid("the session's ID is not valid"))?;
-    let world = heard.directory.as_deref().map_or_else(|| world.clone(), |directory| world.at(directory));
-    Ok((heard, session, world))
+        event.session.parse().map_err(|_| CommandError::invalid("the session's ID is not valid"))?;
+    let world = event.directory.as_deref().map_or_else(|| world.clone(), |directory| world.at(directory));
+    Ok((event, session, world))
 }
 
 fn answered(
     agent: &str,
-    heard: &Heard,
+    event: &Heard,
     chosen: &Sender<Vec<String>>,
     world: &World,
 ) -> Result<Option<Answer>, CommandError> {
-    match &heard.happening {
-        Happening::Begun { memory: Memory::Lost } => given::forget(agent, &heard.session, world),
+    match &event.happening {
+        Happening::Begun { memory: Memory::Lost } => given::forget(agent, &event.session, world),
         Happening::Begun { memory: Memory::Kept } => given::prune(world),
         Happening::Prompted(prompt) => {
             let fitting = skills::fitting(prompt, world)?;
@@ -146,11 +146,11 @@ fn answered(
                 return Ok(None);
             }
             // Slow work is done before other hooks of the session have to wait.
-            let mut given = Given::of(agent, &heard.session, world);
+            let mut given = Given::of(agent, &event.session, world);
             let told = skills::told(&fitting, &mut given)?;
             // The reporting thread may be gone; then the names are not needed.
             let _ = chosen.send(told.names);
-            return Ok(told.text.map(|text| Answer { json: heard.answer(&text), given }));
+            return Ok(told.text.map(|text| Answer { json: event.answer(&text), given }));
         }
         // An ended session may be resumed, with all its context.
         Happening::Waits(_) | Happening::Stopped | Happening::Ended | Happening::Other => {}

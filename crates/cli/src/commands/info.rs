@@ -16,7 +16,7 @@ use crate::output::tree::{self, Tree};
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let speaker = Speaker::of(world)?;
     let client = Client::open(world)?;
-    // The news first: what changes while the rest is read is told twice rather than never.
+    // The updates first: a change while the rest is read is shown twice rather than never.
     let answer = speaker.beat(&client)?;
     let whole: Json = client.get(&format!("/api/sessions/{}", escaped(&answer.session_id)))?;
     let tasks = own_tasks(&client, &answer.session_id)?;

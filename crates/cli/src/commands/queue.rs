@@ -64,7 +64,7 @@ fn path(session: &str) -> String {
     format!("/api/sessions/{}/queue", escaped(session))
 }
 
-/// Begins the next item; where there is none, looks again until there is one, time is up or the session is told to end.
+/// Begins the next item; where there is none, looks again until there is one, time is up or the session is cancelled.
 fn start(
     client: &Client,
     speaker: &Speaker,

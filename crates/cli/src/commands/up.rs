@@ -135,13 +135,13 @@ impl Caller {
         if self == Self::Ignored {
             return std::future::pending().await;
         }
-        let (gone, heard) = tokio::sync::oneshot::channel();
+        let (gone, closed) = tokio::sync::oneshot::channel();
         // A thread of its own: only the end of standard input ends a read, and nothing waits for the thread.
         std::thread::spawn(move || {
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             let _ = gone.send(());
         });
-        let _ = heard.await;
+        let _ = closed.await;
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn of(world: &World, shelves: &Shelves) -> Result<Workshop, CommandEr
     Ok(Workshop { site, allowed: Arc::new(allowed), identity: Identity::of_this_process() })
 }
 
-/// What is done without a program of somebody else's, in whichever workspace.
+/// What is done without a third-party program, in any workspace.
 fn abilities(world: &World, shelves: &Shelves) -> Abilities {
     let shelves = Arc::clone(shelves);
     let skills = move |workspace: &Path| {
@@ -103,7 +103,7 @@ fn sync(world: &World) -> Result<Json, String> {
     if copies.is_empty() { Err(problems.join("; ")) } else { Ok(json!({ "packs": copies, "problems": problems })) }
 }
 
-/// The checks that may be run; what a project names only if somebody consented. A worktree whose commit has no settings of
+/// The checks that may be run; those of a project only if the user trusts them. A worktree whose commit has no settings of
 /// its own has those of the project it belongs to.
 fn checks(world: &World, workspace: &Path) -> Result<Vec<String>, String> {
     let told = |error: CommandError| error.message().to_owned();
@@ -125,7 +125,7 @@ fn furnishing(world: &World) -> Result<Furnishing, String> {
     Ok(Furnishing { copy, leaves })
 }
 
-/// What makes a worktree ready; what a project names only if somebody consented.
+/// Setup commands of a worktree; those of a project only if the user trusts them.
 fn setup(world: &World) -> Result<Vec<String>, String> {
     let setup = config::settings(world).map_err(|error| error.message().to_owned())?.worktree_setup;
     let trust = Trust::load(&world.maestro_home).map_err(|error| error.to_string())?;

@@ -64,7 +64,7 @@ impl Served {
             return Ok(Self { client, own: None });
         }
         let unable = |error: std::io::Error| CommandError::io("cannot start a server", &error);
-        // One command at a time: whoever waited finds the server of whoever was faster, and a new database is made once.
+        // One command at a time: a later one finds the server of the first, and a new database is created once.
         files::own_directory(&world.maestro_home).map_err(unable)?;
         let turn = File::create(world.maestro_home.join("server.turn")).map_err(unable)?;
         turn.lock().map_err(unable)?;

@@ -252,7 +252,7 @@ mod tests {
         for way in ways {
             let target = read(directory.path(), Some("{}"));
             fs::write(&target.path, "{\"theirs\": 1}").unwrap();
-            assert!(way(&target).unwrap_err().message().ends_with("was changed by somebody else just now"));
+            assert!(way(&target).unwrap_err().message().ends_with("changed while it was being edited"));
             assert_eq!(fs::read_to_string(&target.path).unwrap(), "{\"theirs\": 1}");
             assert!(!target.backup().exists());
         }

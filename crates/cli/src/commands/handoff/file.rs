@@ -91,7 +91,7 @@ fn fresh(handoff: &Handoff) -> String {
     with_result(text, handoff)
 }
 
-/// The same file with its new state; what somebody added to it stays.
+/// The same file with its new state; additions to it stay.
 fn moved_on(text: &str, handoff: &Handoff) -> String {
     let old = header(text).unwrap_or_default();
     let state = |line: &str| {

@@ -82,8 +82,8 @@ mod tests {
         fs::write(&kept, "{\"reason\": 1}\n").unwrap();
         let first = Taken::of(&kept).unwrap();
         fs::write(&kept, "{\"reason\": 2}\n").unwrap();
-        assert!(Taken::of(&kept).is_none(), "somebody is telling it");
-        // Whoever tells it is ended before they could.
+        assert!(Taken::of(&kept).is_none(), "another hook is sending it");
+        // The sender ends before it could.
         drop(first);
         let again = Taken::of(&kept).unwrap();
         assert_eq!(again.failures, [json!({ "reason": 1 })]);

@@ -38,7 +38,7 @@ impl Loop {
         let mut all: Vec<Self> = Vec::new();
         for run in client.list("/api/runs")?.into_iter().filter(|run| is_loop_of(run, project)) {
             let one = Self::alone(client, run)?;
-            // The list is in the order of time, and whoever joins begins later.
+            // The list is in the order of time, and a run that joins starts later.
             match all.iter_mut().find(|known| known.lead["id"] == one.params["lead"]) {
                 Some(known) => known.lanes.push(one.lead),
                 None => all.push(one),

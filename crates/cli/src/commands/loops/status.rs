@@ -39,7 +39,7 @@ pub(super) fn shown(world: &World) -> Result<Reply, CommandError> {
     Ok(Reply::text(text))
 }
 
-/// The runs of a loop, as programs are told of them.
+/// The runs of a loop, for programs.
 fn machine(one: &Loop, client: &Client) -> Result<Vec<Json>, CommandError> {
     let progress = one.progress(client)?.tasks().map(|(done, all)| json!({ "done": done, "all": all }));
     let told = |run: &Json| {

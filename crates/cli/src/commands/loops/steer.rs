@@ -11,7 +11,7 @@ use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::clean;
 
-/// What a loop is told.
+/// Command for a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     Pause,

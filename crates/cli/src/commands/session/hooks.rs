@@ -20,7 +20,7 @@ pub(super) fn register(world: &World) -> Result<Reply, CommandError> {
         let client = Client::open(world)?;
         match Speaker::of(world)? {
             Speaker::Session(id) => begin(&id, client, world),
-            // Its session is begun with its first sign of life.
+            // Its session starts with its first heartbeat.
             task @ Speaker::Task(_) => {
                 let id = task.beat(&client)?.session_id;
                 shown(&client.get(&path(&id))?, "begins", world)
@@ -29,7 +29,7 @@ pub(super) fn register(world: &World) -> Result<Reply, CommandError> {
     })
 }
 
-/// Marks a session as at work, and makes it known if nobody did.
+/// Marks a session as working, and registers it if it is not.
 fn begin(id: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
     // An unknown session cannot speak for itself yet.
     let client = client.for_person();
@@ -39,7 +39,7 @@ fn begin(id: &str, client: Client, world: &World) -> Result<Reply, CommandError>
         Err(error) => return Err(error),
     };
     match known.status.as_str() {
-        // Somebody told it to wait; its agent hears of it with its next command.
+        // A user paused it; its agent receives that with its next command.
         "working" | "paused" => shown(&client.get(&path(id))?, "begins", world),
         _ => shown(&client.patch(&path(id), &json!({ "status": "working" }))?, "begins", world),
     }

@@ -32,8 +32,8 @@ pub(super) fn run(
         let body = json!({ "parent": { "run": parent, "ticket": ticket } });
         return turn::told(&client, client.post("/api/runs", &body)?, tool, world);
     }
-    let begun = begin(workflows, &args.name, &args.params, tool.directory.as_deref(), world)?;
-    Ok(turn::told(&begun.client, begun.reply, tool, world)?.with_notes(begun.notes))
+    let started = begin(workflows, &args.name, &args.params, tool.directory.as_deref(), world)?;
+    Ok(turn::told(&started.client, started.reply, tool, world)?.with_notes(started.notes))
 }
 
 /// A run that was started.

@@ -144,8 +144,7 @@ fn who_waits_learns_that_somebody_cancelled_the_run() {
     let id = only_run(&sandbox);
     assert_eq!(sandbox.maestro("loop cancel").code, 0);
     let text = rest(child, out);
-    let said =
-        format!("\ncancelled\nNo commits.\n`maestro discard {id}` deletes its branch and worktree.\n");
+    let said = format!("\ncancelled\nNo commits.\n`maestro discard {id}` deletes its branch and worktree.\n");
     assert!(text.ends_with(&said), "{text}");
     assert_eq!(sandbox.maestro(&format!("discard {id} --yes")).code, 0);
 }

@@ -122,8 +122,7 @@ fn what_one_stops_at_is_left_alone_and_the_others_go_on() {
     );
     // Whoever takes over what was done learns of it.
     let merged = repository.sandbox.maestro(&format!("merge {}", run_of(&worked)));
-    let named =
-        format!("maestro/loop-{lane}-lane has unfinished work: merge it with `maestro merge {lane}`");
+    let named = format!("maestro/loop-{lane}-lane has unfinished work: merge it with `maestro merge {lane}`");
     assert!(merged.code == 0 && merged.stdout().contains(&named), "{merged}");
     let discarded = repository.sandbox.maestro(&format!("discard {lane} --yes"));
     assert_eq!(discarded.code, 0, "{discarded}");
