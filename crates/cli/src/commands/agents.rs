@@ -61,7 +61,7 @@ impl Known<'_> {
             State::Installed(_) if agents::is_own(self.agent) => "this program".to_owned(),
             State::Installed(chosen) => clean_path(&world.short(&chosen.program)).into_owned(),
             State::Missing => "not installed".to_owned(),
-            State::Unnamed => "set by you".to_owned(),
+            State::Unnamed => "your own program".to_owned(),
         }
     }
 

@@ -67,7 +67,7 @@ fn nothing_left(plan: &PlanFile) -> String {
     match aside {
         0 => "All tasks are done.\n".to_owned(),
         _ => format!(
-            "Nothing is left to do. {} set aside; `maestro plan list {}` tells why.\n",
+            "No task is next: {} set aside; run `maestro plan list {}` to see why.\n",
             count(aside, "open task is", "open tasks are"),
             clean_path(&plan.path.to_string_lossy())
         ),

@@ -60,9 +60,9 @@ fn the_list_says_where_each_is_and_how_it_is_spoken_with_and_starts_nothing() {
       goose     Goose          acp   ~/bin/goose       the installed program speaks the protocol itself, and can ask
       aider     Aider          –     not installed     not found: aider
       demo      Demonstration  json  this program      it is part of this program
-      command   A command      text  set by you  nothing is known of it
+      command   A command      text  your own program  nothing is known of it
 
-    * is started when none is named: the first one installed
+    * default agent: the first one installed
     ");
     sandbox.maestro("agents --json");
     assert_eq!(sandbox.tree(), before);
@@ -79,9 +79,9 @@ fn without_any_the_list_says_so() {
       goose     Goose          –     not installed     not found: goose
       aider     Aider          –     not installed     not found: aider
       demo      Demonstration  json  this program      it is part of this program
-      command   A command      text  set by you  nothing is known of it
+      command   A command      text  your own program  nothing is known of it
 
-    None of them is installed but `demo`, which is part of Maestro and needs no model.
+    No coding agent found. `demo` is part of Maestro and needs no model.
     ");
 }
 
@@ -240,10 +240,10 @@ fn a_file_of_ones_own_adds_and_changes() {
       goose     Goose          –     not installed           not found: goose
       aider     Aider          –     not installed           not found: aider
       demo      Demonstration  json  this program            it is part of this program
-      command   A command      text  set by you        nothing is known of it
+      command   A command      text  your own program        nothing is known of it
       amp       Amp            json  ~/bin/amp               its only driver
 
-    * is started when none is named: the first one installed
+    * default agent: the first one installed
     ");
     let claude = sandbox.maestro("agents claude").stdout();
     assert!(claude.contains("built in, changed by your ~/.config/maestro/agents.toml\n"), "{claude}");
@@ -375,9 +375,9 @@ fn those_that_are_installed_are_asked_and_say_what_they_are() {
       goose     Goose          acp   ~/bin/goose       answers (1.52.0)
       aider     Aider          –     not installed     not found: aider
       demo      Demonstration  json  this program      answers ([VERSION])
-      command   A command      text  set by you  nothing is known of it
+      command   A command      text  your own program  nothing is known of it
 
-    * is started when none is named: the first one installed
+    * default agent: the first one installed
     --- exit 1
     ");
     let claude = sandbox.maestro("agents claude --check --json");

@@ -48,13 +48,13 @@ fn every_tool_is_connected_in_its_own_file_and_its_own_way() {
     let sandbox = with_files();
     assert_snapshot!(sandbox.maestro("connect all"), @"
     $ maestro connect all
-    Added Code Maestro to Claude (changed ~/.claude.json, backup in ~/).claude.json.before-maestro.
-    Added Maestro to Cursor (changed ~/.cursor/mcp.json, backup in ~/).cursor/mcp.json.before-maestro.
-    Added Code Maestro to VS (changed ~/.config/Code/User/mcp.json, backup in ~/).config/Code/User/mcp.json.before-maestro.
-    Added Maestro to OpenCode (changed ~/.config/opencode/opencode.jsonc, backup in ~/).config/opencode/opencode.jsonc.before-maestro.
-    Added Maestro to Codex (changed ~/.codex/config.toml, backup in ~/).codex/config.toml.before-maestro.
-    Added CLI Maestro to Gemini (changed ~/.gemini/settings.json, backup in ~/).gemini/settings.json.before-maestro.
-    Added Maestro to Goose (changed ~/.config/goose/config.yaml, backup in ~/).config/goose/config.yaml.before-maestro.
+    Added Maestro to Claude Code (changed ~/.claude.json, backup in ~/.claude.json.before-maestro).
+    Added Maestro to Cursor (changed ~/.cursor/mcp.json, backup in ~/.cursor/mcp.json.before-maestro).
+    Added Maestro to VS Code (changed ~/.config/Code/User/mcp.json, backup in ~/.config/Code/User/mcp.json.before-maestro).
+    Added Maestro to OpenCode (changed ~/.config/opencode/opencode.jsonc, backup in ~/.config/opencode/opencode.jsonc.before-maestro).
+    Added Maestro to Codex (changed ~/.codex/config.toml, backup in ~/.codex/config.toml.before-maestro).
+    Added Maestro to Gemini CLI (changed ~/.gemini/settings.json, backup in ~/.gemini/settings.json.before-maestro).
+    Added Maestro to Goose (changed ~/.config/goose/config.yaml, backup in ~/.config/goose/config.yaml.before-maestro).
     Restart these tools to load it; `maestro doctor` checks the connection.
     ");
     for (client, path, _) in FILES {
@@ -70,13 +70,13 @@ fn a_second_connect_changes_nothing() {
     let once = sandbox.tree();
     assert_snapshot!(sandbox.maestro("connect all"), @"
     $ maestro connect all
-    Claude already has Code Maestro (~/).claude.json.
-    Cursor already has Maestro (~/).cursor/mcp.json.
-    VS already has Code Maestro (~/).config/Code/User/mcp.json.
-    OpenCode already has Maestro (~/).config/opencode/opencode.jsonc.
-    Codex already has Maestro (~/).codex/config.toml.
-    Gemini already has CLI Maestro (~/).gemini/settings.json.
-    Goose already has Maestro (~/).config/goose/config.yaml.
+    Claude Code already has Maestro (~/.claude.json).
+    Cursor already has Maestro (~/.cursor/mcp.json).
+    VS Code already has Maestro (~/.config/Code/User/mcp.json).
+    OpenCode already has Maestro (~/.config/opencode/opencode.jsonc).
+    Codex already has Maestro (~/.codex/config.toml).
+    Gemini CLI already has Maestro (~/.gemini/settings.json).
+    Goose already has Maestro (~/.config/goose/config.yaml).
     ");
     assert_eq!(sandbox.tree(), once);
 }
@@ -87,13 +87,13 @@ fn disconnect_leaves_every_file_byte_for_byte_as_it_was() {
     sandbox.maestro("connect all");
     assert_snapshot!(sandbox.maestro("disconnect all"), @"
     $ maestro disconnect all
-    Claude Removed Maestro from Code (~/).claude.json.
-    Removed Maestro from Cursor (~/).cursor/mcp.json.
-    VS Removed Maestro from Code (~/).config/Code/User/mcp.json.
-    Removed Maestro from OpenCode (~/).config/opencode/opencode.jsonc.
-    Removed Maestro from Codex (~/).codex/config.toml.
-    Gemini Removed Maestro from CLI (~/).gemini/settings.json.
-    Removed Maestro from Goose (~/).config/goose/config.yaml.
+    Removed Maestro from Claude Code (~/.claude.json).
+    Removed Maestro from Cursor (~/.cursor/mcp.json).
+    Removed Maestro from VS Code (~/.config/Code/User/mcp.json).
+    Removed Maestro from OpenCode (~/.config/opencode/opencode.jsonc).
+    Removed Maestro from Codex (~/.codex/config.toml).
+    Removed Maestro from Gemini CLI (~/.gemini/settings.json).
+    Removed Maestro from Goose (~/.config/goose/config.yaml).
     ");
     for (client, path, text) in FILES {
         assert_eq!(fs::read_to_string(sandbox.path(path)).unwrap(), text, "{client}");
@@ -101,7 +101,7 @@ fn disconnect_leaves_every_file_byte_for_byte_as_it_was() {
     }
     assert_snapshot!(sandbox.maestro("disconnect cursor"), @"
     $ maestro disconnect cursor
-    Cursor is not connected (~/).cursor/mcp.json.
+    Cursor is not connected (~/.cursor/mcp.json).
     ");
     assert_snapshot!(sandbox.maestro("disconnect all"), @"
     $ maestro disconnect all
@@ -114,9 +114,9 @@ fn a_file_that_is_not_there_is_made_and_goes_again() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("connect claude-code goose codex"), @"
     $ maestro connect claude-code goose codex
-    Added Code Maestro to Claude (created ~/).claude.json.
-    Added Maestro to Goose (created ~/).config/goose/config.yaml.
-    Added Maestro to Codex (created ~/).codex/config.toml.
+    Added Maestro to Claude Code (created ~/.claude.json).
+    Added Maestro to Goose (created ~/.config/goose/config.yaml).
+    Added Maestro to Codex (created ~/.codex/config.toml).
     Restart these tools to load it; `maestro doctor` checks the connection.
     ");
     for path in ["~/.claude.json", "~/.config/goose/config.yaml", "~/.codex/config.toml"] {
@@ -248,9 +248,9 @@ fn a_projects_files_name_the_program_and_no_place_of_mine() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("connect claude-code cursor vscode --scope project"), @"
     $ maestro connect claude-code cursor vscode --scope project
-    Added Code Maestro to Claude (created ).mcp.json.
-    Added Maestro to Cursor (created ).cursor/mcp.json.
-    Added Code Maestro to VS (created ).vscode/mcp.json.
+    Added Maestro to Claude Code (created .mcp.json).
+    Added Maestro to Cursor (created .cursor/mcp.json).
+    Added Maestro to VS Code (created .vscode/mcp.json).
     Restart these tools to load it; `maestro doctor` checks the connection.
     ");
     let text = fs::read_to_string(sandbox.path(".mcp.json")).unwrap();
@@ -404,12 +404,12 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     sandbox.write("~/.claude/settings.json", settings);
     assert_snapshot!(sandbox.maestro("connect claude-code codex gemini cursor --hooks"), @"
     $ maestro connect claude-code codex gemini cursor --hooks
-    Added Code Maestro to Claude (changed ~/.claude.json, backup in ~/).claude.json.before-maestro.
-    Added Code Maestro's hooks to Claude (changed ~/.claude/settings.json, backup in ~/).claude/settings.json.before-maestro.
-    Added Maestro to Codex (changed ~/.codex/config.toml, backup in ~/).codex/config.toml.before-maestro.
-    Added Maestro's hooks to Codex (created ~/).codex/hooks.json.
-    Added CLI Maestro and its hooks to Gemini (changed ~/.gemini/settings.json, backup in ~/).gemini/settings.json.before-maestro.
-    Added Maestro to Cursor (changed ~/.cursor/mcp.json, backup in ~/).cursor/mcp.json.before-maestro.
+    Added Maestro to Claude Code (changed ~/.claude.json, backup in ~/.claude.json.before-maestro).
+    Added Maestro's hooks to Claude Code (changed ~/.claude/settings.json, backup in ~/.claude/settings.json.before-maestro).
+    Added Maestro to Codex (changed ~/.codex/config.toml, backup in ~/.codex/config.toml.before-maestro).
+    Added Maestro's hooks to Codex (created ~/.codex/hooks.json).
+    Added Maestro and its hooks to Gemini CLI (changed ~/.gemini/settings.json, backup in ~/.gemini/settings.json.before-maestro).
+    Added Maestro to Cursor (changed ~/.cursor/mcp.json, backup in ~/.cursor/mcp.json.before-maestro).
     Restart these tools to load it; `maestro doctor` checks the connection.
     --- stderr
     note: Cursor does not support hooks; `--hooks` has no effect
@@ -423,11 +423,11 @@ fn hooks_come_with_a_word_and_go_by_themselves() {
     assert_eq!(sandbox.tree(), once);
     assert_snapshot!(sandbox.maestro("disconnect claude-code codex gemini"), @"
     $ maestro disconnect claude-code codex gemini
-    Claude Removed Maestro from Code (~/).claude.json.
-    Claude Removed Maestro's hooks from Code (~/).claude/settings.json.
-    Removed Maestro from Codex (~/).codex/config.toml.
-    Removed Maestro's hooks from Codex (~/).codex/hooks.json.
-    Gemini Removed Maestro from CLI (~/).gemini/settings.json.
+    Removed Maestro from Claude Code (~/.claude.json).
+    Removed Maestro's hooks from Claude Code (~/.claude/settings.json).
+    Removed Maestro from Codex (~/.codex/config.toml).
+    Removed Maestro's hooks from Codex (~/.codex/hooks.json).
+    Removed Maestro from Gemini CLI (~/.gemini/settings.json).
     ");
     assert_eq!(fs::read_to_string(sandbox.path("~/.claude/settings.json")).unwrap(), settings);
     assert!(!sandbox.path("~/.codex/hooks.json").exists());
@@ -465,8 +465,8 @@ fn what_is_there_for_maestro_alone_does_not_make_a_tool_installed() {
     sandbox.install("codex");
     assert_snapshot!(sandbox.maestro("connect all"), @"
     $ maestro connect all
-    Added Maestro to Cursor (created ~/).cursor/mcp.json.
-    Added Maestro to Codex (created ~/).codex/config.toml.
+    Added Maestro to Cursor (created ~/.cursor/mcp.json).
+    Added Maestro to Codex (created ~/.codex/config.toml).
     Restart these tools to load it; `maestro doctor` checks the connection.
     ");
 }
@@ -479,20 +479,20 @@ fn a_tool_with_two_files_is_connected_once_and_disconnected_in_both() {
     sandbox.write("~/.config/opencode/opencode.json", "{}\n");
     assert_snapshot!(sandbox.maestro("connect opencode"), @"
     $ maestro connect opencode
-    OpenCode already has Maestro (~/).config/opencode/opencode.jsonc.
+    OpenCode already has Maestro (~/.config/opencode/opencode.jsonc).
     ");
     // Somebody wrote the same into the other one.
     let text = fs::read_to_string(sandbox.path("~/.config/opencode/opencode.jsonc")).unwrap();
     sandbox.write("~/.config/opencode/opencode.json", text);
     assert_snapshot!(sandbox.maestro("disconnect opencode"), @"
     $ maestro disconnect opencode
-    Removed Maestro from OpenCode (~/).config/opencode/opencode.json.
-    Removed Maestro from OpenCode (~/).config/opencode/opencode.jsonc.
+    Removed Maestro from OpenCode (~/.config/opencode/opencode.json).
+    Removed Maestro from OpenCode (~/.config/opencode/opencode.jsonc).
     ");
     assert_eq!(fs::read_to_string(sandbox.path("~/.config/opencode/opencode.jsonc")).unwrap(), "{}\n");
     assert_snapshot!(sandbox.maestro("disconnect opencode"), @"
     $ maestro disconnect opencode
-    OpenCode is not connected (~/).config/opencode/opencode.json.
+    OpenCode is not connected (~/.config/opencode/opencode.json).
     ");
 }
 

@@ -32,10 +32,10 @@ fn every_tool_is_told_how_to_start_a_workflow() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.maestro("connect opencode vscode aider --workflow session-start"), @r#"
     $ maestro connect opencode vscode aider --workflow session-start
-    Added Maestro to OpenCode (created ~/).config/opencode/opencode.json.
-    Added the command `skill(name="run-session-start")` to OpenCode (created ~/).config/opencode/skills/run-session-start/SKILL.md.
-    Added Code Maestro to VS (created ~/).config/Code/User/mcp.json.
-    Added the command `/run maestro workflow start session-start --tool aider` to Aider (created ~/).aider/maestro/run-session-start.txt.
+    Added Maestro to OpenCode (created ~/.config/opencode/opencode.json).
+    Added the command `skill(name="run-session-start")` to OpenCode (created ~/.config/opencode/skills/run-session-start/SKILL.md).
+    Added Maestro to VS Code (created ~/.config/Code/User/mcp.json).
+    Added the command `/run maestro workflow start session-start --tool aider` to Aider (created ~/.aider/maestro/run-session-start.txt).
     Restart these tools to load it; `maestro doctor` checks the connection.
     "#);
     let text = |path: &str| fs::read_to_string(sandbox.path(path)).unwrap();
@@ -99,17 +99,17 @@ fn disconnect_removes_exactly_these_files() {
     fs::write(&cursor, "I have changed it.\n").unwrap();
     assert_snapshot!(sandbox.maestro("disconnect all"), @"
     $ maestro disconnect all
-    Claude Removed Maestro from Code (~/).claude.json.
-    Claude Removed a workflow command from Code (~/.claude/skills/run-session-start/SKILL.md).
-    Removed Maestro from Cursor (~/).cursor/mcp.json.
+    Removed Maestro from Claude Code (~/.claude.json).
+    Removed a workflow command from Claude Code (~/.claude/skills/run-session-start/SKILL.md).
+    Removed Maestro from Cursor (~/.cursor/mcp.json).
     Kept ~/.cursor/skills/run-session-start/SKILL.md: it was edited since Maestro created it.
-    Removed Maestro from OpenCode (~/).config/opencode/opencode.json.
+    Removed Maestro from OpenCode (~/.config/opencode/opencode.json).
     Removed a workflow command from OpenCode (~/.config/opencode/skills/run-session-start/SKILL.md).
-    Removed Maestro from Codex (~/).codex/config.toml.
+    Removed Maestro from Codex (~/.codex/config.toml).
     Removed a workflow command from Codex (~/.codex/skills/run-session-start/SKILL.md).
-    Gemini Removed Maestro from CLI (~/).gemini/settings.json.
-    Gemini Removed a workflow command from CLI (~/.gemini/skills/run-session-start/SKILL.md).
-    Removed Maestro from Goose (~/).config/goose/config.yaml.
+    Removed Maestro from Gemini CLI (~/.gemini/settings.json).
+    Removed a workflow command from Gemini CLI (~/.gemini/skills/run-session-start/SKILL.md).
+    Removed Maestro from Goose (~/.config/goose/config.yaml).
     Removed a workflow command from Goose (~/.config/goose/skills/run-session-start/SKILL.md).
     Removed a workflow command from Aider (~/.aider/maestro/run-session-start.txt).
     ");

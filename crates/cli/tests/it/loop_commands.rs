@@ -148,7 +148,7 @@ fn skills_that_are_off_are_said_to_be_and_named_ones_arrive() {
     let sandbox = repository(&[("PLAN.md", PLAN), (".maestro/config.toml", "skills_enabled = false\n")]);
     sandbox.skill(".claude/skills", "letters", "Writes letters. Use when a letter is to be written.");
     let off = sandbox.maestro("loop PLAN.md --agent demo --no-review --once");
-    assert!(off.stdout().contains("Agents get no skills here: `skills_enabled = true`"), "{off}");
+    assert!(off.stdout().contains("note: skills are off here; set `skills_enabled = true`"), "{off}");
     assert!(!off.stdout().contains("skills:"), "{off}");
     let named = sandbox.maestro("loop PLAN.md --agent demo --no-review --once --skills letters");
     assert!(named.stdout().contains("  skills: letters (hint: @letters)"), "{named}");

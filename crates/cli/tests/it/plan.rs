@@ -167,7 +167,7 @@ fn open_tasks_that_are_set_aside_are_counted() {
     let sandbox = with_plan("# Garden\n\n- [x] Dig\n\n## Checklist\n\n- [ ] Tools are back\n- [ ] Gate is shut\n");
     assert_snapshot!(sandbox.maestro("plan next PLAN.md"), @"
     $ maestro plan next PLAN.md
-    All tasks are done. 2 open tasks are set aside; `maestro plan list PLAN.md` tells why.
+    No task is next: 2 open tasks are set aside; run `maestro plan list PLAN.md` to see why.
     ");
     assert_snapshot!(sandbox.maestro("plan list PLAN.md"), @"
     $ maestro plan list PLAN.md

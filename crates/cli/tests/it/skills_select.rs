@@ -80,7 +80,7 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     $ maestro skills try Write a deployment note
     Write a deployment note
 
-    Chosen: none. No skill reaches 11.7, which is what a task that needs none looks like.
+    Chosen: none. No skill fits; closest: kubernetes
 
     Not chosen
       kubernetes                     8.6  deployment 4.5, write 4.0  below 11.7

@@ -54,7 +54,7 @@ fn show_tells_where_a_skill_is_what_it_needs_and_what_is_wrong() {
       tags          git
       roles         orchestrator
       can           tagging
-      needs      Bash(git:*), Read
+      tools         Bash(git:*), Read
       invoked       only when a person requests it by name
       arguments     [version]
       compatible    Needs git

@@ -151,7 +151,7 @@ fn nothing_is_merged_or_discarded_while_the_run_goes_on() {
     assert!(shop.tree(&run).join("PLAN.md").exists(), "{started}");
     for words in [format!("merge {run}"), format!("discard {run} --yes")] {
         let refused = shop.sandbox.maestro(&words);
-        assert!(refused.stderr().contains("still goes on"), "{refused}");
+        assert!(refused.stderr().contains("is still active"), "{refused}");
     }
     assert!(shop.tree(&run).exists());
     assert_eq!(shop.sandbox.maestro(&format!("diff {run}")).code, 0);

@@ -40,7 +40,7 @@ pub enum EditError {
         reason: String,
     },
     /// There is something else in the item's place.
-    #[error("`{path}` is something else already")]
+    #[error("`{path}` exists and is not from Maestro")]
     Taken {
         /// The keys that lead there.
         path: String,

@@ -73,7 +73,7 @@ fn facts(skill: &Skill, world: &World, row: &mut impl FnMut(&str, &str)) {
     row("tags", &skill.tags.join(", "));
     row("roles", &skill.assign_to.join(", "));
     row("can", &skill.capabilities.join(", "));
-    row("needs", &skill.allowed_tools.join(", "));
+    row("tools", &skill.allowed_tools.join(", "));
     row("invoked", invocation);
     row("arguments", skill.argument_hint.as_deref().unwrap_or_default());
     row("compatible", skill.compatibility.as_deref().unwrap_or_default());

@@ -64,8 +64,9 @@ pub(super) fn run(
 fn chosen(selection: &Selection, world: &World) -> String {
     let record = &selection.record;
     if record.skills.is_empty() {
-        let bar = record.detail.threshold;
-        return format!("Chosen: none. No skill reaches {bar:.1}, which is what a task that needs none looks like.\n");
+        let closest = record.detail.ranking.first();
+        let closest = closest.map(|ranked| format!("; closest: {}", clean(&ranked.name))).unwrap_or_default();
+        return format!("Chosen: none. No skill fits{closest}\n");
     }
     let mut text = "Chosen\n".to_owned();
     for skill in &record.skills {

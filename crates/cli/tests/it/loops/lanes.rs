@@ -155,7 +155,7 @@ fn nothing_becomes_of_the_branch_of_all_while_one_of_them_works() {
     steer(&server, &run, "cancel");
     for words in ["merge", "pr", "discard --yes"] {
         let refused = repository.sandbox.maestro(&format!("{words} {run}"));
-        assert!(refused.code == 1 && refused.stderr().contains("still goes on"), "{refused}");
+        assert!(refused.code == 1 && refused.stderr().contains("is still active"), "{refused}");
     }
     repository.set("go");
     let all = server.get("/api/runs");
