@@ -97,7 +97,7 @@ pub struct Workshop {
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError<E> {
     /// Nobody consented to what it would execute.
-    #[error("`{workflow}` would execute `{order}`, and nobody has allowed that yet")]
+    #[error("`{workflow}` is not trusted yet; it would execute `{order}`")]
     NotAllowed {
         /// The workflow.
         workflow: String,

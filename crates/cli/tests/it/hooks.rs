@@ -34,7 +34,7 @@ fn a_hook_makes_its_session_known_and_ends_it() {
     ");
     assert_snapshot!(hook(&["resume-working"]), @"
     $ MAESTRO_SESSION_ID=sess_mine MAESTRO_TASK_IDS=[TASK-1] maestro session resume-working
-    Goes on.
+    Working again.
     ");
     hook(&["resume-working"]);
     assert_snapshot!(hook(&["complete"]), @"
@@ -49,7 +49,7 @@ fn a_hook_makes_its_session_known_and_ends_it() {
       session_started  Session created
       task_started     Started working on task
       needs_input      Waiting for your input
-      progress         Goes on
+      progress         Working again
     ");
     // The task was not said to be done, so it waits for somebody else.
     assert_eq!(desk.person(&["task", "get", &desk.task, "--json"]).json()["status"], "todo");

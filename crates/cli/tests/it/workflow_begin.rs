@@ -134,7 +134,7 @@ fn instructions_alone_are_followed_in_one_step_with_one_note() {
     NEXT: run this, OUTCOME being one of ok, fail
       maestro workflow report [RUN-1] --ticket follow#1.[NONCE] --outcome OUTCOME --result-file -
     --- stderr
-    note: polish only has instructions (an old form); it runs as one step. `maestro workflow convert polish` prints a workflow to start from.
+    note: polish only has instructions (an old form); it runs as one step. Run `maestro workflow convert polish` for a workflow to start from.
     ");
     assert_eq!(started.stderr().lines().count(), 1);
     let run = last_run(&sandbox);

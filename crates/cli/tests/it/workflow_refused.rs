@@ -254,7 +254,7 @@ fn a_run_that_does_not_exist_is_told_so() {
     --- stderr
     error: `who`: it is required
     hint: nothing was changed
-    hint: run `maestro workflow start brew --param who=…`; `maestro workflow show ` explains each
+    hint: run `maestro workflow start brew --param who=…`; `maestro workflow show brew` explains each
     --- exit 1
     ");
     assert_snapshot!(sandbox.maestro("workflow start brew --param who=Ada --param sugar=2"), @"
@@ -262,7 +262,7 @@ fn a_run_that_does_not_exist_is_told_so() {
     --- stderr
     error: `sugar`: there is no such parameter
     hint: nothing was changed
-    hint: run `maestro workflow start brew --param who=…`; `maestro workflow show ` explains each
+    hint: run `maestro workflow start brew --param who=…`; `maestro workflow show brew` explains each
     --- exit 1
     ");
 }

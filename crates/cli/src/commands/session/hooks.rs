@@ -82,7 +82,7 @@ pub(super) fn resume_working(world: &World) -> Result<Reply, CommandError> {
         let session: Session = client.get(&path(&own(&client, world)?))?;
         // Hooks call this at every turn; only the end of a wait is worth a line.
         let message = session.needs_input.is_some().then_some("Working again");
-        worker::report(client, &speaker, &json!({ "kind": "progress", "message": message }), "Goes on.", world)
+        worker::report(client, &speaker, &json!({ "kind": "progress", "message": message }), "Working again.", world)
     })
 }
 

@@ -99,7 +99,7 @@ fn at_work(sandbox: &Sandbox) -> (Child, BufReader<ChildStdout>) {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
-    while !line.contains("implement") {
+    while !line.contains("  implement") {
         line.clear();
         assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended by itself");
     }
