@@ -321,7 +321,7 @@ fn what_a_project_describes_counts_once_it_is_allowed() {
     sandbox.write(".maestro/agents.toml", "[claude.json]\nprograms = [\"worse\"]\n");
     assert_eq!(program(), "claude");
     sandbox.write("~/.maestro/trust.json", "{");
-    assert!(sandbox.maestro("agents").stderr().contains("whether that is allowed cannot be known"));
+    assert!(sandbox.maestro("agents").stderr().contains("cannot check whether this project's agents are trusted"));
 }
 
 #[test]
@@ -350,7 +350,10 @@ fn the_setting_says_which_is_started() {
     let one = sandbox.maestro("agents demo --set agent=demo").stdout();
     assert!(one.contains("default       yes: set by --set\n"), "{one}");
     let unknown = sandbox.maestro("agents --set agent=claud");
-    assert!(unknown.code == 1 && unknown.stderr().contains("names `claud`, which nobody knows"), "{unknown}");
+    assert!(
+        unknown.code == 1 && unknown.stderr().contains("unknown agent `claud` in the setting `agent`"),
+        "{unknown}"
+    );
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn the_demo_shows_a_review_that_fails_and_one_that_passes() {
 #[test]
 fn the_likely_check_is_proposed_and_not_written() {
     let sandbox = repository(&[("go.mod", "module shop\n")]);
-    let proposed = "`verify = [\"go test ./...\"]` in .maestro/config.toml has it run after each task.";
+    let proposed = "add `verify = [\"go test ./...\"]` to .maestro/config.toml to run `go test ./...` after each task";
     for command in [&["init", "--yes"][..], &["do", "Add a file a that says b", "--agent", "demo", "--no-review"]] {
         let output = sandbox.maestro_with(command);
         assert!(output.code == 0 && output.stdout().contains(proposed), "{output}");

@@ -10,7 +10,7 @@ fn a_second_server_on_the_same_file_is_refused() {
     let server = sandbox.serve();
     let second = sandbox.maestro("up --port 0");
     assert_eq!(second.code, 1, "{second}");
-    assert!(second.stderr().contains(&format!("answers at {} already", server.url())), "{second}");
+    assert!(second.stderr().contains(&format!("already uses this database: {}", server.url())), "{second}");
     drop(server);
     drop(sandbox.serve());
 }

@@ -233,7 +233,7 @@ fn checks_are_run_after_both_consents_and_not_before() {
     assert_eq!(refused.code, 4, "{refused}");
     assert_eq!(sandbox.maestro("trust green --yes").code, 0);
     let red = run();
-    assert!(red.code == 1 && red.to_string().contains("`maestro trust --config` there shows them"), "{red}");
+    assert!(red.code == 1 && red.to_string().contains("run `maestro trust --config` there"), "{red}");
     assert!(!sandbox.path("checked").exists());
     assert_eq!(sandbox.maestro("trust --config --yes").code, 0);
     let green = run();

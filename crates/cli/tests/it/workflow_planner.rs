@@ -169,6 +169,6 @@ fn checks_that_nobody_allowed_are_red() {
     let walked = walk(&sandbox, &EXECUTE, &mut planner);
     assert_eq!(walked.finished["outcome"], "blocked", "{}", walked.last);
     let why = walked.told.last().unwrap()["data"]["why_red"].as_str().unwrap();
-    assert!(why.contains("`maestro trust --config` there shows them"), "{why}");
+    assert!(why.contains("run `maestro trust --config` there"), "{why}");
     assert!(!sandbox.path("ran").exists());
 }

@@ -55,7 +55,7 @@ impl Worker {
         let mut child = sandbox.command().args(["worker", "run"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.contains("are started here"), "{line}");
+        assert!(line.contains("agents at once"), "{line}");
         Self(child)
     }
 }

@@ -128,7 +128,7 @@ fn without_a_branch_on_either_side_nothing_is_merged() {
     shop.git(&["branch", "--quiet", "-D", &format!("maestro/loop-{run}")]);
     insta::assert_snapshot!(refused(&shop, &run), @"
     error: this run has no branch here
-    hint: a run in place has none, and neither has one that was merged or discarded; what somebody deleted by hand is among what `git fsck --lost-found` finds
+    hint: merged and discarded runs have no branch, nor have runs with `--in-place`; find a branch deleted by hand with `git fsck --lost-found`
     ");
 }
 
