@@ -75,7 +75,7 @@ fn what_a_file_says_starts_the_workflow() {
         args.extend(line.split_whitespace());
         let output = sandbox.maestro_with(&args);
         assert_eq!(output.code, 0, "{tool}: {output}");
-        assert!(output.stdout().contains("Which role shall I take?"), "{tool}: {output}");
+        assert!(output.stdout().contains("Which role should I take?"), "{tool}: {output}");
     }
     let runs = sandbox.maestro("workflow runs --all --json").json();
     assert_eq!(runs.as_array().unwrap().len(), FILES.len());

@@ -77,7 +77,7 @@ fn one_task_is_done_without_a_plan() {
       review: pass
       commit
 
-    success: It is done: Add a file hello.txt that says hi
+    success: Done: Add a file hello.txt that says hi
     Branch maestro/loop-[RUN-1]: review with `maestro diff [RUN-1]`, merge with `maestro merge [RUN-1]`.
     ");
     assert_eq!(commits(&sandbox), "Add a file hello.txt that says hi\n");
@@ -96,7 +96,7 @@ fn one_task_is_done_without_a_plan() {
         1 thing done
       commit
 
-    success: It is done: Add a file b.txt that says b
+    success: Done: Add a file b.txt that says b
     Branch maestro/loop-[RUN-2]: review with `maestro diff [RUN-2]`, merge with `maestro merge [RUN-2]`.
     ");
 }
@@ -136,7 +136,7 @@ fn a_loop_ends_after_as_many_tasks_as_were_asked_for() {
         1 thing done
       commit
 
-    success: As many tasks were done as were asked for.
+    success: The requested number of tasks is done.
     Branch maestro/loop-[RUN-1]: review with `maestro diff [RUN-1]`, merge with `maestro merge [RUN-1]`.
     ");
     assert_eq!(commits(&sandbox).lines().count(), 2);

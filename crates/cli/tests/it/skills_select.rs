@@ -67,8 +67,8 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
       plan-loop                      4.1  merge 4.1  below 11.7
       session-end                    2.8  signed 2.8  below 11.7
       session-start                  2.8  signed 2.8  below 11.7
+      maestro-orchestrator           2.6  merge 2.6  below 11.7
       decision-critic                2.6  forms 2.6  below 11.7
-      maestro-orchestrator           2.5  merge 2.5  below 11.7
 
     23 skills considered
 
@@ -85,7 +85,7 @@ fn try_shows_what_was_chosen_what_nearly_and_what_agents_miss() {
     Not chosen
       kubernetes                     8.6  deployment 4.5, write 4.0  below 11.7
       handoff-workflow               7.3  write 4.3, note 3.0  below 11.7
-      writing-style                  5.2  write 5.2  below 11.7
+      writing-style                  5.3  write 5.3  below 11.7
       prompt-engineer                3.9  write 3.9  below 11.7
       planner                        3.6  write 3.6  below 11.7
 

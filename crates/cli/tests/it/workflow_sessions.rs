@@ -92,7 +92,7 @@ fn a_session_without_a_role_does_not_begin() {
     let office = Office::new();
     let declined = office.sandbox.maestro("workflow run session-start --yes");
     assert_eq!(declined.code, 1, "{declined}");
-    assert!(declined.stdout().contains("No session was begun"), "{declined}");
+    assert!(declined.stdout().contains("No session was started"), "{declined}");
 }
 
 #[test]

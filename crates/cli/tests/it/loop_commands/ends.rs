@@ -28,7 +28,7 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     let sandbox = red();
     let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review");
     assert_snapshot!(end(&stopped), @"
-    blocked: It stopped at: Add a file a.txt that says one
+    blocked: Stopped at: Add a file a.txt that says one
       The work is stuck: something was to be mended, and the agent changed nothing. It is not committed; look at it, and at this, which was to be mended: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
     No commits.
     Uncommitted changes are in .maestro/worktrees/loop-[RUN-1]: commit or stash them.
@@ -39,13 +39,13 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     assert_snapshot!(sandbox.maestro("loop status"), @"
     $ maestro loop status
     [RUN-1]  failed     PLAN.md  0 of 2 tasks
-      It stopped at: Add a file a.txt that says one
+      Stopped at: Add a file a.txt that says one
       The work is stuck: something was to be mended, and the agent changed nothing. It is not committed; look at it, and at this, which was to be mended: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
       Its work is in .maestro/worktrees/loop-[RUN-1]; commit it, then run `maestro merge [RUN-1]`.
     ");
     let status = sandbox.maestro("loop status --json").json();
     let message = status[0]["message"].as_str().unwrap();
-    assert!(message.starts_with("It stopped at: Add a file a.txt that says one\nThe work is stuck: "), "{message}");
+    assert!(message.starts_with("Stopped at: Add a file a.txt that says one\nThe work is stuck: "), "{message}");
     let id = status[0]["id"].as_str().unwrap();
     let summary = fs::read_to_string(sandbox.path(&format!("~/.maestro/runs/{id}/summary.json"))).unwrap();
     let summary: Json = serde_json::from_str(&summary).unwrap();
@@ -70,7 +70,7 @@ fn a_program_is_told_the_reason_and_the_way_on_too() {
     let last: Json = serde_json::from_str(stopped.stdout().lines().last().unwrap()).unwrap();
     let id = last["id"].as_str().unwrap();
     let message = last["message"].as_str().unwrap();
-    assert!(message.starts_with("It stopped at: Add a file a.txt that says one\nThe work is stuck: "), "{message}");
+    assert!(message.starts_with("Stopped at: Add a file a.txt that says one\nThe work is stuck: "), "{message}");
     assert_eq!(last["left"]["branch"], format!("maestro/loop-{id}"));
     assert_eq!(last["left"]["uncommitted"], json!(["a.txt"]));
     let next = ["diff", "merge", "discard"].map(|word| format!("maestro {word} {id}"));
@@ -84,7 +84,7 @@ fn what_could_not_be_committed_in_place_is_said_to_be_there_still() {
     let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review --in-place");
     assert_eq!(stopped.code, 1, "{stopped}");
     let end = end(&stopped);
-    assert!(end.contains("\n  It could not be committed: `git add`: "), "{stopped}");
+    assert!(end.contains("\n  Could not commit: `git add`: "), "{stopped}");
     assert!(
         end.contains("\nUncommitted changes are still in your files; run `git status` to see them.\n"),
         "{stopped}"

@@ -51,10 +51,10 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     assert_snapshot!(sandbox.normal(&review), @r#"
     # Review the task
 
-    Somebody else did one task of a plan. You look at what they changed, with fresh eyes, and change nothing.
-    - Read what changed since the last commit, and what it touches.
-    - Say `pass` only if the task is done, whole and right. Anything that must be mended is a `fail`.
-    - Each finding says where it is, what is wrong and what would be right, so that another can mend it without asking.
+    Another agent did one task of a plan. You review its changes with fresh eyes, and change nothing.
+    - Read the changes since the last commit, and the code they affect.
+    - Say `pass` only if the task is done completely and correctly. Anything that must be fixed is a `fail`.
+    - Each finding says where it is, what is wrong and what would be right, so that another agent can fix it without asking.
     - Never: Change, create or delete a file
 
     ## Task Under Review
@@ -97,6 +97,6 @@ fn what_was_told_done_and_changed_is_left_for_people_to_read() {
     END
     ```
 
-    - `findings`: What must be mended, one finding a line; empty with a pass
+    - `findings`: What must be fixed, one finding per line; empty with a pass
     "#);
 }

@@ -14,12 +14,12 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
     $ maestro loop PLAN.md --agent demo --dry-run
     # Do the task
 
-    You do one task of a plan, from beginning to end, in the current directory.
-    - Do this task and no other. What else you notice, report instead of changing it.
-    - Read what is there before you change it, keep to the ways of this project, and check what you did.
-    - Do not touch the checklist and do not commit; both happen when your work has passed its gates.
-    - If `findings`, `failed_check` or `failed_together` are given, mend exactly those first.
-    - Finish by saying what you changed, how you checked it and what the check printed. If it is not done, say so.
+    You do one task of a plan, from start to finish, in the current directory.
+    - Do only this task. Report anything else you notice instead of changing it.
+    - Read existing code before you change it, follow the conventions of this project, and check your work.
+    - Do not edit the checklist and do not commit; both happen after your work has passed its gates.
+    - If `findings`, `failed_check` or `failed_together` are given, fix exactly these first.
+    - At the end say what you changed, how you checked it and what the check printed. If it is not done, say so.
 
     ## Selected Task
 
@@ -108,7 +108,7 @@ fn a_dry_run_shows_the_whole_prompt_and_does_nothing() {
 
     A line of a reply that begins with `!` is a message to you: a change of the task, a message of a person, `paused` or `cancelled`. Follow it before anything else.
     --- stderr
-    about 843 tokens
+    about 841 tokens
     skill letters (keyword: letter, customers, write)
     "#);
     assert_eq!(git(&sandbox, &["branch", "--format=%(refname:short)"]), "main\n");

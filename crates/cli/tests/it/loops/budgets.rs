@@ -15,7 +15,7 @@ fn a_task_that_used_up_its_budget_is_not_even_reviewed_and_everybody_is_told_why
     let repository = Repository::with(&simple_ones(2)).acting(SPENDS);
     let stopped = repository.work("--task-tokens 120");
     assert_eq!(stopped.code, 1, "{stopped}");
-    let why = "It stopped at: Add a file f1.txt that says number 1\n  The budget of the task is used up: 120 tokens were used, \
+    let why = "Stopped at: Add a file f1.txt that says number 1\n  The budget of the task is used up: 120 tokens were used, \
                and 120 are allowed. What passed is committed. To go on, begin again with a larger `--task-tokens`, or \
                `task_tokens` in the config.";
     assert!(stopped.stdout().contains(&format!("blocked: {why}")), "{stopped}");

@@ -94,7 +94,7 @@ fn what_lies_where_the_worktree_would_be_is_never_deleted() {
         let worked = repository.work("--workflow own-loop");
         assert_eq!(worked.code, 1, "{what}: {worked}");
         let text = worked.stdout();
-        assert!(text.contains("A worktree cannot be opened: ") && text.contains("move it away"), "{what}: {worked}");
+        assert!(text.contains("Could not open a worktree: ") && text.contains("move it away"), "{what}: {worked}");
         for file in ["PLAN.md", "secret", ".git/HEAD"] {
             assert!(repository.sandbox.path(file).exists(), "{what}: {file}");
         }

@@ -9,7 +9,7 @@ fn what_is_done_is_merged_where_that_is_wanted() {
     let repository = Repository::with(&simple_ones(2));
     let worked = repository.work("--no-review --merge");
     assert_eq!(worked.code, 0, "{worked}");
-    assert!(worked.stdout().contains("All of it is done and merged."), "{worked}");
+    assert!(worked.stdout().contains("All tasks are done and merged."), "{worked}");
     assert!(repository.sandbox.path("f2.txt").exists());
     assert!(!fs::read_to_string(repository.sandbox.path("PLAN.md")).unwrap().contains("- [ ]"));
     assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1);

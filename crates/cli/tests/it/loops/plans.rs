@@ -95,7 +95,7 @@ fn a_task_is_found_where_it_stands_by_then_and_the_loop_stops_where_it_is_gone()
             assert!(then.contains(&format!("- [x] {gate}\n")), "{then}");
         } else {
             assert_eq!(commits.last().unwrap().subject, "begin", "nothing is committed");
-            let why = format!("It stopped at: {gate}\nThe plan changed under the work: no task of `PLAN.md` says");
+            let why = format!("Stopped at: {gate}\nThe plan changed during the work: no task of `PLAN.md` says");
             assert!(ended["message"].as_str().unwrap().starts_with(&why), "{ended:#}");
             let log = repository.sandbox.maestro_with(&["loop", "log", &run]);
             assert!(log.stdout().contains("no task of `PLAN.md` says"), "{log}");
@@ -116,7 +116,7 @@ fn a_session_that_is_cancelled_ends_its_task_and_not_in_silence() {
     server.make(&format!("/api/sessions/{session}/cancel"), &json!({}));
     let ended = goes_on_until(&server, &run, is_over);
     assert_eq!(ended["now"]["finished"]["outcome"], "blocked", "{ended:#}");
-    assert!(ended["message"].as_str().unwrap().contains("\nThe agent did not do it: "), "{ended:#}");
+    assert!(ended["message"].as_str().unwrap().contains("\nThe agent did not complete the task: "), "{ended:#}");
     assert_eq!(state(&server, &run)["status"], "failed");
     assert_eq!(repository.commits(&Repository::branch(&run)).len(), 1, "only the plan");
     let (status, _) = server.ask("POST", &format!("/api/runs/{run}/cancel"), None, Some(&json!({})));

@@ -63,7 +63,7 @@ fn what_a_tool_prints_is_no_promise_and_words_in_pieces_are() {
     let repository = repository.acting(&acts);
     let worked = repository.work("--no-review --max-tasks 2");
     assert_eq!(worked.code, 0, "{worked}");
-    assert!(worked.stdout().contains("As many tasks were done as were asked for"), "{worked}");
+    assert!(worked.stdout().contains("The requested number of tasks is done"), "{worked}");
     let branch = Repository::branch(&run_of(&worked));
     assert_eq!(subjects(&repository, &branch), ["One more line", "One more line"]);
     // What was done with the promise is checked and committed like all other work.
@@ -101,7 +101,7 @@ fn a_plan_that_no_agent_could_mark_stops_before_one_is_started() {
     repository.sandbox.write("MINE.md", "Add a file f1.txt that says one\n");
     let stopped = repository.sandbox.maestro("loop MINE.md --agent demo --permission all");
     assert_eq!(stopped.code, 1, "{stopped}");
-    assert!(stopped.stdout().contains("Commit it, give it boxes, or work with `--in-place`."), "{stopped}");
+    assert!(stopped.stdout().contains("Commit it, add boxes, or use `--in-place`."), "{stopped}");
     assert!(repository.prompts().is_empty());
     let worked = repository.sandbox.maestro("loop MINE.md --agent demo --permission all --no-review --in-place");
     assert_eq!(worked.code, 0, "{worked}");

@@ -34,7 +34,7 @@ fn with_the_usual_rights_nobody_is_asked_for_work_and_verdicts() {
     for review in reviews {
         let done = server.get(&format!("/api/sessions/{}/transcript", review["id"].as_str().unwrap())).to_string();
         assert!(done.contains("It counts once your session has ended"), "{done}");
-        assert!(!done.contains("Anything that must be mended"), "it is not told to look again: {done}");
+        assert!(!done.contains("Anything that must be fixed"), "it is not told to look again: {done}");
     }
 }
 
