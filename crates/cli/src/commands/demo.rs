@@ -80,7 +80,7 @@ pub(crate) fn run(args: &DemoArgs, world: &World) -> Result<Reply, CommandError>
     let text = format!(
         "\nCommits on the run's branch:\n{log}{left}\nNext, in your own repository:\n  \
          maestro agents                         list installed agents\n  \
-         maestro do \"Fix the typo in README\"     run one task with your agent\n  \
+         maestro do \"Fix the typo in README\"    run one task with your agent\n  \
          maestro loop PLAN.md                   run a whole plan; `--dry-run` prints the prompt\n  \
          maestro up                             start the server and its page\n"
     );

@@ -123,7 +123,7 @@ fn simulated(workflows: &Workflows<'_>, name: &str, world: &World) -> Result<Rep
             "complete": complete,
         }));
     }
-    let mut text = format!("{} were looked at.\n\nEnds\n", count(states, "state", "states"));
+    let mut text = format!("{} checked.\n\nEnds\n", count(states, "state", "states"));
     for end in &ends {
         let _ = writeln!(text, "  {:<8} after `{}` with `{}`", end.status, end.step, clean(end.outcome.as_str()));
     }

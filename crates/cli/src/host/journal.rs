@@ -42,6 +42,6 @@ mod tests {
         let payload = json!({ "run_id": run, "name": "/s/a\u{1b}[2J", "error": "no name" });
         let failed = json!({ "type": "SKILLS_LOAD_FAILED", "payload": payload });
         let event: Event = serde_json::from_value(failed).unwrap();
-        assert_eq!(lines(&event), ["warn: skill /s/a\\u{1b}[2J cannot be loaded: no name"]);
+        assert_eq!(lines(&event), ["warn: cannot load skill /s/a\\u{1b}[2J: no name"]);
     }
 }

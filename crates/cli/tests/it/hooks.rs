@@ -12,11 +12,11 @@ fn a_hook_makes_its_session_known_and_ends_it() {
     let hook = |args: &[&str]| desk.sandbox.maestro_as(&variables, &[&["session"], args].concat());
     assert_snapshot!(hook(&["register"]), @"
     $ MAESTRO_SESSION_ID=sess_mine MAESTRO_TASK_IDS=[TASK-1] maestro session register
-    sess_mine begins.
+    sess_mine started.
     ");
     assert_snapshot!(hook(&["register"]), @"
     $ MAESTRO_SESSION_ID=sess_mine MAESTRO_TASK_IDS=[TASK-1] maestro session register
-    sess_mine begins.
+    sess_mine started.
     ");
     assert_snapshot!(hook(&["needs-input"]), @"
     $ MAESTRO_SESSION_ID=sess_mine MAESTRO_TASK_IDS=[TASK-1] maestro session needs-input
@@ -39,7 +39,7 @@ fn a_hook_makes_its_session_known_and_ends_it() {
     hook(&["resume-working"]);
     assert_snapshot!(hook(&["complete"]), @"
     $ MAESTRO_SESSION_ID=sess_mine MAESTRO_TASK_IDS=[TASK-1] maestro session complete
-    sess_mine ends.
+    sess_mine ended.
     ");
     assert_snapshot!(hook(&["info"]), @"
     $ MAESTRO_SESSION_ID=sess_mine MAESTRO_TASK_IDS=[TASK-1] maestro session info

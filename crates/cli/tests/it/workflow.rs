@@ -185,7 +185,7 @@ fn a_workflow_is_simulated_and_drawn() {
     let sandbox = with_workflows();
     assert_snapshot!(sandbox.maestro("workflow simulate greet --dir .claude/skills"), @r#"
     $ maestro workflow simulate greet --dir .claude/skills
-    2 states were looked at.
+    2 states checked.
 
     Ends
       failure  after `sorry` with `failure`

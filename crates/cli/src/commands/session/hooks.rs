@@ -23,7 +23,7 @@ pub(super) fn register(world: &World) -> Result<Reply, CommandError> {
             // Its session starts with its first heartbeat.
             task @ Speaker::Task(_) => {
                 let id = task.beat(&client)?.session_id;
-                shown(&client.get(&path(&id))?, "begins", world)
+                shown(&client.get(&path(&id))?, "started", world)
             }
         }
     })
@@ -40,8 +40,8 @@ fn begin(id: &str, client: Client, world: &World) -> Result<Reply, CommandError>
     };
     match known.status.as_str() {
         // A user paused it; its agent receives that with its next command.
-        "working" | "paused" => shown(&client.get(&path(id))?, "begins", world),
-        _ => shown(&client.patch(&path(id), &json!({ "status": "working" }))?, "begins", world),
+        "working" | "paused" => shown(&client.get(&path(id))?, "started", world),
+        _ => shown(&client.patch(&path(id), &json!({ "status": "working" }))?, "started", world),
     }
 }
 
@@ -55,14 +55,14 @@ fn make(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError>
         "status": "working",
         "metadata": { "spawnSource": "hook" },
     });
-    shown(&client.post("/api/sessions", &body)?, "begins", world)
+    shown(&client.post("/api/sessions", &body)?, "started", world)
 }
 
 pub(super) fn complete(world: &World) -> Result<Reply, CommandError> {
     gently(world, || {
         let client = Client::open(world)?;
         let id = own(&client, world)?;
-        shown(&client.patch(&path(&id), &json!({ "status": "completed" }))?, "ends", world)
+        shown(&client.patch(&path(&id), &json!({ "status": "completed" }))?, "ended", world)
     })
 }
 

@@ -1,4 +1,4 @@
-//! What would be executed, shown to a person in full, so that no text can hide another.
+//! Display of what would be executed: in full, and so that no text can hide another.
 
 use std::fmt::Write as _;
 use std::path::Path;
