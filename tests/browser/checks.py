@@ -127,7 +127,7 @@ def questions(browser, server, session, pictures):
     browser.until("a question", lambda: "Per process or per client?" in browser.text("#waits"), 1)
     browser.until("the title counts", lambda: browser.title() == "(1) Maestro", 1)
     assert browser.run("return document.getElementById('icon').href").find("icon-waits") > 0
-    assert "? waits for you" in browser.text(f"#run-{session}")
+    assert "? waiting for you" in browser.text(f"#run-{session}")
     field = f"#wait-{session} textarea"
     browser.click(field)
     browser.type(field, "per client, ")
@@ -141,7 +141,7 @@ def questions(browser, server, session, pictures):
     browser.type(field, "<b>with Redis</b>")
     browser.press(CONTROL, ENTER)
     browser.until("the card becomes a line", lambda: "answered" in browser.text(f"#wait-{session}"), 1)
-    assert "waits for its next call" in browser.text("#waits"), "nothing is said to be delivered that was not"
+    assert "queued until its next call" in browser.text("#waits"), "nothing is said to be delivered that was not"
     pictures.take(browser, "answered")
     browser.until("the title is calm", lambda: browser.title() == "Maestro", 1)
     heard = server.command("update", "going on", MAESTRO_SESSION_ID=session)

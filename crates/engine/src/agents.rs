@@ -99,13 +99,13 @@ pub enum LaunchError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// Its prompt cannot be written to a file.
-    #[error("its prompt cannot be put into a file: {0}")]
+    #[error("cannot write the prompt file: {0}")]
     Prompt(std::io::Error),
     /// None of its arguments names the prompt file.
-    #[error("none of its arguments says `{{prompt_file}}`, so it would not find its prompt")]
+    #[error("none of its arguments contains `{{prompt_file}}`")]
     NoPlaceForPrompt,
     /// It does not support this driver.
-    #[error("`{agent}` cannot be spoken with by `{driver}`")]
+    #[error("`{agent}` does not support the driver `{driver}`")]
     NoSuchWay {
         /// The agent.
         agent: String,
@@ -113,7 +113,7 @@ pub enum LaunchError {
         driver: Driver,
     },
     /// It cannot resume a session.
-    #[error("`{0}` cannot go on with a session; begin a new one that is told what was done")]
+    #[error("`{0}` cannot resume a session; start a new one with a summary of the work so far")]
     NoResume(
         /// The agent.
         String,
@@ -124,19 +124,19 @@ pub enum LaunchError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TalkError {
     /// It accepts one prompt only.
-    #[error("this agent is told one thing and then works alone; go on with its session to tell it more")]
+    #[error("this agent accepts one prompt only; resume its session to send another")]
     OneTurn,
     /// Too many prompts are waiting.
-    #[error("too much waits to be said to it already")]
+    #[error("too many prompts are already queued for this agent")]
     Busy,
     /// It has no such open question.
-    #[error("it does not wait for an answer to that")]
+    #[error("the agent has no such open question")]
     NotAsked,
     /// The question does not accept this answer.
-    #[error("its question cannot be answered so")]
+    #[error("the question does not accept this answer")]
     NoSuchChoice,
     /// It has ended.
-    #[error("it has ended")]
+    #[error("the agent has ended")]
     Ended,
 }
 

@@ -63,9 +63,9 @@ pub fn skills(catalogue: &Catalogue, role: Role, asked: &[String], measure: Meas
                 continue;
             }
             Lookup::Broken(broken) => {
-                format!("it cannot be loaded; `maestro skills validate {}` says why", broken.path.display())
+                format!("cannot be loaded; run `maestro skills validate {}` for the reason", broken.path.display())
             }
-            Lookup::Ambiguous(_) => "several skills have that name; say which one by its id".to_owned(),
+            Lookup::Ambiguous(_) => "several skills have that name; use its id".to_owned(),
             Lookup::Missing { .. } => "there is no such skill".to_owned(),
         };
         handed.missing.push(Missing { name: name.clone(), reason });

@@ -127,7 +127,7 @@ pub struct Still {
 /// Why a child failed.
 #[derive(Debug, thiserror::Error)]
 enum ChildError {
-    #[error("what is said on the socket is no sense: {0}")]
+    #[error("a message on the socket is not valid: {0}")]
     Nonsense(#[from] serde_json::Error),
     #[error("a line on the socket is longer than {MAX_LINE} bytes")]
     TooLong,

@@ -80,7 +80,7 @@ pub(crate) async fn run(maestro: &Path, spec: &Spec, limits: Limits) -> io::Resu
         Some(Said::Killed { signal }) => How::Killed(signal),
         Some(Said::NotStarted { reason }) => How::NotStarted(reason),
         Some(Said::Forked { .. } | Said::Started { .. } | Said::Paused { .. } | Said::GoesOn {}) | None => {
-            How::NotStarted("what watched over it died".to_owned())
+            How::NotStarted("its supervisor died".to_owned())
         }
     };
     Ok(Ended { how, stdout: heard.stdout, cut: heard.cut, stderr: heard.stderr, sandbox })

@@ -50,7 +50,9 @@ pub enum RunError {
     #[error("{0}")]
     CannotStart(Refusal),
     /// The input of a sub-agent does not fit its workflow; it counts as failed.
-    #[error("{refusal}: what sub-agent {ticket} was given does not fit, so it counts as failed; its parent goes on")]
+    #[error(
+        "{refusal}: the input of sub-agent {ticket} does not fit its workflow, so it counts as failed and its parent continues"
+    )]
     Unfit {
         /// The sub-agent's ticket.
         ticket: Ticket,
@@ -60,7 +62,7 @@ pub enum RunError {
         refusal: Refusal,
     },
     /// The ticket does not belong to a sub-agent with a workflow.
-    #[error("`{0}` is not the ticket of a sub-agent that walks through a workflow")]
+    #[error("`{0}` is not the ticket of a sub-agent with a workflow")]
     NotAChild(Ticket),
     /// The stored definition cannot be parsed.
     #[error(transparent)]
@@ -147,7 +149,7 @@ impl Runs {
                 self.submit(parent, failed, Hand::Nobody).await?;
                 Err(RunError::Unfit { ticket: ticket.clone(), parent, refusal })
             }
-            begun => begun,
+            started => started,
         }
     }
 

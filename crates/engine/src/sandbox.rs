@@ -45,7 +45,7 @@ pub enum Sandbox {
 
 /// Why a program could not be sandboxed although the kernel supports it.
 #[derive(Debug, thiserror::Error)]
-#[error("the program cannot be kept from writing elsewhere: {0}")]
+#[error("cannot restrict the program's writes: {0}")]
 pub(crate) struct SandboxError(String);
 
 impl Policy {

@@ -186,7 +186,7 @@ fn read(path: &Path) -> Result<Vec<Consent>, TrustError> {
     let kept: Kept = serde_json::from_slice(&contents.bytes).map_err(|error| damaged(error.to_string()))?;
     match kept.version {
         VERSION => Ok(kept.consents),
-        version => Err(damaged(format!("it has version {version}, and this Maestro knows version {VERSION}"))),
+        version => Err(damaged(format!("it has version {version}, but this Maestro supports version {VERSION}"))),
     }
 }
 

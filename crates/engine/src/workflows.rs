@@ -62,7 +62,9 @@ pub enum DefinitionError {
         PathBuf,
     ),
     /// Its texts are too large to be stored.
-    #[error("the workflow `{name}` and all it reaches have {bytes} bytes, and {MAX_PINNED} are kept with a run")]
+    #[error(
+        "the workflow `{name}` with everything it reaches has {bytes} bytes, more than the {MAX_PINNED} a run can store"
+    )]
     TooLarge {
         /// Its name.
         name: String,

@@ -70,7 +70,7 @@ function apply(patch) {
       if (!patch.html[id]) return location.reload();
       const made = element(patch.html[id]);
       made.classList.add("new");
-      // Where the order tells a story, something may also come to light in the middle or at the beginning.
+      // In an ordered list, an item may also appear in the middle or at the start.
       const before = list.dataset.ordered ? byId(ids[index - 1]) : list.lastElementChild;
       if (before) before.after(made);
       else list.prepend(made);
@@ -85,7 +85,7 @@ function apply(patch) {
   tick();
 }
 
-/** Who reads the newest goes on reading it; who reads above is told of it. @param {boolean} below @param {number} fresh */
+/** Keeps the newest entry in view; a reader further up gets a link to it. @param {boolean} below @param {number} fresh */
 function follow(below, fresh) {
   const pill = byId("newer");
   const { scrollHeight } = document.documentElement;
@@ -111,7 +111,7 @@ function leave(gone) {
   gone.remove();
 }
 
-/** Where the person was is over: they go on with what comes next. @param {Element} from */
+/** Moves the focus from a removed element to the next one. @param {Element} from */
 function goOn(from) {
   const next = from.nextElementSibling ?? from.previousElementSibling;
   /** @type {HTMLElement | null | undefined} */ (next?.querySelector("textarea, summary, .acts button") ?? next)?.focus({ preventScroll: true });
@@ -165,7 +165,7 @@ function connect() {
   source.addEventListener("reload", () => {
     source.close();
     const typed = [...document.querySelectorAll("textarea")].some((field) => field.value);
-    if (typed) say("This page is of an older Maestro: reload it when you have sent what you typed.");
+    if (typed) say("Maestro was updated. Send your message, then reload the page.");
     else location.reload();
   });
   source.addEventListener("error", () => {
@@ -188,7 +188,7 @@ function connection() {
   if (words.textContent !== text) words.textContent = text;
 }
 
-/** Tells the person something for a while. @param {string} text */
+/** Shows a message for a while. @param {string} text */
 function say(text) {
   const word = byId("word");
   if (!word) return;
@@ -215,9 +215,9 @@ document.addEventListener("submit", async (event) => {
       return form.reset();
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    say(page.getElementById("why")?.textContent ?? `It was not done (${answer.status}).`);
+    say(page.getElementById("why")?.textContent ?? `Failed (${answer.status}).`);
   } catch {
-    say("It was not done: the server does not answer.");
+    say("Failed: the server does not respond.");
   } finally {
     delete form.dataset.sending;
   }
@@ -265,7 +265,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-/** Brings out what needs script, and takes back what is only for pages without. */
+/** Shows what needs scripts, and hides what is only for pages without. */
 function enhance() {
   for (const shy of document.querySelectorAll("button.copy, #hint")) shy.removeAttribute("hidden");
   for (const button of document.querySelectorAll(".choose button")) button.setAttribute("hidden", "");

@@ -58,7 +58,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let caller = parts.extensions.get::<Self>().cloned();
-        caller.ok_or_else(|| ApiError::unauthorized("nobody was made out"))
+        caller.ok_or_else(|| ApiError::unauthorized("unknown caller"))
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, A
         return if caller.0 == Actor::Person { named(app, headers).await } else { Ok(caller) };
     }
     if wanted {
-        return Err(ApiError::unauthorized("a token is needed: Authorization: Bearer …"));
+        return Err(ApiError::unauthorized("missing token: send `Authorization: Bearer …`"));
     }
     named(app, headers).await
 }
@@ -94,7 +94,7 @@ async fn named(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let Some(value) = headers.get(axum::http::header::AUTHORIZATION) else { return Ok(None) };
     let token = value.to_str().ok().and_then(|text| text.strip_prefix("Bearer ")).map(str::trim);
-    token.map(Some).ok_or_else(|| ApiError::unauthorized("Authorization: must be `Bearer` and a token"))
+    token.map(Some).ok_or_else(|| ApiError::unauthorized("Authorization: must be `Bearer TOKEN`"))
 }
 
 /// The token in the browser's cookie. `guard` ensures that only pages of this server send it.
@@ -119,14 +119,14 @@ async fn of_token(app: &App, token: &str) -> Result<Caller, ApiError> {
     }
     let hash = hash_of(token.as_bytes());
     let holder = app.store.read(TokenHolder { hash }).await?;
-    let (id, role) = holder.ok_or_else(|| ApiError::unauthorized("this token is not known"))?;
+    let (id, role) = holder.ok_or_else(|| ApiError::unauthorized("unknown token"))?;
     Ok(Caller(Actor::Session { id, role }))
 }
 
 async fn of_name(app: &App, name: &str) -> Result<Caller, ApiError> {
     let id = SessionId::parse(name).map_err(|error| ApiError::field("X-Session-Id", error))?;
     if app.store.read(NeedsToken(id.clone())).await? {
-        return Err(ApiError::unauthorized(format!("session '{id}' has a token, and it must be shown")));
+        return Err(ApiError::unauthorized(format!("session '{id}' has a token; the request must send it")));
     }
     let session = app.store.read(SessionById(id.clone())).await?;
     Ok(Caller(Actor::Session { id, role: session.role }))

@@ -89,13 +89,13 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
         let caller = request.extensions().get::<Caller>().cloned();
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
             if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                let message = "the body is larger than a request may be (1 MiB)";
+                let message = "the body is larger than 1 MiB";
                 return ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message);
             }
             ApiError::new(rejection.status(), "VALIDATION_ERROR", rejection.body_text())
         })?;
         if !bytes.is_empty() && !is_json(&headers) {
-            let message = "the body must be JSON, and the header say so: Content-Type: application/json";
+            let message = "the body must be JSON with the header `Content-Type: application/json`";
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
         }
         let request = format!("{method} {path}");
@@ -182,10 +182,10 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         } else if cause.is_data() {
             ApiError::invalid(cause.to_string())
         } else {
-            ApiError::invalid(format!("the body is no JSON: {cause}"))
+            ApiError::invalid(format!("the body is not valid JSON: {cause}"))
         }
     })?;
-    reader.end().map_err(|error| ApiError::invalid(format!("the body is no JSON: {error}")))?;
+    reader.end().map_err(|error| ApiError::invalid(format!("the body is not valid JSON: {error}")))?;
     Ok(value)
 }
 
@@ -213,7 +213,7 @@ fn once(headers: &HeaderMap, caller: Option<&Caller>, request: &str, body: &[u8]
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let fits = |key: &&str| (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
     let key = key.to_str().ok().filter(fits).ok_or_else(|| {
-        ApiError::field("Idempotency-Key", format!("must be 1 to {LONGEST_KEY} letters, digits or signs"))
+        ApiError::field("Idempotency-Key", format!("must be 1 to {LONGEST_KEY} printable ASCII characters"))
     })?;
     let session = caller.and_then(|caller| caller.0.session()).map(ToString::to_string).unwrap_or_default();
     Ok(Some(Once { request: format!("{request} {session} {key}"), fingerprint: hash(body) }))
@@ -233,8 +233,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Expected {
         }
         let number = text.trim_start_matches("W/").trim_matches('"').parse();
         number.map(|revision| Self(Some(revision))).map_err(|_| {
-            ApiError::invalid("If-Match: must be a revision, as in the ETag of what was read")
-                .with(json!({ "field": "If-Match" }))
+            ApiError::invalid("If-Match: must be a revision from an ETag").with(json!({ "field": "If-Match" }))
         })
     }
 }
@@ -259,7 +258,7 @@ impl Paging {
         }
         let after = self.cursor.unwrap_or(0);
         if !(0..=LARGEST).contains(&after) {
-            return Err(ApiError::field("cursor", "must be one that was given out"));
+            return Err(ApiError::field("cursor", "must come from `Maestro-Next-Cursor`"));
         }
         Ok(Page { limit, after })
     }
@@ -270,7 +269,7 @@ pub(crate) fn whole_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Optio
     let Some(number) = Option::<serde_json::Number>::deserialize(reader)? else { return Ok(None) };
     let written_long = || number.as_f64().filter(|long| long.fract() == 0.0)?.to_string().parse().ok();
     let whole = number.as_i64().or_else(written_long);
-    whole.map(Some).ok_or_else(|| serde::de::Error::custom(format!("`{number}` is no whole number that fits")))
+    whole.map(Some).ok_or_else(|| serde::de::Error::custom(format!("`{number}` is not an integer in range")))
 }
 
 /// Parses an optional word; the error names the field.

@@ -42,7 +42,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
 }
 
 async fn admit(app: &App, request: &mut Request) -> Result<(), ApiError> {
-    let host = host(request).ok_or_else(|| ApiError::invalid("a request must say which host it means"))?;
+    let host = host(request).ok_or_else(|| ApiError::invalid("the Host header is missing"))?;
     if !is_ours(app, &host) {
         return Err(ApiError::forbidden(format!("this server is not `{host}`")));
     }
@@ -102,7 +102,7 @@ fn check_origin(app: &App, headers: &HeaderMap) -> Result<(), ApiError> {
         {
             Ok(())
         }
-        _ => Err(ApiError::forbidden("pages of another origin may not call this server")),
+        _ => Err(ApiError::forbidden("requests from another origin are not allowed")),
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
     };
     let one = |value: f64| [(String::new(), value)];
     for (name, count) in app.metrics.skills().named() {
-        tell(name, "counter", "Skills, as the events tell.", &one(as_float(count)));
+        tell(name, "counter", "Skill events.", &one(as_float(count)));
     }
     let answers: Vec<(String, f64)> = (1..6)
         .map(|class| {
@@ -56,8 +56,8 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
         .collect();
     tell("maestro_requests_total", "counter", "Requests answered.", &answers);
     let (commits, changes) = app.store.commits();
-    tell("maestro_commits_total", "counter", "Transactions written to the disk.", &one(as_float(commits)));
-    tell("maestro_changes_total", "counter", "Changes in them.", &one(as_float(changes)));
+    tell("maestro_commits_total", "counter", "Transactions committed.", &one(as_float(commits)));
+    tell("maestro_changes_total", "counter", "Changes in committed transactions.", &one(as_float(changes)));
     tell("maestro_watchers", "gauge", "Readers of the live events.", &one(as_float(app.feed.watchers())));
     tell(
         "maestro_uptime_seconds",
@@ -68,7 +68,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody counts beyond what a float holds exactly")]
+#[expect(clippy::cast_precision_loss, reason = "counts stay below what a float holds exactly")]
 fn as_float(count: u64) -> f64 {
     count as f64
 }

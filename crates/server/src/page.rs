@@ -162,7 +162,7 @@ fn page(status: StatusCode, html: String) -> Response {
 /// A page with an error message.
 fn failure(error: &ApiError) -> Response {
     let (status, message) = (error.status(), error.message());
-    let html = fragments::failure(message).unwrap_or_else(|_| "This could not be done.".to_owned());
+    let html = fragments::failure(message).unwrap_or_else(|_| "The request failed.".to_owned());
     page(status, html)
 }
 

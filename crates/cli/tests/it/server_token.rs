@@ -43,7 +43,7 @@ fn commands_on_the_same_machine_find_the_token() {
     assert_snapshot!(refused, @"
     $ maestro events
     --- stderr
-    error: a token is needed: Authorization: Bearer …
+    error: missing token: send `Authorization: Bearer …`
     hint: set MAESTRO_AUTH_TOKEN to the server's token, or MAESTRO_SESSION_TOKEN to this session's
     --- exit 4
     ");

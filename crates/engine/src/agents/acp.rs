@@ -150,7 +150,7 @@ impl Conversation {
     async fn converse(&mut self, launch: &Launch, mode: Option<&str>) -> bool {
         let pace = self.pace.clone();
         let opened = pace.within(OPENING, self.open(launch, mode)).await;
-        let opened = opened.unwrap_or_else(|| Err(refused("it does not answer")));
+        let opened = opened.unwrap_or_else(|| Err(refused("no response")));
         if let Err(NoAnswer::Refused(refusal)) = &opened {
             self.teller.tell(trouble(refusal.status, &refusal.message)).await;
             self.teller.tell(AgentEvent::Ended { stop: Stop::Error, text: None }).await;
@@ -173,14 +173,15 @@ impl Conversation {
         let mut place = json!({ "cwd": launch.cwd.display().to_string(), "mcpServers": servers });
         let opened = if let Some(session) = &launch.resume {
             if agent["agentCapabilities"]["loadSession"] != true {
-                return Err(refused("it cannot take up a session again"));
+                return Err(refused("the agent cannot resume a session"));
             }
             place["sessionId"] = json!(session);
             self.session.clone_from(session);
             self.call("session/load", &place).await?
         } else {
             let opened = self.call("session/new", &place).await?;
-            let session = opened["sessionId"].as_str().ok_or_else(|| refused("it opened a session without a name"))?;
+            let session =
+                opened["sessionId"].as_str().ok_or_else(|| refused("the agent opened a session without an id"))?;
             session.clone_into(&mut self.session);
             opened
         };

@@ -140,7 +140,7 @@ async fn converse(hello: &Hello, input: &Input, stdout: &mut LineReader<ChildStd
     match answer(2, stdout).await {
         Some(Ok(listed)) => {
             let Some(tools) = listed["tools"].as_array() else {
-                return Talk::Refused("its list of tools is none".to_owned());
+                return Talk::Refused("its list of tools is not valid".to_owned());
             };
             Talk::Tools { revision: short(revision.unwrap_or("an unknown revision")), tools: tools.len() }
         }

@@ -35,12 +35,12 @@ pub(super) async fn open(launch: &Launch, way: &Way, known: Option<String>) -> R
     let process = process::start(&launch.maestro, &spec, launch.limits).await?;
     let (events, told) = mpsc::channel(WAITING);
     let (agent_session, known) = watch::channel(known);
-    let (talk, heard) = mpsc::channel(MOST_PROMPTS);
+    let (talk, commands) = mpsc::channel(MOST_PROMPTS);
     let handle = Handle { process: process.handle.clone(), talk: Some(talk), agent_session: known };
     let session = Session { events: told, handle, sandbox: process.sandbox };
     let (ended, weak) = (process.handle.end(), process.handle.weak());
     // From here on only the caller holds the handle.
     let Process { stdout, stderr, input, pulse, pace, .. } = process;
     let teller = Teller::new(events, agent_session, pulse.clone());
-    Ok(Opened { session, stdout, stderr, input, talk: heard, teller, pulse, pace, ended, weak })
+    Ok(Opened { session, stdout, stderr, input, talk: commands, teller, pulse, pace, ended, weak })
 }

@@ -88,7 +88,7 @@ impl Pace {
         let mut left = time;
         loop {
             let step = *pace.borrow_and_update();
-            let begun = Instant::now();
+            let started = Instant::now();
             let changed = match step {
                 Step::Stands => pace.changed().await,
                 Step::Moves => tokio::select! {
@@ -97,7 +97,7 @@ impl Pace {
                 },
             };
             if step == Step::Moves {
-                left = left.saturating_sub(begun.elapsed());
+                left = left.saturating_sub(started.elapsed());
             }
             if changed.is_err() {
                 // No more reports: nothing keeps the rest from running.
@@ -128,7 +128,7 @@ mod tests {
     #[tokio::test]
     async fn only_the_time_it_moves_counts() {
         let (mut leader, pace) = Leader::new();
-        let begun = Instant::now();
+        let started = Instant::now();
         let steps = async {
             sleep(A_WHILE).await;
             leader.stands(Vec::new());
@@ -136,7 +136,7 @@ mod tests {
             leader.moves();
         };
         tokio::join!(steps, pace.elapse(A_WHILE * 3));
-        assert!(begun.elapsed() >= A_WHILE * 7, "{:?}", begun.elapsed());
+        assert!(started.elapsed() >= A_WHILE * 7, "{:?}", started.elapsed());
     }
 
     #[tokio::test]

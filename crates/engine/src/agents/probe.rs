@@ -77,7 +77,7 @@ pub enum Answer {
 }
 
 /// The reason for a probe that was dropped.
-pub(super) const UNASKED: &str = "nobody waited for it";
+pub(super) const UNASKED: &str = "the probe was cancelled";
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,10 +92,10 @@ impl fmt::Display for Answer {
             }
             Self::Ended { how, said } => {
                 match how {
-                    How::Exited(0) => f.write_str("ends without an answer")?,
-                    How::Exited(code) => write!(f, "exits with {code}")?,
-                    How::Killed(signal) => write!(f, "dies of signal {signal}")?,
-                    How::Lost => f.write_str("ends in an unknown way")?,
+                    How::Exited(0) => f.write_str("exits without a response")?,
+                    How::Exited(code) => write!(f, "exits with code {code}")?,
+                    How::Killed(signal) => write!(f, "is killed by signal {signal}")?,
+                    How::Lost => f.write_str("ends for an unknown reason")?,
                 }
                 if said.is_empty() { Ok(()) } else { write!(f, ": {said}") }
             }
@@ -133,10 +133,10 @@ impl Probe {
     pub async fn ask(&self, patience: Duration) -> Answer {
         let folder = match tempfile::Builder::new().prefix("maestro-check-").tempdir() {
             Ok(folder) => folder,
-            Err(error) => return Answer::NotStarted(format!("there is no folder for it: {error}")),
+            Err(error) => return Answer::NotStarted(format!("cannot create a directory for it: {error}")),
         };
         let Some(way) = self.agent.launch(self.driver) else {
-            return Answer::NotStarted(format!("`{}` cannot be spoken with by `{}`", self.agent.name, self.driver));
+            return Answer::NotStarted(format!("`{}` does not support the driver `{}`", self.agent.name, self.driver));
         };
         let spec = self.spec(way, folder.path().to_owned());
         // The idle and the total timeout are the same here.

@@ -47,10 +47,10 @@ impl Default for Limits {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Our own program could not be started to supervise it.
-    #[error("nothing can be started here: {0}")]
+    #[error("cannot start a supervisor: {0}")]
     Unable(#[from] io::Error),
     /// The command cannot be encoded.
-    #[error("what is to be run cannot be said: {0}")]
+    #[error("cannot encode the command: {0}")]
     Unspeakable(#[from] serde_json::Error),
     /// The program itself.
     #[error("{0}")]
@@ -130,7 +130,7 @@ enum Order {
 
 /// Why a program cannot be paused or resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it has ended")]
+#[error("the program has ended")]
 pub struct Over;
 
 impl Handle {
@@ -151,9 +151,9 @@ impl Handle {
     }
 
     async fn walk(&self, step: Step) -> Result<(), Over> {
-        let (done, heard) = oneshot::channel();
+        let (done, confirmed) = oneshot::channel();
         self.order.send(Order::Walk(step, done)).map_err(|_| Over)?;
-        heard.await.map_err(|_| Over)
+        confirmed.await.map_err(|_| Over)
     }
 
     /// Whether it runs.
@@ -222,26 +222,26 @@ pub async fn start(maestro: &Path, spec: &Spec, limits: Limits) -> Result<Proces
     let (words, mut control) = control.into_split();
     control.write_all(&line).await?;
     let mut words = BufReader::new(words).lines();
-    let mut heard = Vec::new();
+    let mut reports = Vec::new();
     let beginning = async {
         while let Ok(Some(word)) = words.next_line().await {
-            heard.extend(serde_json::from_str::<Said>(&word));
-            if !matches!(heard.last(), Some(Said::Forked { .. })) {
+            reports.extend(serde_json::from_str::<Said>(&word));
+            if !matches!(reports.last(), Some(Said::Forked { .. })) {
                 break;
             }
         }
     };
     let _ = timeout(BEGINNING, beginning).await;
-    let (said, sandbox) = match heard.pop() {
+    let (said, sandbox) = match reports.pop() {
         Some(said @ Said::Started { sandbox, .. }) => (said, sandbox),
         Some(Said::NotStarted { reason }) => return Err(StartError::NotStarted(reason)),
         last => {
             kill_group(last.as_slice());
-            return Err(StartError::NotStarted("what should have watched over it did not begin".to_owned()));
+            return Err(StartError::NotStarted("its supervisor did not start".to_owned()));
         }
     };
     let (Some(stdout), Some(stderr)) = (supervisor.stdout.take(), supervisor.stderr.take()) else {
-        return Err(StartError::NotStarted("nothing can be read of it".to_owned()));
+        return Err(StartError::NotStarted("cannot read its output".to_owned()));
     };
     let pulse = Pulse::new();
     let (leader, pace) = Leader::new();

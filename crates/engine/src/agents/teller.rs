@@ -45,9 +45,9 @@ impl Teller {
 /// Why we ended it, for people; nothing where it was requested.
 pub(super) fn reason(ended: Ended, limits: Limits) -> Option<AgentEvent> {
     let message = match (ended.because, ended.how) {
-        (Some(Because::Time), _) => format!("it was ended: it may take {} in all", lasting(limits.time)),
-        (Some(Because::Idle), _) => format!("it was ended: nothing was heard of it for {}", lasting(limits.idle)),
-        (None, How::Lost) => "what watched over it died, and it was killed".to_owned(),
+        (Some(Because::Time), _) => format!("stopped: reached the time limit of {}", lasting(limits.time)),
+        (Some(Because::Idle), _) => format!("stopped: no output for {}", lasting(limits.idle)),
+        (None, How::Lost) => "its supervisor died, and it was killed".to_owned(),
         (Some(Because::Cancelled) | None, _) => return None,
     };
     Some(AgentEvent::Trouble { kind: TroubleKind::Other, status: None, message, retry_after_ms: None })

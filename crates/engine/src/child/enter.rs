@@ -13,8 +13,8 @@ use super::{ChildError, Said, Spec, Stdin, hear, pass, say, socket};
 pub(super) fn enter() -> Result<(), ChildError> {
     let mut socket = socket()?;
     let input = pass::receive(&socket)?;
-    let heard: Option<(u32, Spec)> = hear(&mut BufReader::new(socket.try_clone()?))?;
-    let Some((supervisor, spec)) = heard else { return Ok(()) };
+    let received: Option<(u32, Spec)> = hear(&mut BufReader::new(socket.try_clone()?))?;
+    let Some((supervisor, spec)) = received else { return Ok(()) };
     if !bind(supervisor)? {
         return Ok(());
     }
@@ -28,7 +28,7 @@ pub(super) fn enter() -> Result<(), ChildError> {
             let error = become_program(&spec, stdin);
             format!("`{}` cannot be started: {error}", spec.program.display())
         }
-        (Err(error), _) => format!("what `{}` is to read cannot be opened: {error}", spec.program.display()),
+        (Err(error), _) => format!("cannot open the input of `{}`: {error}", spec.program.display()),
         (_, Err(error)) => error.to_string(),
     };
     say(&mut socket, &Said::NotStarted { reason })
@@ -44,7 +44,7 @@ fn bind(supervisor: u32) -> Result<bool, ChildError> {
 }
 
 #[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "it is so where there is something to do")]
+#[expect(clippy::unnecessary_wraps, reason = "other platforms return errors")]
 fn bind(_supervisor: u32) -> Result<bool, ChildError> {
     Ok(true)
 }

@@ -43,13 +43,13 @@ impl Family {
     /// Stops all of them, and returns which ones stopped. A process forked meanwhile is found the next time.
     pub(super) fn pause(self) -> Vec<Still> {
         self.signal(Signal::STOP);
-        let (own, begun) = (getpgrp(), Instant::now());
+        let (own, started) = (getpgrp(), Instant::now());
         loop {
             let below = below(getpid()).unwrap_or_default();
             let moving = || below.iter().filter(|process| process.state != State::Stands);
             let awake = moving().any(|process| process.state == State::Awake);
             let patience = if awake { STANDING } else { WAKING };
-            if moving().next().is_none() || begun.elapsed() > patience {
+            if moving().next().is_none() || started.elapsed() > patience {
                 return below.iter().map(Process::still).collect();
             }
             tell(moving(), own, Signal::STOP);
@@ -66,7 +66,7 @@ impl Family {
     }
 
     /// Whether none is left, once there is no child to wait for.
-    #[expect(clippy::unused_self, reason = "elsewhere the group is asked")]
+    #[expect(clippy::unused_self, reason = "other platforms use the group")]
     pub(super) fn is_gone(self) -> bool {
         true
     }

@@ -78,7 +78,7 @@ fn adopt() -> Result<(), ChildError> {
 }
 
 #[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "it is so where there is something to do")]
+#[expect(clippy::unnecessary_wraps, reason = "other platforms return errors")]
 fn adopt() -> Result<(), ChildError> {
     Ok(())
 }
@@ -104,12 +104,12 @@ fn start(spec: &Spec, socket: &mut UnixStream) -> Result<Started, ChildError> {
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .spawn()?;
     let program = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let program = program.ok_or_else(|| std::io::Error::other("the process has no number"))?;
+    let program = program.ok_or_else(|| std::io::Error::other("the process has no pid"))?;
     // The other end may be gone.
     let _ = say(socket, &Said::Forked { pid: child.id() });
     // The second stage keeps its end of the socket until it has reported everything.
     let told = handed.map_err(ChildError::Io).and_then(|()| say(&mut ours, &(std::process::id(), spec)));
-    let mut said = Said::NotStarted { reason: "it ended before it began".to_owned() };
+    let mut said = Said::NotStarted { reason: "it ended before it started".to_owned() };
     let mut words = BufReader::new(ours);
     while let Some(more) = told.is_ok().then(|| hear(&mut words)).transpose()?.flatten() {
         said = more;
@@ -168,7 +168,7 @@ fn relay(mut input: PipeWriter) -> SyncSender<String> {
 
 /// The file this process runs, even if it was moved.
 #[cfg(target_os = "linux")]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere it has to be found")]
+#[expect(clippy::unnecessary_wraps, reason = "other platforms return errors")]
 fn own_program() -> std::io::Result<std::path::PathBuf> {
     Ok("/proc/self/exe".into())
 }

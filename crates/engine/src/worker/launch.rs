@@ -47,7 +47,7 @@ pub(super) enum SpawnError {
     NoneInstalled,
     #[error("the program of `{0}` is not installed; `maestro agents` shows where it was looked for")]
     NotInstalled(String),
-    #[error("`{agent}` cannot be spoken with by `{driver}`; it can by {ways}")]
+    #[error("`{agent}` does not support the driver `{driver}`; it can by {ways}")]
     NoSuchWay { agent: String, driver: maestro_core::agent::Driver, ways: String },
     #[error("the entry of `{0}` names no program; add `programs` to it in your agents.toml")]
     NoProgram(String),

@@ -194,7 +194,7 @@ async fn confirm(
     let how = value.how.unwrap_or_else(|| "reply".to_owned());
     let cursor = value.notice_cursor.ok_or_else(|| ApiError::field("noticeCursor", "is required"))?;
     if !(0..=LARGEST).contains(&cursor) {
-        return Err(ApiError::field("noticeCursor", "must be one that was given out"));
+        return Err(ApiError::field("noticeCursor", "must come from `Maestro-Next-Cursor`"));
     }
     app.store.write(Confirm { session, cursor, how, actor }).await?;
     Ok(StatusCode::NO_CONTENT)

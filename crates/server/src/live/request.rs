@@ -44,7 +44,7 @@ struct Said {
 
 impl Request {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let said: Said = serde_json::from_str(text).map_err(|error| format!("this is no message: {error}"))?;
+        let said: Said = serde_json::from_str(text).map_err(|error| format!("not a valid message: {error}"))?;
         match said.kind.as_str() {
             "ping" => Ok(Self::Ping),
             "heartbeat" | "keepalive" => Ok(Self::Alive),
@@ -52,7 +52,7 @@ impl Request {
             "subscribe" => said.subscribe(),
             other => {
                 let shown: String = other.chars().take(64).collect();
-                Err(format!("`{shown}` is not known: ping, heartbeat, keepalive, subscribe, unsubscribe"))
+                Err(format!("unknown type `{shown}`; expected ping, heartbeat, keepalive, subscribe, unsubscribe"))
             }
         }
     }
@@ -113,9 +113,9 @@ mod tests {
         let wrong = |text: &str| Request::parse(text).unwrap_err();
         assert_eq!(
             wrong(r#"{"type":"dance"}"#),
-            "`dance` is not known: ping, heartbeat, keepalive, subscribe, unsubscribe"
+            "unknown type `dance`; expected ping, heartbeat, keepalive, subscribe, unsubscribe"
         );
-        assert!(wrong("[]").starts_with("this is no message"));
+        assert!(wrong("[]").starts_with("not a valid message"));
         assert!(wrong(r#"{"type":"subscribe","projectId":"../x"}"#).starts_with("projectId: an id is"));
         assert_eq!(wrong(r#"{"type":"subscribe","since":-1}"#), "since: must not be negative");
         assert!(wrong(r#"{"type":"subscribe","taskIds":"t"}"#).contains("expected a sequence"));

@@ -38,7 +38,7 @@ pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
 /// Opens a WebSocket. Origin, host and token have been checked by then, as for any request.
 pub(crate) async fn upgrade(app: App, upgrade: WebSocketUpgrade) -> Result<Response, ApiError> {
     let place = app.hub.admit().ok_or_else(|| {
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_CLIENTS", "too many clients listen already")
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_CLIENTS", "too many clients are connected")
     })?;
     app.store.watch_others()?;
     // Read before the client knows that it is connected, so that it receives every later event.
@@ -73,7 +73,7 @@ impl Client {
             _ = self.talk(&app.hub) => {}
             _ = closing.wait_for(|closing| *closing) => {}
         }
-        let farewell = CloseFrame { code: close_code::AWAY, reason: "the server ends".into() };
+        let farewell = CloseFrame { code: close_code::AWAY, reason: "the server is stopping".into() };
         // The client may already be gone.
         let _ = timeout(PAUSE, self.socket.send(Message::Close(Some(farewell)))).await;
         drop(self.place);

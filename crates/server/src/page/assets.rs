@@ -67,7 +67,7 @@ pub(super) struct Version {
 /// `GET /assets/{name}`.
 pub(super) async fn asset(Path(name): Path<String>, Query(version): Query<Version>, headers: HeaderMap) -> Response {
     let Some(index) = index(&name) else {
-        return ApiError::not_found(format!("there is no asset `{name}`")).into_response();
+        return ApiError::not_found(format!("no asset `{name}`")).into_response();
     };
     let (asset, hash) = (&ASSETS[index], &HASHES[index]);
     let tag = format!("\"{hash}\"");

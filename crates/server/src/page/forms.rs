@@ -73,10 +73,10 @@ async fn tell(app: &App, caller: Caller, session: SessionId, text: Option<String
     caller.person("use the page")?;
     // Forms send CRLF line ends.
     let text = text.map(|text| text.replace("\r\n", "\n"));
-    let text = required(text, "There was nothing to say: the field was empty.")?;
+    let text = required(text, "Not sent: the message is empty.")?;
     let said = app.store.write(Say { session, from: "you".to_owned(), text, actor: caller.0 }).await?;
     if said.state == MessageState::Refused {
-        let why = format!("It was not said: {}.", said.how.as_deref().unwrap_or("the session does not listen"));
+        let why = format!("Not sent: {}.", said.how.as_deref().unwrap_or("the session accepts no messages"));
         return Err(ApiError::new(StatusCode::CONFLICT, "REFUSED", why));
     }
     Ok(())
@@ -161,18 +161,18 @@ pub(super) async fn answer(
 
 async fn decide(app: &App, caller: Caller, id: SessionId, request: &str, answer: &str) -> Result<(), ApiError> {
     caller.person("use the page")?;
-    let request = uncarried(request).ok_or_else(|| ApiError::field("request", "is no question's"))?;
+    let request = uncarried(request).ok_or_else(|| ApiError::field("request", "is not the id of a request"))?;
     let answer: ChoiceKind = answer.parse().map_err(|error| ApiError::field("answer", error))?;
     let asked = Permissions { session: Some(id.clone()), which: Which::All };
     let asked = app.store.read(asked).await?.into_iter().find(|asked| asked.request == request);
     if asked.as_ref().is_some_and(|asked| !asked.options.iter().any(|choice| choice.kind == answer)) {
-        return Err(ApiError::invalid("The agent does not take this answer."));
+        return Err(ApiError::invalid("The agent does not accept this answer."));
     }
     let done = app.store.write(AnswerPermission { session: id, request, answer, actor: caller.0 }).await;
     match done {
         Ok(_) => Ok(()),
         Err(StoreError::Rule(why)) => {
-            Err(ApiError::new(StatusCode::CONFLICT, "TOO_LATE", format!("Your answer does not count: {why}.")))
+            Err(ApiError::new(StatusCode::CONFLICT, "TOO_LATE", format!("Not answered: {why}.")))
         }
         Err(error) => Err(error.into()),
     }

@@ -16,7 +16,7 @@ pub(crate) const PLACE: &str = "/page/sign-in";
 
 /// The form, with the previous error.
 pub(crate) fn form(wrong: Option<&str>) -> Response {
-    let html = fragments::sign_in(wrong).unwrap_or_else(|_| "A token is needed.".to_owned());
+    let html = fragments::sign_in(wrong).unwrap_or_else(|_| "Missing token.".to_owned());
     page(StatusCode::UNAUTHORIZED, html)
 }
 
@@ -28,12 +28,12 @@ pub(super) struct Shown {
 
 /// Sets the cookie if the token is correct.
 pub(super) async fn sign_in(State(app): State<App>, shown: Result<Form<Shown>, FormRejection>) -> Response {
-    let Ok(Form(Shown { token })) = shown else { return form(Some("the form was not filled in")) };
+    let Ok(Form(Shown { token })) = shown else { return form(Some("enter the token")) };
     let token = token.trim();
     if !caller::is_token(&app, token) {
-        return form(Some("this is not the token"));
+        return form(Some("wrong token"));
     }
     let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict", caller::COOKIE);
-    let Ok(cookie) = HeaderValue::from_str(&cookie) else { return form(Some("this is not the token")) };
+    let Ok(cookie) = HeaderValue::from_str(&cookie) else { return form(Some("wrong token")) };
     ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response()
 }

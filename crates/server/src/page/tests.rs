@@ -1,4 +1,4 @@
-//! What does a person get to see, state by state?
+//! Pages as a person sees them, state by state.
 
 mod agent;
 
@@ -189,9 +189,9 @@ async fn an_answer_becomes_a_line_until_the_agent_goes_on() {
     let page = site.page("/").await;
     assert!(page.contains("<title>Maestro</title>"), "nothing waits: {page}");
     assert!(page.contains("answered claude · Resume: “B &lt;please&gt;\nand soon”"), "{page}");
-    assert!(page.contains("waits for its next call"), "not delivered before it was: {page}");
-    let heard = site.report("asks", "progress", "B it is").await;
-    assert_eq!(heard["changes"], json!(["the user says: B <please>\nand soon"]));
+    assert!(page.contains("queued until its next call"), "not delivered before it was: {page}");
+    let reply = site.report("asks", "progress", "B it is").await;
+    assert_eq!(reply["changes"], json!(["the user says: B <please>\nand soon"]));
     let page = site.page("/").await;
     assert!(page.contains("Nothing waits for you.") && page.contains("“B it is”"), "{page}");
 }
@@ -210,10 +210,10 @@ async fn forms_say_why_not() {
     let late = site.form("/page/sessions/s1/messages", "text=hello", "http://localhost").await;
     assert_eq!(late.status(), StatusCode::CONFLICT);
     assert!(text(late).await.contains("the session has ended"));
-    let nobody = site.get("/?project=nobody").await;
-    assert_eq!(nobody.status(), StatusCode::NOT_FOUND);
-    assert_eq!(nobody.headers()[header::REFERRER_POLICY], "same-origin", "or browsers hide where forms come from");
-    assert!(text(nobody).await.contains("<p id=\"why\">"));
+    let missing = site.get("/?project=nobody").await;
+    assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+    assert_eq!(missing.headers()[header::REFERRER_POLICY], "same-origin", "or browsers hide where forms come from");
+    assert!(text(missing).await.contains("<p id=\"why\">"));
 }
 
 #[tokio::test]

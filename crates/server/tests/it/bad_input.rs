@@ -17,24 +17,24 @@ both! {
 
 async fn what_is_no_json_is_refused(api: &Api) {
     let post = async |text: &str| api.send(Method::POST, "/api/projects", Some(text.to_owned())).await.line();
-    assert_snapshot!(post("{").await, @"400 VALIDATION_ERROR the body is no JSON: EOF while parsing an object at line 1 column 1");
+    assert_snapshot!(post("{").await, @"400 VALIDATION_ERROR the body is not valid JSON: EOF while parsing an object at line 1 column 1");
     assert_snapshot!(post("[]").await, @"400 VALIDATION_ERROR invalid type: sequence, expected an object at line 1 column 0");
-    assert_snapshot!(post("{\"name\":\"a\"} x").await, @"400 VALIDATION_ERROR the body is no JSON: trailing characters at line 1 column 14");
+    assert_snapshot!(post("{\"name\":\"a\"} x").await, @"400 VALIDATION_ERROR the body is not valid JSON: trailing characters at line 1 column 14");
     assert_snapshot!(post("{\"name\":\"a\",\"name\":\"b\"}").await, @"400 VALIDATION_ERROR duplicate field `name` at line 1 column 18");
-    assert_snapshot!(post("{\"name\":\"\\ud800\"}").await, @"400 VALIDATION_ERROR the body is no JSON: unexpected end of hex escape at line 1 column 16");
+    assert_snapshot!(post("{\"name\":\"\\ud800\"}").await, @"400 VALIDATION_ERROR the body is not valid JSON: unexpected end of hex escape at line 1 column 16");
     assert_snapshot!(post(&"[".repeat(500)).await, @"400 VALIDATION_ERROR invalid type: sequence, expected an object at line 1 column 0");
     let listed = api.send(Method::POST, "/api/projects", Some("[\"shop\"]".to_owned())).await;
     assert_snapshot!(listed.line(), @"400 VALIDATION_ERROR invalid type: sequence, expected an object at line 1 column 0");
     let plain = api.with("content-type", "text/plain");
     let answer = plain.send(Method::POST, "/api/projects", Some("{\"name\":\"a\"}".to_owned())).await;
-    assert_snapshot!(answer.line(), @"415 UNSUPPORTED_MEDIA_TYPE the body must be JSON, and the header say so: Content-Type: application/json");
+    assert_snapshot!(answer.line(), @"415 UNSUPPORTED_MEDIA_TYPE the body must be JSON with the header `Content-Type: application/json`");
     let with_charset = api.with("content-type", "application/json; charset=utf-8");
     assert_eq!(with_charset.post("/api/projects", json!({ "name": "a" })).await.status, 201);
 }
 
 async fn what_is_too_large_is_refused(api: &Api) {
     let answer = api.post("/api/projects", json!({ "name": "x".repeat(1024 * 1024) })).await;
-    assert_snapshot!(answer.line(), @"413 PAYLOAD_TOO_LARGE the body is larger than a request may be (1 MiB)");
+    assert_snapshot!(answer.line(), @"413 PAYLOAD_TOO_LARGE the body is larger than 1 MiB");
     assert_eq!(api.post("/api/projects", json!({ "name": "x".repeat(1000 * 1000) })).await.status, 201);
 }
 

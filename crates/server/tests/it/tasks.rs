@@ -256,7 +256,7 @@ async fn a_change_may_insist_on_a_revision(api: &Api) {
       "error": true,
       "statusCode": 400,
       "code": "VALIDATION_ERROR",
-      "message": "If-Match: must be a revision, as in the ETag of what was read",
+      "message": "If-Match: must be a revision from an ETag",
       "details": {
         "field": "If-Match"
       }

@@ -161,10 +161,10 @@ fn one_that_hangs_is_ended_and_says_so() {
     launch.limits.idle = Duration::from_millis(800);
     let events = runtime().block_on(run(launch.clone()));
     assert_eq!(stops(&events), [Stop::Killed { signal: 15 }]);
-    assert_eq!(troubles(&events), ["it was ended: nothing was heard of it for 800 ms"]);
+    assert_eq!(troubles(&events), ["stopped: no output for 800 ms"]);
     launch.limits.idle = Duration::from_mins(1);
     launch.limits.time = Duration::from_secs(1);
-    assert_eq!(troubles(&runtime().block_on(run(launch))), ["it was ended: it may take 1 s in all"]);
+    assert_eq!(troubles(&runtime().block_on(run(launch))), ["stopped: reached the time limit of 1 s"]);
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn a_supervisor_that_is_killed_takes_its_program_along() {
 fn a_program_that_kills_its_supervisor_gains_nothing() {
     let place = Place::new();
     let finish = place.shell("sleep 1000 & echo $! > child; kill -9 $PPID; sleep 1000");
-    assert_eq!(finish, Finish::Failed("what watched over it died".to_owned()));
+    assert_eq!(finish, Finish::Failed("its supervisor died".to_owned()));
     let child = number_in(&place.workspace().join("child"));
     wait_until("the child is gone", || !is_alive(child));
 }

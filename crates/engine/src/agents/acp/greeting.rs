@@ -37,7 +37,7 @@ pub(super) fn understood(answer: &Json) -> Result<(), Refusal> {
     if *version == VERSION {
         return Ok(());
     }
-    Err(Refusal { status: None, message: format!("it speaks version {version} of the protocol") })
+    Err(Refusal { status: None, message: format!("the agent speaks version {version} of the protocol") })
 }
 
 /// The version of an agent.

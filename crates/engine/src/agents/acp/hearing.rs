@@ -39,7 +39,7 @@ impl Conversation {
                         None => self.printed(Stream::Out, &line, 0).await,
                     },
                     Some(Line::Cut { head, bytes }) => {
-                        let message = format!("a message of {} bytes was too long", head.len() as u64 + bytes);
+                        let message = format!("a message of {} bytes is too long", head.len() as u64 + bytes);
                         let kind = TroubleKind::Malformed;
                         self.teller.tell(AgentEvent::Trouble { kind, status: None, message, retry_after_ms: None }).await;
                         self.printed(Stream::Out, &head[..head.len().min(LAST_WORDS)], bytes).await;
@@ -111,7 +111,7 @@ impl Conversation {
                 self.asked(id, &parameters).await;
             }
             Message::Request { id, method, .. } => {
-                let message = format!("`{method}` is not offered");
+                let message = format!("method `{method}` is not supported");
                 self.input.write(&wire::refusal(&id, wire::NO_SUCH_METHOD, &message)).await;
             }
             // Unknown messages, and responses that are no longer awaited.

@@ -53,7 +53,7 @@ impl Refusal {
     fn read(error: &Json) -> Self {
         let code = error["code"].as_i64().unwrap_or_default();
         let status = u16::try_from(code).ok().filter(|code| (400..600).contains(code));
-        let mut message = error["message"].as_str().unwrap_or("it gave no reason").to_owned();
+        let mut message = error["message"].as_str().unwrap_or("no reason given").to_owned();
         let data = &error["data"];
         let detail = ["details", "message", "error"].iter().find_map(|name| data[name].as_str()).or(data.as_str());
         if let Some(detail) = detail.filter(|detail| !message.contains(detail)) {
@@ -120,6 +120,6 @@ mod tests {
         assert_eq!((opencode.status, opencode.message.as_str()), (None, "Internal error: 401 no"));
         let login = refused(json!({ "code": -32000, "message": "log in" }));
         assert_eq!(login.message, "authentication required: log in");
-        assert_eq!(refused(Json::Null).message, "it gave no reason");
+        assert_eq!(refused(Json::Null).message, "no reason given");
     }
 }

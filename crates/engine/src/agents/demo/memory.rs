@@ -41,7 +41,7 @@ impl Memory {
 fn place() -> io::Result<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || std::env::home_dir().map(|home| home.join(".local/state"));
-    let state = state.or_else(home).ok_or_else(|| io::Error::other("there is no home directory"))?;
+    let state = state.or_else(home).ok_or_else(|| io::Error::other("no home directory"))?;
     Ok(state.join("maestro-demo"))
 }
 

@@ -141,9 +141,9 @@ impl Agent<'_> {
     }
 
     fn sleep(&self, time: Option<Duration>) {
-        let begun = Instant::now();
-        while !self.audience.is_cancelled() && time.is_none_or(|time| begun.elapsed() < time) {
-            sleep(time.map_or(LOOK, |time| time.saturating_sub(begun.elapsed()).min(LOOK)));
+        let started = Instant::now();
+        while !self.audience.is_cancelled() && time.is_none_or(|time| started.elapsed() < time) {
+            sleep(time.map_or(LOOK, |time| time.saturating_sub(started.elapsed()).min(LOOK)));
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) fn run(resume: Option<String>, permission: Permission) -> io::Result<
     memory.add(&prompt)?;
     let (acts, reports) = match acts(&memory.prompts) {
         Ok(acts) => acts,
-        Err(error) => return fail(&mut out, None, &format!("the script cannot be followed: {error}")),
+        Err(error) => return fail(&mut out, None, &format!("the script is not valid: {error}")),
     };
     match perform(&acts, reports, Path::new("."), permission, &mut out)? {
         Turn::Done | Turn::Cancelled => {

@@ -89,7 +89,7 @@ impl Agent {
                 Ok(()) => return Ok(()),
                 Err(refused) => Err(refused),
             },
-            other => Err((-32601, format!("there is no method `{other}`"))),
+            other => Err((-32601, format!("unknown method `{other}`"))),
         };
         if message["id"].is_null() { Ok(()) } else { answer_to(&message["id"], answer) }
     }
@@ -97,7 +97,7 @@ impl Agent {
     fn open(&mut self, parameters: &Json, memory: io::Result<Memory>) -> Result<Json, Refused> {
         let memory = memory.map_err(|error| (-32002, error.to_string()))?;
         let cwd = parameters["cwd"].as_str().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
-        let cwd = cwd.ok_or_else(|| (-32602, "`cwd` is no absolute path".to_owned()))?;
+        let cwd = cwd.ok_or_else(|| (-32602, "`cwd` is not an absolute path".to_owned()))?;
         let id = memory.id.clone();
         self.sessions.insert(id.clone(), Session { memory, cwd, permission: Permission::Edits });
         let modes = ["ask", "edits", "all"].map(|mode| json!({ "id": mode, "name": mode }));
@@ -121,7 +121,7 @@ impl Agent {
     fn set_mode(&mut self, parameters: &Json) -> Result<Json, Refused> {
         let session = self.session(parameters)?;
         let mode = parameters["modeId"].as_str().unwrap_or_default();
-        session.permission = Permission::of(mode).ok_or_else(|| (-32602, format!("there is no mode `{mode}`")))?;
+        session.permission = Permission::of(mode).ok_or_else(|| (-32602, format!("unknown mode `{mode}`")))?;
         Ok(json!({}))
     }
 
@@ -135,9 +135,9 @@ impl Agent {
         let (acts, reports) = acts(&session.memory.prompts).map_err(failed)?;
         let (cwd, permission, id) = (session.cwd.clone(), session.permission, session.memory.id.clone());
         let cancelled = Arc::new(AtomicBool::new(false));
-        let (answers, heard) = channel();
+        let (answers, received) = channel();
         let mut audience =
-            Client { session: id.clone(), cancelled: Arc::clone(&cancelled), answers: heard, asked: 0, usage: None };
+            Client { session: id.clone(), cancelled: Arc::clone(&cancelled), answers: received, asked: 0, usage: None };
         self.turn = Some(Running { session: id, cancelled, answers });
         let request = request.clone();
         thread::spawn(move || {

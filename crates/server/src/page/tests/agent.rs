@@ -1,4 +1,4 @@
-//! What does a person see of an agent at work, and what can they answer it?
+//! Pages of a working agent, and the answers a person can give.
 
 use axum::http::{StatusCode, header};
 use futures_util::StreamExt as _;
@@ -144,7 +144,7 @@ async fn everything_an_agent_did_is_told_in_order() {
         "changed it",
         "+41 −2",
         "+it -it",
-        "1 of 2 done, as it says",
+        "1 of 2 done, as reported",
         "✓ allowed in this run",
         "✗ trouble too much was asked of the model&#x27;s server (429); again in 1:30",
         "○ tries again attempt 2 of 5 in 0:03, after 529",
@@ -168,7 +168,7 @@ async fn everything_an_agent_did_is_told_in_order() {
     let outcome = json!({ "outcome": { "kind": "failed", "reasons": ["the check failed"] }, "changedFiles": ["a.rs"] });
     site.settle(&session, outcome).await.unwrap();
     let seen = read(&site.page(&format!("/sessions/{session}")).await);
-    for words in ["What came of it: ✗ failed the check failed", "Files changed a.rs", "It has ended"] {
+    for words in ["Outcome: ✗ failed the check failed", "Files changed a.rs", "This session has ended"] {
         assert!(seen.contains(words), "no “{words}” in: {seen}");
     }
     assert!(site.page("/").await.contains(&format!("href=\"/sessions/{session}\"")), "the first screen leads there");
@@ -235,7 +235,7 @@ async fn of_ten_thousand_things_the_newest_are_shown_and_the_rest_can_be_reached
     assert_eq!(seen, all.collect::<Vec<_>>(), "nothing is left out and nothing comes twice");
     let newest = site.page(&format!("/sessions/{session}")).await;
     assert!(newest.contains("… 1000 more characters are not shown"), "what is cut is said");
-    assert!(site.page(&format!("/sessions/{session}?before=1")).await.contains("There is nothing older."));
+    assert!(site.page(&format!("/sessions/{session}?before=1")).await.contains("Nothing older."));
 }
 
 #[tokio::test]
@@ -252,7 +252,7 @@ async fn a_question_is_answered_once_and_in_time() {
     let place = format!("/page/sessions/{session}/answer");
     for (address, back) in [("/".to_owned(), ""), (format!("/sessions/{session}"), session.to_string().as_str())] {
         let page = site.page(&address).await;
-        assert!(page.contains("<title>(1) ") && page.contains("waits for you"), "{page}");
+        assert!(page.contains("<title>(1) ") && page.contains("waiting for you"), "{page}");
         assert!(page.contains("npm i rate-limiter-flexible\n--save</pre>"), "exactly what it wants: {page}");
         assert!(page.contains("data-until=") && page.contains(">5:00</time>"), "{page}");
         let names: Vec<&str> = ["Once", "Always in this run", "Deny"]
@@ -283,7 +283,7 @@ async fn a_question_is_answered_once_and_in_time() {
     let second = site.form(&place, &fields("reject_once"), HERE).await;
     assert_eq!(second.status(), StatusCode::CONFLICT);
     let why = text(second).await;
-    assert!(why.contains("Your answer does not count: it was answered already."), "{why}");
+    assert!(why.contains("Not answered: it was answered already."), "{why}");
 
     site.asks(&session, "late", "rm -rf build", ChoiceKind::ALL).await;
     let page = site.page(&format!("/sessions/{session}")).await;
@@ -344,9 +344,9 @@ async fn a_session_that_nobody_spawned_has_a_screen_too() {
     assert!(page.contains("only what it reports is known") && page.contains("A or B?"), "{page}");
     let said = site.form("/page/sessions/own/messages", "text=B&session=own", HERE).await;
     assert_eq!(said.headers()[header::LOCATION], "/sessions/own");
-    for nobody in ["/sessions/nobody", "/sessions/%20", "/sessions/own?before=x"] {
-        let answer = site.get(nobody).await;
-        assert!(answer.status().is_client_error(), "{nobody}");
-        assert!(text(answer).await.contains("<p id=\"why\">"), "{nobody}");
+    for path in ["/sessions/nobody", "/sessions/%20", "/sessions/own?before=x"] {
+        let answer = site.get(path).await;
+        assert!(answer.status().is_client_error(), "{path}");
+        assert!(text(answer).await.contains("<p id=\"why\">"), "{path}");
     }
 }

@@ -89,9 +89,9 @@ impl Plan {
         let part = |entry: &Planned| Part {
             state: match (entry.status, course) {
                 (PlannedStatus::Pending, _) => state("rest", "○", "to do"),
-                (PlannedStatus::InProgress, Course::Going) => state("working", "●", "under way"),
-                (PlannedStatus::InProgress, Course::Over) => state("rest", "○", "was under way"),
-                (PlannedStatus::Completed, _) => state("rest", "✓", "says done"),
+                (PlannedStatus::InProgress, Course::Going) => state("working", "●", "in progress"),
+                (PlannedStatus::InProgress, Course::Over) => state("rest", "○", "unfinished"),
+                (PlannedStatus::Completed, _) => state("rest", "✓", "reported done"),
             },
             text: Shown::exactly(&entry.text, LINE),
         };
@@ -135,9 +135,9 @@ fn did(group: &Group, said: &str, course: Course) -> Option<Did> {
             });
             line(answered(answer), Shown::exactly(title, LINE).text)
         }
-        AgentEvent::Answered { kind, .. } => line(answered(Some(*kind)), "a question of before"),
+        AgentEvent::Answered { kind, .. } => line(answered(Some(*kind)), "an earlier request"),
         AgentEvent::Trouble { kind, status, message, retry_after_ms } => Did::Line {
-            state: state("bad", "✗", "trouble"),
+            state: state("bad", "✗", "error"),
             about: trouble(*kind, *status, *retry_after_ms),
             text: Some(Shown::printed(message, FOLDED)),
         },
@@ -145,12 +145,12 @@ fn did(group: &Group, said: &str, course: Course) -> Option<Did> {
             let most = most.map(|most| format!(" of {most}")).unwrap_or_default();
             let why = status.map(|status| format!(", after {status}")).unwrap_or_default();
             let wait = clock::elapsed(0, i64::try_from(*delay_ms).unwrap_or(i64::MAX));
-            line(state("rest", "○", "tries again"), format!("attempt {attempt}{most} in {wait}{why}"))
+            line(state("rest", "○", "retrying"), format!("attempt {attempt}{most} in {wait}{why}"))
         }
-        AgentEvent::Cut { bytes } => line(state("rest", "○", "left out"), format!("{bytes} bytes of its output")),
+        AgentEvent::Cut { bytes } => line(state("rest", "○", "not shown"), format!("{bytes} bytes of its output")),
         AgentEvent::Began { model, version, .. } => {
             let facts: Vec<&str> = [model, version].into_iter().flatten().map(String::as_str).collect();
-            line(state("rest", "○", "began"), Shown::exactly(&facts.join(" · "), LINE).text)
+            line(state("rest", "○", "started"), Shown::exactly(&facts.join(" · "), LINE).text)
         }
         AgentEvent::Ended { stop, text } => {
             let last = text.as_deref().filter(|text| !said.trim_end().ends_with(text.trim()));
@@ -188,7 +188,7 @@ fn tool(group: &Group, course: Course) -> Did {
             _ => {}
         }
     }
-    let title = title.map_or("a call that began before", String::as_str);
+    let title = title.map_or("an earlier call", String::as_str);
     Did::Tool {
         state: match (answer, course) {
             (Some((ToolStatus::Ok, _)), _) => state("rest", "✓", "ok"),
@@ -246,14 +246,14 @@ fn answered(answer: Option<ChoiceKind>) -> State {
 
 fn trouble(kind: TroubleKind, status: Option<u16>, wait: Option<u64>) -> String {
     let what = match kind {
-        TroubleKind::Auth => "the model's server refuses the key",
-        TroubleKind::MissingModel => "there is no such model",
-        TroubleKind::RateLimit => "too much was asked of the model's server",
-        TroubleKind::Overloaded => "the model's server cannot answer for now",
-        TroubleKind::ContextOverflow => "more was said than the model can take in",
-        TroubleKind::Network => "the model's server was not reached",
-        TroubleKind::Denied => "it was not allowed to",
-        TroubleKind::Malformed => "what came cannot be understood",
+        TroubleKind::Auth => "the model provider rejected the key",
+        TroubleKind::MissingModel => "unknown model",
+        TroubleKind::RateLimit => "rate limit of the model provider reached",
+        TroubleKind::Overloaded => "the model provider is overloaded",
+        TroubleKind::ContextOverflow => "the conversation exceeds the model's context",
+        TroubleKind::Network => "the model provider could not be reached",
+        TroubleKind::Denied => "not allowed",
+        TroubleKind::Malformed => "the response could not be parsed",
         TroubleKind::Other => "something went wrong",
     };
     let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
@@ -265,14 +265,14 @@ fn trouble(kind: TroubleKind, status: Option<u16>, wait: Option<u64>) -> String 
 /// How the agent ended. The end of a turn says nothing about the work.
 fn ended(stop: Stop) -> (State, String) {
     let (tone, glyph, about) = match stop {
-        Stop::EndTurn => ("plain", "–", "it had nothing more to say".to_owned()),
-        Stop::Exited { code: 0 } => ("plain", "–", "its process ended".to_owned()),
-        Stop::Cancelled => ("rest", "○", "it was cancelled".to_owned()),
-        Stop::MaxTurns => ("bad", "✗", "it took as many turns as it may".to_owned()),
+        Stop::EndTurn => ("plain", "–", "end of turn".to_owned()),
+        Stop::Exited { code: 0 } => ("plain", "–", "process exited".to_owned()),
+        Stop::Cancelled => ("rest", "○", "cancelled".to_owned()),
+        Stop::MaxTurns => ("bad", "✗", "reached the turn limit".to_owned()),
         Stop::Refused => ("bad", "✗", "the model refused".to_owned()),
-        Stop::Error => ("bad", "✗", "it says that something went wrong".to_owned()),
-        Stop::Exited { code } => ("bad", "✗", format!("its process ended with {code}")),
-        Stop::Killed { signal } => ("bad", "✗", format!("its process was ended by signal {signal}")),
+        Stop::Error => ("bad", "✗", "reported an error".to_owned()),
+        Stop::Exited { code } => ("bad", "✗", format!("exited with code {code}")),
+        Stop::Killed { signal } => ("bad", "✗", format!("killed by signal {signal}")),
     };
     (state(tone, glyph, "ended"), about)
 }

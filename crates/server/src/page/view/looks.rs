@@ -180,8 +180,8 @@ impl<'a> Mapper<'a> {
         let listens = session.as_ref().filter(|session| !session.status.is_over());
         let words = match (why, session) {
             (Some(line), _) => cut(&line.message, QUESTION),
-            (None, Some(_)) => "It did not say why.".to_owned(),
-            (None, None) => "Marked as blocked; nobody works on it.".to_owned(),
+            (None, Some(_)) => "No reason given.".to_owned(),
+            (None, None) => "Marked as blocked; no session works on it.".to_owned(),
         };
         Wait {
             id: format!("block-{}", task.id),
@@ -234,7 +234,7 @@ impl<'a> Mapper<'a> {
         };
         match session.status {
             SessionStatus::Paused => state("rest", "○", "paused"),
-            _ if self.asks(session) => state("waits", "?", "waits for you"),
+            _ if self.asks(session) => state("waits", "?", "waiting for you"),
             _ if self.seen.blocked.iter().any(blocked) => state("bad", "✗", "blocked"),
             SessionStatus::Spawning => state("rest", "○", "starting"),
             SessionStatus::Idle => state("rest", "○", "idle"),
@@ -391,12 +391,12 @@ pub(super) fn tell(told: &Message) -> Told {
 /// How a session ended. "Done" is the session's claim; it was not verified.
 pub(super) fn end(session: &Session) -> (State, Option<&'static str>) {
     match (session.status, session.end) {
-        (SessionStatus::Completed, _) => (state("plain", "–", "says done"), None),
+        (SessionStatus::Completed, _) => (state("plain", "–", "reported done"), None),
         (SessionStatus::Stopped, Some(EndReason::Cancelled)) => (state("rest", "○", "cancelled"), None),
         (SessionStatus::Stopped, Some(EndReason::Silence)) => {
-            (state("bad", "✗", "stopped"), Some("no sign of life; its tasks are free again"))
+            (state("bad", "✗", "stopped"), Some("no activity; its tasks are available again"))
         }
-        (_, Some(EndReason::Exited)) => (state("bad", "✗", "failed"), Some("its process ended")),
+        (_, Some(EndReason::Exited)) => (state("bad", "✗", "failed"), Some("process exited")),
         (SessionStatus::Failed, _) => (state("bad", "✗", "failed"), None),
         _ => (state("bad", "✗", "stopped"), None),
     }

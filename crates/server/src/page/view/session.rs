@@ -183,9 +183,9 @@ fn standing(sight: &Sight, waits: bool) -> State {
     match (status, unclaimed) {
         _ if status.is_over() => end(&sight.session).0,
         (SessionStatus::Paused, _) => state("rest", "○", "paused"),
-        _ if waits => state("waits", "?", "waits for you"),
-        (_, Some(spawn)) if spawn.attempt > 0 => state("rest", "○", "is started again"),
-        (_, Some(_)) => state("rest", "○", "waits for a worker"),
+        _ if waits => state("waits", "?", "waiting for you"),
+        (_, Some(spawn)) if spawn.attempt > 0 => state("rest", "○", "queued for a retry"),
+        (_, Some(_)) => state("rest", "○", "queued"),
         (SessionStatus::Spawning, None) => state("rest", "○", "starting"),
         (SessionStatus::Idle, None) => state("rest", "○", "idle"),
         _ => state("working", "●", "working"),
@@ -198,11 +198,11 @@ fn note(sight: &Sight) -> Option<&'static str> {
         return None;
     }
     Some(match &sight.spawn {
-        _ if sight.past => "There is nothing older.",
-        None => "Somebody else started this agent, so only what it reports is known.",
-        Some(_) if sight.session.status.is_over() => "It did nothing.",
-        Some(spawn) if spawn.state == SpawnState::Waiting => "It begins as soon as a worker is free.",
-        Some(_) => "It has not done anything yet.",
+        _ if sight.past => "Nothing older.",
+        None => "Maestro did not start this agent; only its reports are shown.",
+        Some(_) if sight.session.status.is_over() => "The agent did nothing.",
+        Some(spawn) if spawn.state == SpawnState::Waiting => "Starts when a worker is free.",
+        Some(_) => "Nothing yet.",
     })
 }
 
@@ -213,11 +213,11 @@ fn came(sight: &Sight) -> Option<Came> {
     let outcome: Outcome = serde_json::from_value(told.get("outcome").unwrap_or(told).clone()).ok()?;
     let (state, reasons) = match outcome {
         Outcome::Done => (state("plain", "–", "done"), Vec::new()),
-        Outcome::NothingDone => (state("bad", "✗", "nothing shows that it did anything"), Vec::new()),
+        Outcome::NothingDone => (state("bad", "✗", "no evidence of work"), Vec::new()),
         Outcome::Failed { reasons } => (state("bad", "✗", "failed"), reasons),
         Outcome::Cancelled => (state("rest", "○", "cancelled"), Vec::new()),
-        Outcome::Parked { reason } => (state("bad", "✗", "cannot go on by itself"), vec![reason]),
-        Outcome::Stalled => (state("bad", "✗", "fell silent"), Vec::new()),
+        Outcome::Parked { reason } => (state("bad", "✗", "parked"), vec![reason]),
+        Outcome::Stalled => (state("bad", "✗", "stalled"), Vec::new()),
     };
     Some(Came {
         state,
@@ -250,12 +250,8 @@ fn spent(account: &Account) -> Vec<String> {
         .context
         .filter(|(_, size)| *size > 0)
         .map(|(used, size)| format!("context {} % of {}", u128::from(used) * 100 / u128::from(size), grouped(size)));
-    let tokens = [
-        told(input, "tokens in"),
-        told(cached, "of them cached"),
-        told(output, "tokens out"),
-        told(reasoning, "of them thoughts"),
-    ];
+    let tokens =
+        [told(input, "tokens in"), told(cached, "cached"), told(output, "tokens out"), told(reasoning, "reasoning")];
     tokens.into_iter().chain([money, context]).flatten().collect()
 }
 
@@ -282,7 +278,7 @@ fn skills(sight: &Sight) -> Vec<SkillLine> {
             names.push(&receipt.skill);
         }
     }
-    let begun = sight.spawn.as_ref().is_some_and(|spawn| spawn.attempt > 0);
+    let started = sight.spawn.as_ref().is_some_and(|spawn| spawn.attempt > 0);
     let line = |name: &str| {
         let of: Vec<&Receipt> = sight.receipts.iter().filter(|receipt| receipt.skill == name).collect();
         let stage = |stage: Stage, word| {
@@ -296,7 +292,7 @@ fn skills(sight: &Sight) -> Vec<SkillLine> {
             name: Shown::exactly(name, FACT),
             asked: asked.contains(&name),
             changed: hashes.any(|hash| Some(hash) != first),
-            missing: begun && of.is_empty(),
+            missing: started && of.is_empty(),
             stages,
         }
     };
@@ -310,12 +306,12 @@ fn lines(sight: &Sight) -> Vec<(&'static str, String)> {
     let found = [
         ("session", Some(session.id.to_string())),
         ("role", Some(session.role.as_str().to_owned())),
-        ("may do unasked", spec.as_ref().map(|spec| spec.permission.as_str().to_owned())),
+        ("permission", spec.as_ref().map(|spec| spec.permission.as_str().to_owned())),
         ("version", account.version.clone()),
-        ("its own session", own),
+        ("agent session", own),
         ("worker", worker),
         ("machine", Some(session.hostname.clone())),
-        ("works in", spec.as_ref().map(|spec| spec.workspace.clone())),
+        ("directory", spec.as_ref().map(|spec| spec.workspace.clone())),
     ];
     let told =
         |(name, value): (&'static str, Option<String>)| Some((name, fact(&value.filter(|text| !text.is_empty())?)));
