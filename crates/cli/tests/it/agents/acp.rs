@@ -172,7 +172,7 @@ fn what_goes_wrong_ends_the_turn_and_says_why() {
         way.modes.insert(Permission::All, "no-such-mode".to_owned());
         let mut session = start(launch).await.unwrap();
         let events = rest(&mut session).await;
-        assert_eq!(troubles(&events), ["there is no mode `no-such-mode`"]);
+        assert_eq!(troubles(&events), ["unknown mode `no-such-mode`"]);
     });
     assert!(!place.workspace().join("worked").exists(), "without the rights it should have it does nothing");
 }
@@ -191,7 +191,7 @@ fn one_that_does_not_speak_the_protocol_is_no_riddle() {
     let events = speak("echo Welcome; cat > /dev/null");
     assert!(troubles(&events)[0].contains("no output for"), "{events:?}");
     let old = "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":7}}'; cat > /dev/null";
-    assert_eq!(troubles(&speak(old)), ["it speaks version 7 of the protocol"]);
+    assert_eq!(troubles(&speak(old)), ["the agent speaks version 7 of the protocol"]);
     let stubborn =
         "read line; echo '{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"log in\"}}'; trap '' TERM; sleep 3";
     assert_eq!(troubles(&speak(stubborn)), ["authentication required: log in"]);

@@ -148,7 +148,7 @@ fn it_asks_waits_and_hears_what_was_answered() {
     assert_eq!(kept.len(), 1, "{heard}");
     assert!(kept[0].contains(r#""destination":"session""#), "{heard}");
     assert!(!kept[0].contains("localSettings") && !kept[0].contains("acceptEdits"), "{heard}");
-    assert_eq!(heard.matches("`of_the_future` is not offered").count(), 3, "{heard}");
+    assert_eq!(heard.matches("`of_the_future` is not supported").count(), 3, "{heard}");
 }
 
 #[test]

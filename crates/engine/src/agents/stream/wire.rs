@@ -165,7 +165,7 @@ pub(super) fn interrupt(id: u64) -> String {
 
 /// An error response to an unsupported request, as a line.
 pub(super) fn refusal(id: &str, what: &str) -> String {
-    let response = json!({ "subtype": "error", "request_id": id, "error": format!("{what} is not offered") });
+    let response = json!({ "subtype": "error", "request_id": id, "error": format!("{what} is not supported") });
     line(&json!({ "type": "control_response", "response": response }))
 }
 
