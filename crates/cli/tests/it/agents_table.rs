@@ -372,7 +372,7 @@ fn those_that_are_installed_are_asked_and_say_what_they_are() {
     assert_snapshot!(shown, @"
     $ maestro agents --check
     * claude    Claude Code    json  ~/bin/claude      answers (2.1.197)
-      codex     Codex          json  ~/bin/codex       exits with 1: Error: no home
+      codex     Codex          json  ~/bin/codex       exits with code 1: Error: no home
       opencode  OpenCode       acp   ~/bin/opencode    refuses: the agent speaks version 2 of the protocol
       gemini    Gemini CLI     acp   ~/bin/gemini      exits without a response
       goose     Goose          acp   ~/bin/goose       answers (1.52.0)

@@ -60,7 +60,7 @@ fn a_server_that_does_not_answer_is_a_problem() {
     let shown = output.to_string();
     let (_, tools) = shown.split_once("Connected tools\n").unwrap();
     assert_snapshot!(tools, @"
-      Cursor       exits with 3: error: no database (~/.cursor/mcp.json)
+      Cursor       exits with code 3: error: no database (~/.cursor/mcp.json)
       Codex        does not start: `/gone/maestro` not found (~/.codex/config.toml)
 
     Skill directories
@@ -68,7 +68,7 @@ fn a_server_that_does_not_answer_is_a_problem() {
       and 16 more that do not exist
 
     Problems
-    error[connection-broken]: Cursor cannot reach Maestro: it exits with 3: error: no database
+    error[connection-broken]: Cursor cannot reach Maestro: it exits with code 3: error: no database
       --> [HOME]/.cursor/mcp.json:1:1
       hint: run `maestro connect cursor` to rewrite the entry
     error[connection-broken]: Codex cannot reach Maestro: it does not start: `/gone/maestro` not found
