@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use args::{Cli, Typed};
 use host::world::World;
 use output::error::CommandError;
+use output::log;
 use output::reply::{self, Reply, print_error};
 use output::screen::Paint;
 
@@ -32,7 +33,11 @@ fn main() -> ExitCode {
         Typed::Wrong { text, json: true } => return print_error(&CommandError::usage(&text), true, Paint::plain()),
         Typed::Wrong { text, json: false } => return reply::print_usage(&text),
     };
-    match World::of_this_process(&cli.globals).and_then(|world| commands::run(&cli, &world)) {
+    let run = |world: World| {
+        log::start(&world, cli.command.as_ref());
+        commands::run(&cli, &world)
+    };
+    match World::of_this_process(&cli.globals).and_then(run) {
         Ok(reply) => reply::print(reply),
         // Not even without a home directory.
         Err(_) if matches!(cli.command, Some(args::Command::Hook(_))) => ExitCode::SUCCESS,

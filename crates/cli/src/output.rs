@@ -2,6 +2,7 @@
 
 pub(crate) mod error;
 pub(crate) mod help;
+pub(crate) mod log;
 pub(crate) mod progress;
 pub(crate) mod question;
 pub(crate) mod reply;

@@ -11,6 +11,7 @@ pub mod policy;
 mod progress;
 mod promise;
 mod prompt;
+mod session_outcome;
 pub mod spawn;
 mod table;
 mod trouble;
@@ -29,6 +30,7 @@ pub use parse::{Exit, Format, Parser, call_title, goose_said};
 pub use progress::Progress;
 pub use promise::{PROMISE, promised};
 pub use prompt::{Briefing, PROMPT_MAX_CHARS, Prompt, PromptCut, Protocol, SkillText, Work, prompt, protocol};
+pub use session_outcome::{SessionOutcome, SessionResult, SessionWork};
 pub use table::{
     Agent, Agents, Conversation, Driver, Fill, Launch, Mistake, NoSuchAgent, Permission, PromptBy, Reporting,
 };

@@ -23,6 +23,7 @@ pub mod role;
 pub mod rollup;
 pub mod session;
 pub mod settings;
+pub mod step_session;
 pub mod suggest;
 pub mod task;
 pub mod visible;

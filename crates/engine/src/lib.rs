@@ -8,6 +8,7 @@ pub mod changes;
 pub mod child;
 pub mod commanded;
 mod conventions;
+pub mod daemon;
 pub mod drive;
 pub mod execute;
 pub mod identity;

@@ -17,29 +17,31 @@ use maestro_core::agent::spawn::{Around, Budget, SpawnSpec};
 use maestro_core::agent::{PROMPT_MAX_CHARS, Permission};
 use maestro_core::event::{Event, RunId};
 use maestro_core::session::{Approach, SessionStatus};
+use maestro_core::step_session::{StepSessionEnd, StepSessionMetadata};
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::{self, Effect, Input, pending};
 use maestro_core::workflow::told::Now;
 use maestro_core::{Role, StepKind};
 use maestro_skills::read_bounded;
 use maestro_store::{
-    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, SeatEnd, SeatEnds,
-    SessionById, Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
+    Actor, AwaitingAgents, Clock, CreateSession, EndedSeats, Order, Record, RequestSpawn, Scope, SeatEnds, SessionById,
+    Starter, Steer, Store, StoreError, StraySeats, TakeSeat,
 };
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use crate::builtins::Abilities;
+use crate::daemon::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::runs::{Hand, RunError, Runs, View};
 
-use budget::{RemainingBudget, WALK, walk};
+use budget::{RemainingBudget, invocation_id};
 use prompt::PromptBuilder;
 pub use prompt::StepPrompt;
 use skip::{SkipReason, StartResult};
-use stall::{MENDS, STEP, known_by};
+use stall::feedback_hash;
 
-/// The role of whoever looks at other people's work.
+/// The role of an agent that reviews the work of another.
 const REVIEWER: &str = "reviewer";
-/// What a project says to whoever does its work, in place of our words.
+/// What a project says to its agents, in place of our words.
 const OWN_WORDS: &str = ".loop/prompt.txt";
 /// How long that may be; a longer one is not taken.
 const OWN_WORDS_MAX: u64 = 256 * 1024;
@@ -59,32 +61,43 @@ pub struct StepSessions {
     pub abilities: Abilities,
     /// The name of this machine.
     pub hostname: String,
-    /// Hears what happens to skills.
+    /// Receives what happens to skills.
     pub hears: Arc<dyn Fn(&Event) + Send + Sync>,
 }
 
 impl StepSessions {
-    /// Starts sessions where runs wait for one, ends those whose runs are over, and tells runs what came of those that
-    /// ended. Returns the runs that go on.
-    pub async fn reconcile(&self) -> Vec<RunId> {
-        let mut gone_on = Vec::new();
-        for seat in self.store.read(StraySeats).await.unwrap_or_default() {
-            let _ = self.store.write(Steer { id: seat.session, order: Order::Cancel, actor: Actor::Person }).await;
-        }
-        for id in self.store.read(AwaitingAgents).await.unwrap_or_default() {
-            // What cannot be started now is tried again with the next look.
-            if let Ok(StartResult::Skipped) = self.start(id).await {
-                gone_on.push(id);
+    /// Starts sessions where runs wait for one, ends those whose runs are over, and reports the results of those that
+    /// ended. Returns the runs that continue. What fails is recorded and tried again later.
+    pub async fn reconcile(&self, health: &DaemonHealth) -> Vec<RunId> {
+        let mut continued = Vec::new();
+        let task = |what: &str| DaemonTask::new(DaemonPart::StepSessions, what);
+        for stray in
+            health.record(&task("sessions of ended runs"), self.store.read(StraySeats).await).unwrap_or_default()
+        {
+            let task = DaemonTask::new(DaemonPart::StepSessions, &stray.session);
+            let cancel = Steer { id: stray.session, order: Order::Cancel, actor: Actor::Step };
+            if health.is_due(&task) {
+                health.record(&task, self.store.write(cancel).await);
             }
         }
-        for seat in self.store.read(EndedSeats).await.unwrap_or_default() {
-            if self.settle(&seat).await.is_ok() {
-                gone_on.push(seat.run);
+        for id in health.record(&task("waiting runs"), self.store.read(AwaitingAgents).await).unwrap_or_default() {
+            let task = DaemonTask::new(DaemonPart::StepSessions, id);
+            if health.is_due(&task)
+                && health.record(&task, accepted(self.start(id).await)) == Some(StartResult::Skipped)
+            {
+                continued.push(id);
             }
         }
-        gone_on
+        for ended in health.record(&task("ended sessions"), self.store.read(EndedSeats).await).unwrap_or_default() {
+            let task = DaemonTask::new(DaemonPart::StepSessions, &ended.session);
+            if health.is_due(&task) && health.record(&task, self.settle(&ended).await).is_some() {
+                continued.push(ended.run);
+            }
+        }
+        continued
     }
 
+    #[tracing::instrument(skip_all, fields(run = %id))]
     async fn start(&self, id: RunId) -> Result<StartResult, RunError> {
         let view = self.runs.get(id, (self.clock)()).await?;
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
@@ -100,31 +113,32 @@ impl StepSessions {
             self.runs.submit(id, Input::Cancel, Hand::Nobody).await?;
             return Ok(StartResult::Nothing);
         }
-        let walk = walk(&view);
+        let invocation = invocation_id(&view);
         let ends = self.ends(&view, &seat).await?;
-        let budget = RemainingBudget::of(&seat, &walk, &ends);
+        let budget = RemainingBudget::of(&seat, &invocation, &ends);
         let spent = || match &budget {
             Ok(budget) => budget.gone(),
             Err(wrong) => Some(wrong.to_string()),
         };
         let stuck = || {
-            let rounds = stall::rounds(&ends, &walk, directive.step.id.as_str());
-            let stuck = stall::stuck_before(&rounds, &stall::known_by(&seat)?)?;
+            let rounds = stall::rounds(&ends, &invocation, directive.step.id.as_str());
+            let stuck = stall::stuck_before(&rounds, &feedback_hash(&seat)?)?;
             Some(stall::reason(stuck, seat.mends.as_deref().unwrap_or_default()))
         };
-        if let Some(stop) = stuck().map(SkipReason::stuck).or_else(|| spent().map(SkipReason::spent)) {
-            return self.skip_step(id, ticket, directive, stop).await;
+        if let Some(reason) = stuck().map(SkipReason::stuck).or_else(|| spent().map(SkipReason::spent)) {
+            return self.skip_step(id, ticket, directive, reason).await;
         }
         let budget = budget.unwrap_or_default();
         let Some(request) = self.request(&view, &seat, directive, &budget).await? else {
             return Ok(StartResult::Nothing);
         };
-        self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
+        let session = self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
+        tracing::info!(session = %session.id, step = %directive.step.id, "session requested");
         Ok(StartResult::Session)
     }
 
-    /// What came of the sessions before one at this seat, where that matters.
-    async fn ends(&self, view: &View, seat: &run::Seat) -> Result<Vec<SeatEnd>, StoreError> {
+    /// The ends of the earlier sessions that matter to this step.
+    async fn ends(&self, view: &View, seat: &run::Seat) -> Result<Vec<StepSessionEnd>, StoreError> {
         if [&seat.budget, &seat.run_budget, &seat.mends].into_iter().all(Option::is_none) {
             return Ok(Vec::new());
         }
@@ -143,7 +157,7 @@ impl StepSessions {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
         let workspace = seat.worktree.as_deref().map_or_else(|| root.clone(), |below| root.join(below));
-        let composed = telling(&self.abilities, view, seat, directive);
+        let composed = self.compose(view, seat, directive).await?;
         composed.events.iter().for_each(|event| (self.hears)(event));
         let scope = Scope::project(&project);
         self.store.write(Record { scope, events: composed.events }).await?;
@@ -159,12 +173,18 @@ impl StepSessions {
             permission: seat.permission.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Permission::Edits),
             budget: budget.cut(Budget::default()),
         };
-        let loaded: Vec<&str> = composed.skills.iter().map(|skill| skill.id.as_str()).collect();
-        let metadata = json!({
-            "run": view.record.id, STEP: directive.step.id, "task": seat.task, "loadedSkills": loaded,
-            "spawnSource": "run", "role": Role::Worker, WALK: walk(view),
-            MENDS: known_by(seat),
-        });
+        let metadata = StepSessionMetadata {
+            run: Some(view.record.id),
+            step: Some(directive.step.id.to_string()),
+            task: seat.task.clone(),
+            loaded_skills: composed.skills.iter().map(|skill| skill.id.clone()).collect(),
+            spawn_source: "run".to_owned(),
+            role: Some(Role::Worker),
+            invocation_id: Some(invocation_id(view)),
+            feedback: feedback_hash(seat),
+        };
+        let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
+        let metadata = serde_json::to_value(metadata).map_err(invalid)?;
         let session = CreateSession {
             id: None,
             project,
@@ -180,9 +200,27 @@ impl StepSessions {
             hostname: self.hostname.clone(),
             platform: std::env::consts::OS.to_owned(),
         };
-        let spec = serde_json::to_value(spec).map_err(|error| StoreError::Invalid(error.to_string()))?;
+        let spec = serde_json::to_value(spec).map_err(invalid)?;
         let (around, starter) = (self.around.clone(), Starter::Worker);
         Ok(Some(RequestSpawn { session, spec, around, starter, limits: Vec::new() }))
+    }
+}
+
+impl StepSessions {
+    /// The prompt for a step. Skills and the project's own words are read from files, beside the runtime's threads.
+    async fn compose(&self, view: &View, seat: &run::Seat, directive: &Directive) -> Result<StepPrompt, StoreError> {
+        let (abilities, view, seat, directive) =
+            (self.abilities.clone(), view.clone(), seat.clone(), directive.clone());
+        let composing = tokio::task::spawn_blocking(move || telling(&abilities, &view, &seat, &directive));
+        composing.await.map_err(|error| StoreError::Invalid(format!("the prompt could not be composed: {error}")))
+    }
+}
+
+/// A refusal means that another process was faster: the next look finds where the run is now.
+fn accepted(result: Result<StartResult, RunError>) -> Result<StartResult, RunError> {
+    match result {
+        Err(RunError::Refused { .. }) => Ok(StartResult::Nothing),
+        result => result,
     }
 }
 

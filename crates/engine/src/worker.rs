@@ -8,23 +8,27 @@ mod launch;
 mod monitor;
 mod recover;
 mod settle;
+#[cfg(test)]
+mod tests;
 mod transcript_buffer;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use maestro_core::agent::Agents;
 use maestro_core::agent::spawn::Around;
 use maestro_core::id::SessionId;
 use maestro_store::{
-    After, AnyDue, ClaimSpawn, Claimants, Clock, ReleaseSpawns, SettleSpawn, Spawn, Standing, Standings, Store,
+    AnyDue, ClaimSpawn, Claimants, Clock, ReleaseSpawns, SettleSpawn, Spawn, Standing, Standings, Store, StoreError,
 };
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
+use tracing::Instrument as _;
 
+use crate::daemon::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::execute::programs::put_on_path;
 use crate::identity::Identity;
 use settle::SettledSession;
@@ -70,9 +74,11 @@ pub struct Worker {
     pub most: usize,
     /// Who we are.
     pub identity: Identity,
+    /// Where failures are recorded.
+    pub health: DaemonHealth,
 }
 
-/// How each session that this worker has stands, told to whoever follows it; nothing once it is another's.
+/// What was decided about each session of this worker, for its monitor; nothing once another worker has it.
 type SessionRegistry = Arc<Mutex<HashMap<SessionId, watch::Sender<Option<Standing>>>>>;
 
 impl Worker {
@@ -94,34 +100,45 @@ impl Worker {
                 rang = bell.next() => if rang.is_err() { return },
                 _ = looks.tick() => self.release_lost().await,
             }
-            while working.try_join_next().is_some() {}
-            self.tell_standings(&registry).await;
+            while let Some(ended) = working.try_join_next() {
+                if let Err(error) = ended {
+                    tracing::error!("the monitor of an agent ended: {error}");
+                }
+            }
+            self.publish_status(&registry).await;
             while let Ok(permit) = Arc::clone(&room).try_acquire_owned() {
                 let Some(spawn) = self.claim(None).await else { break };
+                if lock(&registry).contains_key(&spawn.session) {
+                    // Its lease ran out while the database could not be reached. Its own task still has it, and settles it.
+                    continue;
+                }
                 let (worker, registry) = (self.clone(), Arc::clone(&registry));
-                working.spawn(async move {
-                    worker.see_to(spawn, &registry).await;
+                let about = tracing::info_span!("agent", session = %spawn.session);
+                let work = async move {
+                    worker.work_on(spawn, &registry).await;
                     drop(permit);
-                });
+                };
+                working.spawn(work.instrument(about));
             }
             // Changes come in crowds, and one look finds them all; the first of them is not kept waiting.
             sleep(GATHER).await;
         }
     }
 
-    /// Sees to one session's agent, and to no other. Says what came of it; nothing if it is not to be had.
+    /// Runs one session's agent, and no other. Returns its result in a line; nothing if another worker has it.
     pub async fn run_one(self, session: SessionId) -> Option<String> {
         let spawn = self.claim(Some(session)).await?;
         let registry = SessionRegistry::default();
         let mut bell = self.store.changes();
-        let seeing = self.see_to(spawn, &registry);
-        tokio::pin!(seeing);
+        let about = tracing::info_span!("agent", session = %spawn.session);
+        let working = self.work_on(spawn, &registry).instrument(about);
+        tokio::pin!(working);
         loop {
             tokio::select! {
-                line = &mut seeing => return Some(line),
+                line = &mut working => return Some(line),
                 _ = bell.next() => {
                     sleep(GATHER).await;
-                    self.tell_standings(&registry).await;
+                    self.publish_status(&registry).await;
                 }
             }
         }
@@ -129,48 +146,67 @@ impl Worker {
 
     /// The next thing to be started.
     async fn claim(&self, session: Option<SessionId>) -> Option<Spawn> {
-        // A look costs nothing; a claim is a write.
-        if session.is_none() && !self.store.read(AnyDue { now: (self.clock)() }).await.unwrap_or(false) {
+        let task = DaemonTask::new(DaemonPart::Worker, "queued agents");
+        if !self.health.is_due(&task) {
             return None;
         }
-        let worker = self.identity.as_str().to_owned();
-        self.store.write(ClaimSpawn { worker, lease: LEASE, session }).await.ok().flatten()
+        // A look costs nothing; a claim is a write.
+        let due = match session {
+            Some(_) => Ok(true),
+            None => self.store.read(AnyDue { now: (self.clock)() }).await,
+        };
+        let claimed = match due {
+            Ok(true) => {
+                self.store.write(ClaimSpawn { worker: self.identity.as_str().to_owned(), lease: LEASE, session }).await
+            }
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        self.health.record(&task, claimed).flatten()
     }
 
     /// Takes from workers of this machine that are gone what they had.
     async fn release_lost(&self) {
-        let claimants = self.store.read(Claimants).await.unwrap_or_default();
-        let workers: Vec<String> = claimants.into_iter().filter(|name| self.identity.knows_gone(name)).collect();
-        if !workers.is_empty() {
-            // What fails now is tried again with the next look.
-            let _ = self.store.write(ReleaseSpawns { workers }).await;
+        let task = DaemonTask::new(DaemonPart::Worker, "agents of workers that are gone");
+        if self.health.is_due(&task) {
+            self.health.record(&task, self.try_release_lost().await);
         }
     }
 
-    /// Tells whoever follows an agent what was decided about its session.
-    async fn tell_standings(&self, registry: &SessionRegistry) {
-        let followed = registry.lock().unwrap_or_else(PoisonError::into_inner).len();
-        if followed == 0 {
+    async fn try_release_lost(&self) -> Result<(), StoreError> {
+        let claimants = self.store.read(Claimants).await?;
+        let workers: Vec<String> = claimants.into_iter().filter(|name| self.identity.knows_gone(name)).collect();
+        if workers.is_empty() {
+            return Ok(());
+        }
+        self.store.write(ReleaseSpawns { workers }).await.map(drop)
+    }
+
+    /// Publishes to the monitors of agents what was decided about their sessions.
+    async fn publish_status(&self, registry: &SessionRegistry) {
+        if lock(registry).is_empty() {
             return;
         }
+        let task = DaemonTask::new(DaemonPart::Worker, "decisions about sessions");
         let worker = self.identity.as_str().to_owned();
-        let Ok(standings) = self.store.read(Standings { worker }).await else { return };
+        let standings = self.store.read(Standings { worker }).await;
+        let Some(standings) = self.health.record(&task, standings) else { return };
         let standings: HashMap<SessionId, Standing> = standings.into_iter().collect();
-        for (session, monitor) in registry.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for (session, monitor) in lock(registry).iter() {
             let standing = standings.get(session);
             monitor.send_if_modified(|known| {
-                let news = known.as_ref() != standing;
+                let changed = known.as_ref() != standing;
                 *known = standing.cloned();
-                news
+                changed
             });
         }
     }
 
-    /// Starts an agent, follows it, and settles what came of it. Says it in a line.
-    async fn see_to(&self, spawn: Spawn, registry: &SessionRegistry) -> String {
+    /// Starts an agent, monitors it and settles its session. Returns the result in a line.
+    async fn work_on(&self, spawn: Spawn, registry: &SessionRegistry) -> String {
         let session = spawn.session.clone();
         let (sender, standing) = watch::channel(None);
-        registry.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), sender);
+        lock(registry).insert(session.clone(), sender);
         let settled = match self.recover(&spawn).await {
             Ok(Some(settled)) => settled,
             Ok(None) => match self.launch(&spawn).await {
@@ -179,15 +215,43 @@ impl Worker {
             },
             Err(error) => SettledSession::not_started(&error.to_string()),
         };
-        registry.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
-        let SettledSession { outcome, line, after } = settled;
-        let lost = matches!(after, After::Again { .. });
-        let worker = self.identity.as_str().to_owned();
-        // Whoever lost the claim has nothing to say about it any more.
-        let settle = SettleSpawn { session, worker, outcome, line: line.clone(), after };
-        if self.store.write(settle).await.is_err() && lost {
-            return "another worker goes on with it".to_owned();
-        }
+        let line = self.settle(&session, settled).await;
+        lock(registry).remove(&session);
         line
     }
+
+    /// Stores the result of a session, however long the database takes: what is done must not be done again.
+    async fn settle(&self, session: &SessionId, settled: SettledSession) -> String {
+        let SettledSession { outcome, line, after } = settled;
+        let task = DaemonTask::new(DaemonPart::Worker, format_args!("result of session {session}"));
+        let settle = || {
+            self.store.write(SettleSpawn {
+                session: session.clone(),
+                worker: self.identity.as_str().to_owned(),
+                outcome: outcome.clone(),
+                line: line.clone(),
+                after: after.clone(),
+            })
+        };
+        match self.health.persist(&task, settle).await {
+            Ok(()) => {
+                tracing::info!(outcome = outcome.result.word(), "{line}");
+                line
+            }
+            // Another worker has it, or it was deleted; what happened here does not count.
+            Err(error) => {
+                tracing::warn!("the result was not stored: {error}");
+                format!("the result was not stored: {error}")
+            }
+        }
+    }
+
+    /// The task under which a failure about a session is recorded.
+    pub(super) fn task_of(session: &SessionId) -> DaemonTask {
+        DaemonTask::new(DaemonPart::Worker, format_args!("session {session}"))
+    }
+}
+
+fn lock(registry: &SessionRegistry) -> MutexGuard<'_, HashMap<SessionId, watch::Sender<Option<Standing>>>> {
+    registry.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -32,6 +32,6 @@ async fn main() -> std::io::Result<()> {
     });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}", listener.local_addr()?);
-    serve(vec![listener], app, std::future::pending()).await;
+    serve(vec![listener], app, None, std::future::pending()).await;
     Ok(())
 }

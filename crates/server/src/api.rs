@@ -4,7 +4,7 @@ pub(crate) mod docs;
 mod document;
 mod events;
 mod handoffs;
-mod health;
+pub(crate) mod health;
 pub(crate) mod live;
 mod messages;
 mod projects;

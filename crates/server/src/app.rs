@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use maestro_core::Event;
 use maestro_core::agent::spawn::Around;
+use maestro_engine::daemon::{Daemon, Maintenance, RunDriverOptions, RunDriverPool};
 use maestro_engine::drive::Workshop;
 use maestro_engine::runs::Runs;
+use maestro_engine::worker::Worker;
 use maestro_store::{Clock, Store};
 use tokio::sync::watch;
 
-use crate::drive::RunDriverPool;
 use crate::live::{Feed, Hub};
 use crate::mcp::Site;
 use crate::metrics::Metrics;
@@ -102,11 +103,28 @@ impl App {
             retention: options.retention,
             mcp: options.mcp,
         };
+        let runs = Runs::of(options.store.clone());
+        let metrics = Arc::new(Metrics::default());
+        let drivers = RunDriverPool::new(RunDriverOptions {
+            store: options.store.clone(),
+            runs: runs.clone(),
+            clock: Arc::clone(&options.clock),
+            workshop: options.workshop,
+            around: facts.around.clone(),
+            hostname: facts.hostname.clone(),
+            observer: {
+                let (metrics, journal) = (Arc::clone(&metrics), Arc::clone(&options.journal));
+                Arc::new(move |event| {
+                    metrics.observe(event);
+                    journal(event);
+                })
+            },
+        });
         let feed = Arc::new(Feed::new(options.store.clone()));
         let hub = Hub::new(options.store.clone(), Arc::clone(&options.clock), Arc::clone(&feed));
         Self {
-            runs: Runs::of(options.store.clone()),
-            drivers: RunDriverPool::new(options.workshop, &options.store),
+            runs,
+            drivers,
             feed,
             hub: Arc::new(hub),
             store: options.store,
@@ -114,8 +132,26 @@ impl App {
             closing: watch::Sender::new(false),
             facts: Arc::new(facts),
             shelves: options.shelves,
-            metrics: Arc::default(),
+            metrics,
             journal: options.journal,
+        }
+    }
+
+    /// What works in the background for this app.
+    pub fn daemon(&self, worker: Option<Worker>) -> Daemon {
+        let health = self.drivers.health();
+        let worker = worker.map(|worker| Worker { health: health.clone(), ..worker });
+        Daemon { maintenance: self.maintenance(), worker }
+    }
+
+    /// What is done beside all requests, even where no agents are started.
+    pub fn maintenance(&self) -> Maintenance {
+        Maintenance {
+            store: self.store.clone(),
+            runs: self.runs.clone(),
+            clock: Arc::clone(&self.clock),
+            retention: self.facts.retention,
+            drivers: self.drivers.clone(),
         }
     }
 

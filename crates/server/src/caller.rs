@@ -29,6 +29,9 @@ impl Caller {
         match &self.0 {
             Actor::Person => Ok(()),
             Actor::Session { id, .. } => Err(ApiError::forbidden(format!("session '{id}' may not {what}"))),
+            // Hooks are the user's own; the others never call.
+            Actor::Hook => Ok(()),
+            Actor::Daemon | Actor::Worker | Actor::Step => Err(ApiError::forbidden(format!("only people may {what}"))),
         }
     }
 

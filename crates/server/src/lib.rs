@@ -22,5 +22,5 @@ mod wire;
 pub use app::{Access, App, Journal, Options};
 pub use error::ErrorBody;
 pub use escaped::escaped;
-pub use serve::{router, run_maintenance, serve};
+pub use serve::{router, serve};
 pub use shelves::{Changes, Freshness, Shelf, Shelves};

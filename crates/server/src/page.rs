@@ -7,6 +7,7 @@ mod assets;
 mod clock;
 mod forms;
 mod fragments;
+mod health;
 mod live;
 mod now;
 mod session;
@@ -86,7 +87,7 @@ async fn home(State(app): State<App>, Asked(wanted): Asked<Wanted>, request: Req
 async fn now_page(app: &App, wanted: &Wanted) -> Result<String, ApiError> {
     let seen = app.store.read(Now { project: wanted.project()?, at: (app.clock)() }).await?;
     let view = view::View::new(&seen);
-    Ok(fragments::page(&view, &Shot::of(&view, None)?)?)
+    Ok(fragments::page(&view, &Shot::of(&view, health::banner(app).as_deref(), None)?)?)
 }
 
 /// The query of a session's page.
@@ -107,7 +108,7 @@ async fn one_session(
         let look = Look { session, at: (app.clock)(), before, account: Account::default() };
         let sight = app.store.read(look).await?;
         let view = view::SessionView::new(&sight);
-        let shot = Shot::of_session(&view, sight.account, None)?;
+        let shot = Shot::of_session(&view, sight.account, health::banner(&app).as_deref(), None)?;
         Ok(fragments::session_page(&view, &shot)?)
     };
     match html.await {

@@ -12,7 +12,7 @@ use axum::routing::get;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use maestro_store::{AnySilent, ExpireSilent, Retain, UndrivenRuns};
+use maestro_engine::worker::Worker;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
@@ -65,8 +65,8 @@ async fn not_this_way(method: Method, uri: Uri) -> ApiError {
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
 }
 
-/// Answers until it is told to end, and then lets open requests finish.
-pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
+/// Answers requests and runs the daemon until `shutdown` ends, and then lets open requests finish.
+pub async fn serve(listeners: Vec<TcpListener>, app: App, worker: Option<Worker>, shutdown: impl Future<Output = ()>) {
     let router = router(app.clone());
     let graceful = Arc::new(GracefulShutdown::new());
     let room = Arc::new(Semaphore::new(CONNECTIONS));
@@ -74,24 +74,30 @@ pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<
     for listener in listeners {
         tasks.spawn(accept(listener, router.clone(), Arc::clone(&graceful), Arc::clone(&room)));
     }
-    tasks.spawn(run_maintenance(app.clone()));
-    tasks.spawn(run_step_sessions(app.clone()));
+    // Its agents end with it, and continue when there is a worker again.
+    tasks.spawn(app.daemon(worker).run());
     shutdown.await;
     tasks.shutdown().await;
     app.closing.send_replace(true);
     if let Ok(graceful) = Arc::try_unwrap(graceful).map_err(|_| ()) {
-        // Whoever takes longer is cut off; what was acknowledged is on the disk.
-        let _ = tokio::time::timeout(FAREWELL, graceful.shutdown()).await;
+        // A request that takes longer is cut off; what was acknowledged is on the disk.
+        if tokio::time::timeout(FAREWELL, graceful.shutdown()).await.is_err() {
+            tracing::warn!("open requests did not end in time");
+        }
     }
 }
 
 async fn accept(listener: TcpListener, router: Router, graceful: Arc<GracefulShutdown>, room: Arc<Semaphore>) {
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            // Out of file descriptors, most likely; those in use come back.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Out of file descriptors, most likely; those in use come back.
+                tracing::warn!("a connection could not be accepted: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
         };
         let watched = connection(stream, router.clone(), &graceful);
         tokio::spawn(async move {
@@ -119,44 +125,5 @@ fn connection(stream: TcpStream, router: Router, graceful: &GracefulShutdown) ->
     async move {
         // A client that goes away in the middle is no failure of ours.
         let _ = watched.await;
-    }
-}
-
-/// Starts sessions for steps of runs, and goes on with the runs whose sessions have ended.
-async fn run_step_sessions(app: App) {
-    const LOOK: Duration = Duration::from_secs(1);
-    const GATHER: Duration = Duration::from_millis(10);
-    let Some(sessions) = app.step_sessions() else { return };
-    let mut bell = app.store.changes();
-    loop {
-        for run in sessions.reconcile().await {
-            app.work_at(run);
-        }
-        // Changes come in crowds, and one look finds them all; the first of them is not kept waiting.
-        tokio::time::sleep(GATHER).await;
-        if let Ok(Err(_)) = tokio::time::timeout(LOOK, bell.next()).await {
-            return;
-        }
-    }
-}
-
-/// Ends sessions that fell silent, goes on with runs, and forgets what is old; for as long as it is waited for.
-pub async fn run_maintenance(app: App) {
-    const BEAT: Duration = Duration::from_secs(1);
-    const BEATS_AN_HOUR: u64 = 3600;
-    let mut beats = tokio::time::interval(BEAT);
-    for beat in 0_u64.. {
-        beats.tick().await;
-        // What fails now is tried again with the next beat.
-        if let Ok(true) = app.store.read(AnySilent { now: (app.clock)(), silence: app.store.rules().silence }).await {
-            let _ = app.store.write(ExpireSilent).await;
-        }
-        let _ = app.runs.elapse((app.clock)()).await;
-        for id in app.store.read(UndrivenRuns).await.unwrap_or_default() {
-            app.work_at(id);
-        }
-        if beat % BEATS_AN_HOUR == 0 {
-            let _ = app.store.write(Retain { events: app.facts.retention }).await;
-        }
     }
 }

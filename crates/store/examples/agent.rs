@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use maestro_core::Role;
 use maestro_core::agent::spawn::Around;
-use maestro_core::agent::{AgentEvent, Choice};
+use maestro_core::agent::{AgentEvent, Choice, SessionOutcome};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::session::{Approach, EndReason, SessionStatus};
 use maestro_store::{
@@ -115,6 +115,7 @@ async fn carry_out(store: &Store, session: SessionId, order: Order) -> Result<()
         Order::Settle { outcome, status } => {
             let after = After::Over { status, end: Some(EndReason::Exited) };
             let line = "It ended".to_owned();
+            let outcome = SessionOutcome::from_stored(outcome);
             store.write(SettleSpawn { session, worker, outcome, line, after }).await
         }
     }

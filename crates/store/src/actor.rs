@@ -20,14 +20,33 @@ pub enum Actor {
         /// Its role.
         role: Role,
     },
+    /// The daemon, which does what is due.
+    Daemon,
+    /// A worker, which starts and ends agents.
+    Worker,
+    /// A step of a run, which needs a session or none any more.
+    Step,
+    /// A hook of a coding tool.
+    Hook,
 }
 
 impl Actor {
     /// The session that acts.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
-            Self::Person => None,
             Self::Session { id, .. } => Some(id),
+            Self::Person | Self::Daemon | Self::Worker | Self::Step | Self::Hook => None,
+        }
+    }
+
+    /// The word that an event carries for what acts by itself; nothing for people and sessions, which events name already.
+    pub(crate) fn automatic(&self) -> Option<&'static str> {
+        match self {
+            Self::Person | Self::Session { .. } => None,
+            Self::Daemon => Some("daemon"),
+            Self::Worker => Some("worker"),
+            Self::Step => Some("step"),
+            Self::Hook => Some("hook"),
         }
     }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
+use crate::actor::Actor;
 use crate::answers::{self, Once};
 use crate::db::Db;
 use crate::error::StoreError;
@@ -16,6 +17,11 @@ pub trait Change: Send + Sync + 'static {
 
     /// Makes the change; an error undoes all of it.
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Self::Output, StoreError>;
+
+    /// Who makes it, where that is known; its events say so of what acts by itself.
+    fn actor(&self) -> Option<&Actor> {
+        None
+    }
 }
 
 /// A query of what is stored.
@@ -65,7 +71,7 @@ impl<C: Change> Pending<C> {
 
 impl<C: Change> Job for Pending<C> {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        match self.apply(tx).and_then(|output| tx.append().map(|()| output)) {
+        match self.apply(tx).and_then(|output| tx.append(self.change.actor()).map(|()| output)) {
             Ok(output) => {
                 self.outcome = Some(Ok(output));
                 Ok(())

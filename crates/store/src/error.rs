@@ -135,6 +135,33 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the database or its disk failed, rather than the request being refused.
+    pub fn is_failure(&self) -> bool {
+        match self {
+            Self::Busy
+            | Self::ReadOnly(_)
+            | Self::Full
+            | Self::Newer { .. }
+            | Self::Open { .. }
+            | Self::File { .. }
+            | Self::Corrupt(_)
+            | Self::Database(_) => true,
+            Self::NotFound { .. }
+            | Self::Changed { .. }
+            | Self::TaskTransition { .. }
+            | Self::SessionTransition { .. }
+            | Self::Steering { .. }
+            | Self::Exists { .. }
+            | Self::Limit { .. }
+            | Self::Rule(_)
+            | Self::Invalid(_)
+            | Self::Forbidden(_)
+            | Self::KeyReused
+            | Self::Collision
+            | Self::Closed => false,
+        }
+    }
+
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt(what.into())
     }

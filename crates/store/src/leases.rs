@@ -3,6 +3,7 @@
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, EntryKind, SessionStatus};
 
+use crate::actor::Actor;
 use crate::change::{Change, Read};
 use crate::db::Db;
 use crate::error::StoreError;
@@ -17,6 +18,10 @@ pub struct ExpireSilent;
 
 impl Change for ExpireSilent {
     type Output = Vec<SessionId>;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Daemon)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Vec<SessionId>, StoreError> {
         let limit = tx.now - tx.rules.silence;

@@ -10,6 +10,7 @@ mod db;
 mod error;
 mod events;
 mod handoffs;
+mod health;
 mod leases;
 mod messages;
 mod migrate;
@@ -44,6 +45,7 @@ pub use db::Db;
 pub use error::{StoreError, What};
 pub use events::{EventFilter, EventRow, EventsAfter, LastSeq, Record};
 pub use handoffs::{AcceptHandoff, CompleteHandoff, CreateHandoff, HandoffById, Handoffs};
+pub use health::StoreFailure;
 pub use leases::{AnySilent, ExpireSilent, RenewLease};
 pub use messages::{Messages, PassedOn, Say, Unheard};
 pub use notices::{Confirm, Notices, NoticesOf};
@@ -58,9 +60,7 @@ pub use runs::{
     AdvanceRun, Driver, EndedParts, Executing, OverdueRuns, PinnedBy, RunAbout, RunById, RunLog, RunRecord, RunState,
     RunTail, Runs, StartRun, UndrivenRuns,
 };
-pub use seats::{
-    AwaitingAgents, EndedSeats, KeepVerdict, Seat, SeatEnd, SeatEnds, SeatOf, SeatsOf, SettleSeat, StraySeats, TakeSeat,
-};
+pub use seats::{AwaitingAgents, EndedSeats, KeepVerdict, SeatEnds, SeatOf, SeatsOf, SettleSeat, StraySeats, TakeSeat};
 pub use sessions::{
     AddSessionEvent, AddTimeline, CreateSession, DeleteSession, Living, Order, SessionById, SessionFilter, Sessions,
     Steer, UpdateSession,

@@ -46,6 +46,10 @@ pub struct Say {
 impl Change for Say {
     type Output = Message;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Message, StoreError> {
         let session = sessions::by_id(tx, &self.session)?;
         let over = session.status.is_over();
@@ -134,6 +138,10 @@ pub struct PassedOn {
 
 impl Change for PassedOn {
     type Output = ();
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Worker)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         spawns::held_by(tx, &self.session, &self.worker)?;

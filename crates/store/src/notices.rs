@@ -131,6 +131,10 @@ pub struct Confirm {
 impl Change for Confirm {
     type Output = ();
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::own_session(tx, &self.actor, &self.session)?;
         let session = sessions::by_id(tx, &self.session)?;

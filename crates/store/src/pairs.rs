@@ -131,7 +131,7 @@ pub(crate) fn settle(tx: &mut Tx<'_>, task: &TaskId) -> Result<(), StoreError> {
             task.status = status;
             tasks::save(tx, &mut task)?;
             tasks::set_by_hand(tx, &id, false)?;
-            tasks::note_progress(tx, &task, &["status"], &Actor::Person);
+            tasks::note_progress(tx, &task, &["status"], &Actor::Daemon);
             next = task.parent;
         }
     }
@@ -266,6 +266,10 @@ pub struct BindTask {
 impl Change for BindTask {
     type Output = ();
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::not_a_worker(&self.actor, "give tasks to sessions")?;
         actor::own_session(tx, &self.actor, &self.session)?;
@@ -294,6 +298,10 @@ pub struct UnbindTask {
 
 impl Change for UnbindTask {
     type Output = ();
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::not_a_worker(&self.actor, "take tasks from sessions")?;

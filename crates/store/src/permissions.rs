@@ -91,6 +91,10 @@ pub struct AskPermission {
 impl Change for AskPermission {
     type Output = Permission;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Worker)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Permission, StoreError> {
         spawns::held_by(tx, &self.session, &self.worker)?;
         tx.execute(
@@ -127,6 +131,10 @@ pub struct AnswerPermission {
 
 impl Change for AnswerPermission {
     type Output = Permission;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Permission, StoreError> {
         actor::not_a_worker(&self.actor, "answer what an agent asks")?;

@@ -186,6 +186,10 @@ pub struct QueueStart {
 impl Change for QueueStart {
     type Output = Option<QueueItem>;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Option<QueueItem>, StoreError> {
         actor::own_session(tx, &self.actor, &self.session)?;
         let (session, queue) = load(tx, &self.session)?;
@@ -241,6 +245,10 @@ pub struct QueueStepped {
 impl Change for QueueEnd {
     type Output = QueueStepped;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<QueueStepped, StoreError> {
         actor::own_session(tx, &self.actor, &self.session)?;
         let (session, queue) = load(tx, &self.session)?;
@@ -287,6 +295,10 @@ pub struct QueuePush {
 
 impl Change for QueuePush {
     type Output = QueueItem;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<QueueItem, StoreError> {
         actor::not_a_worker(&self.actor, "put tasks into queues")?;

@@ -78,6 +78,10 @@ struct Reporter {
 impl Change for Report {
     type Output = Reported;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Reported, StoreError> {
         if let Who::At { session, task } = &self.who {
             return self.at(tx, session, task)?.apply(tx);

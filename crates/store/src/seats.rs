@@ -1,11 +1,12 @@
 //! Sessions that work on the steps of runs, and their reports for the steps.
 
+use maestro_core::agent::SessionOutcome;
 use maestro_core::event::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::session::Session;
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use maestro_core::step_session::{StepReport, StepSession, StepSessionEnd, StepSessionMetadata};
 
+use crate::actor::Actor;
 use crate::change::{Change, Read};
 use crate::db::Db;
 use crate::error::{StoreError, What};
@@ -14,24 +15,11 @@ use crate::spawns::RequestSpawn;
 use crate::tx::Tx;
 use crate::value::{Row, to_json};
 
-/// A session at a step of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Seat {
-    /// The run.
-    pub run: RunId,
-    /// The ticket of the step's directive.
-    pub ticket: String,
-    /// The session.
-    pub session: SessionId,
-    /// What it reported for the step, if it did.
-    pub report: Option<Json>,
-}
-
 const SELECT: &str = "SELECT step_sessions.run_id, step_sessions.ticket, step_sessions.session_id, \
                       step_sessions.report FROM step_sessions";
 
-fn seat(row: &mut Row) -> Result<Seat, StoreError> {
-    Ok(Seat { run: row.parsed()?, ticket: row.text()?, session: row.parsed()?, report: row.maybe_json()? })
+fn seat(row: &mut Row) -> Result<StepSession, StoreError> {
+    Ok(StepSession { run: row.parsed()?, ticket: row.text()?, session: row.parsed()?, report: row.maybe_json()? })
 }
 
 /// Starts a session for a step of a run, once.
@@ -47,6 +35,10 @@ pub struct TakeSeat {
 
 impl Change for TakeSeat {
     type Output = Session;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Step)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
         let run = self.run.to_string();
@@ -72,7 +64,7 @@ pub struct KeepVerdict {
     /// The ticket it quotes.
     pub ticket: String,
     /// What it reports.
-    pub report: Json,
+    pub report: StepReport,
 }
 
 impl Change for KeepVerdict {
@@ -100,6 +92,10 @@ pub struct SettleSeat(
 impl Change for SettleSeat {
     type Output = ();
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Step)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         tx.execute(
             "UPDATE step_sessions SET settled_at = $1 WHERE session_id = $2 AND settled_at IS NULL",
@@ -114,9 +110,9 @@ impl Change for SettleSeat {
 pub struct EndedSeats;
 
 impl Read for EndedSeats {
-    type Output = Vec<Seat>;
+    type Output = Vec<StepSession>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<StepSession>, StoreError> {
         let sql = format!(
             "{SELECT} JOIN spawns ON spawns.session_id = step_sessions.session_id \
              JOIN sessions ON sessions.id = step_sessions.session_id JOIN runs ON runs.id = step_sessions.run_id \
@@ -133,9 +129,9 @@ impl Read for EndedSeats {
 pub struct StraySeats;
 
 impl Read for StraySeats {
-    type Output = Vec<Seat>;
+    type Output = Vec<StepSession>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<StepSession>, StoreError> {
         let sql = format!(
             "{SELECT} JOIN sessions ON sessions.id = step_sessions.session_id \
              JOIN runs ON runs.id = step_sessions.run_id \
@@ -154,9 +150,9 @@ pub struct SeatOf(
 );
 
 impl Read for SeatOf {
-    type Output = Option<Seat>;
+    type Output = Option<StepSession>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Option<Seat>, StoreError> {
+    fn load(&self, db: &mut Db<'_>) -> Result<Option<StepSession>, StoreError> {
         let row = db.row(&format!("{SELECT} WHERE step_sessions.session_id = $1"), &[(&self.0).into()])?;
         row.map(|mut row| seat(&mut row)).transpose()
     }
@@ -170,23 +166,12 @@ pub struct SeatsOf(
 );
 
 impl Read for SeatsOf {
-    type Output = Vec<Seat>;
+    type Output = Vec<StepSession>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<Seat>, StoreError> {
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<StepSession>, StoreError> {
         let sql = format!("{SELECT} WHERE step_sessions.run_id = $1 ORDER BY step_sessions.ord");
         db.rows(&sql, &[(&self.0.to_string()).into()])?.iter_mut().map(seat).collect()
     }
-}
-
-/// The outcome of a session for a step of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeatEnd {
-    /// The metadata of the session.
-    pub metadata: Json,
-    /// The git tree before it started.
-    pub tree: Option<String>,
-    /// The outcome, if it was started and ended.
-    pub outcome: Option<Json>,
 }
 
 /// The outcomes of all sessions of a run and of its subruns, oldest first.
@@ -197,9 +182,9 @@ pub struct SeatEnds(
 );
 
 impl Read for SeatEnds {
-    type Output = Vec<SeatEnd>;
+    type Output = Vec<StepSessionEnd>;
 
-    fn load(&self, db: &mut Db<'_>) -> Result<Vec<SeatEnd>, StoreError> {
+    fn load(&self, db: &mut Db<'_>) -> Result<Vec<StepSessionEnd>, StoreError> {
         let sql = "SELECT sessions.metadata, spawns.initial_tree, spawns.outcome FROM step_sessions \
                    JOIN sessions ON sessions.id = step_sessions.session_id \
                    JOIN spawns ON spawns.session_id = step_sessions.session_id \
@@ -207,8 +192,13 @@ impl Read for SeatEnds {
                    OR step_sessions.run_id IN (SELECT id FROM runs WHERE parent_run = $2) \
                    ORDER BY step_sessions.ord";
         let run = self.0.to_string();
-        let end =
-            |row: &mut Row| Ok(SeatEnd { metadata: row.json()?, tree: row.maybe_text()?, outcome: row.maybe_json()? });
+        let end = |row: &mut Row| {
+            Ok(StepSessionEnd {
+                metadata: StepSessionMetadata::from_stored(row.json()?),
+                tree: row.maybe_text()?,
+                outcome: row.maybe_json()?.map(SessionOutcome::from_stored),
+            })
+        };
         db.rows(sql, &[(&run).into(), (&run).into()])?.iter_mut().map(end).collect()
     }
 }

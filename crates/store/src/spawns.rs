@@ -7,6 +7,7 @@ mod attach;
 mod claim;
 mod settle;
 
+use maestro_core::agent::SessionOutcome;
 use maestro_core::agent::spawn::{Around, environment};
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
@@ -46,7 +47,7 @@ pub struct Spawn {
     /// The git tree before its first start.
     pub tree: Option<String>,
     /// The outcome.
-    pub outcome: Option<Json>,
+    pub outcome: Option<SessionOutcome>,
 }
 
 /// How far a spawn is.
@@ -94,7 +95,7 @@ fn spawn(row: &mut Row) -> Result<Spawn, StoreError> {
         attempt: row.int()?,
         agent_session: row.maybe_text()?,
         tree: row.maybe_text()?,
-        outcome: row.maybe_json()?,
+        outcome: row.maybe_json()?.map(SessionOutcome::from_stored),
     })
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use crate::answers::Once;
 use crate::change::{Change, Job, Pending, Read, ReadJob, read_job};
 use crate::error::StoreError;
+use crate::health::{Access, StoreFailure, StoreHealth, short_name};
 use crate::pg::Postgres;
 use crate::sqlite::{self, Sqlite};
 use crate::tx::Rules;
@@ -55,6 +56,7 @@ pub struct Store {
     backend: Arc<Backend>,
     shared: Arc<Shared>,
     place: Arc<Place>,
+    clock: Clock,
 }
 
 enum Backend {
@@ -77,14 +79,15 @@ impl Store {
             Place::File(path) => Backend::Sqlite(Sqlite::open(path, clock, options, &shared)?),
             Place::Postgres(url) => Backend::Postgres(Postgres::open(url, clock, options, &shared)?),
         };
-        Ok(Self { backend: Arc::new(backend), shared, place: Arc::new(place) })
+        Ok(Self { backend: Arc::new(backend), shared, place: Arc::new(place), clock: Arc::clone(clock) })
     }
 
     /// A store that answers every change with the same and stores nothing.
     #[cfg(feature = "hollow")]
     pub fn hollow(answer: serde_json::Value) -> Self {
         let place = Place::File(PathBuf::from("/dev/null"));
-        Self { backend: Arc::new(Backend::Hollow(answer)), shared: Arc::default(), place: Arc::new(place) }
+        let clock: Clock = Arc::new(|| 0);
+        Self { backend: Arc::new(Backend::Hollow(answer)), shared: Arc::default(), place: Arc::new(place), clock }
     }
 
     /// Where it is.
@@ -105,14 +108,18 @@ impl Store {
         }
         let (job, answer) = Pending::new(change, once);
         self.send(job);
-        answer.await.unwrap_or(Err(StoreError::Closed))
+        let result = answer.await.unwrap_or(Err(StoreError::Closed));
+        self.shared.health.note(Access::Write, short_name::<C>(), &self.clock, &result);
+        result
     }
 
     /// Looks something up.
     pub async fn read<R: Read>(&self, read: R) -> Result<R::Output, StoreError> {
         let (job, answer) = read_job(read);
         self.ask(job);
-        answer.await.unwrap_or(Err(StoreError::Closed))
+        let result = answer.await.unwrap_or(Err(StoreError::Closed));
+        self.shared.health.note(Access::Read, short_name::<R>(), &self.clock, &result);
+        result
     }
 
     fn send(&self, job: Box<dyn Job>) {
@@ -131,6 +138,11 @@ impl Store {
             #[cfg(feature = "hollow")]
             Backend::Hollow(_) => job(Err(StoreError::Closed)),
         }
+    }
+
+    /// What fails in the database now, if anything does.
+    pub fn failure(&self) -> Option<StoreFailure> {
+        self.shared.health.failure()
     }
 
     /// What the settings decide from now on.
@@ -202,6 +214,7 @@ pub(crate) struct Shared {
     commits: AtomicU64,
     changes: AtomicU64,
     rules: RwLock<Rules>,
+    health: StoreHealth,
 }
 
 impl Default for Shared {
@@ -213,6 +226,7 @@ impl Default for Shared {
             commits: AtomicU64::default(),
             changes: AtomicU64::default(),
             rules: RwLock::default(),
+            health: StoreHealth::default(),
         }
     }
 }

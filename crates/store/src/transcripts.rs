@@ -6,6 +6,7 @@ use maestro_core::id::SessionId;
 use maestro_core::session::SessionStatus;
 use serde::{Deserialize, Serialize};
 
+use crate::actor::Actor;
 use crate::change::{Change, Read};
 use crate::db::Db;
 use crate::error::StoreError;
@@ -39,6 +40,10 @@ pub struct AppendTranscript {
 
 impl Change for AppendTranscript {
     type Output = ();
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Worker)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         spawns::held_by(tx, &self.session, &self.worker)?;

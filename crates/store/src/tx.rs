@@ -10,6 +10,7 @@ use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
 use maestro_core::notice::Notice;
 use maestro_core::rollup::WhenDone;
 
+use crate::actor::Actor;
 use crate::db::Db;
 use crate::error::StoreError;
 use crate::notices;
@@ -95,7 +96,7 @@ impl<'c> Tx<'c> {
     }
 
     /// Appends the events to the log, and saves the notices.
-    pub(crate) fn append(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn append(&mut self, actor: Option<&Actor>) -> Result<(), StoreError> {
         if self.happened.is_empty() && self.told.is_empty() {
             return Ok(());
         }
@@ -103,7 +104,7 @@ impl<'c> Tx<'c> {
             self.db.rows("SELECT CAST(pg_advisory_xact_lock(7246291, hashtext(current_schema())) AS TEXT)", &[])?;
         }
         for (scope, event) in std::mem::take(&mut self.happened) {
-            self.append_one(&scope, &event)?;
+            self.append_one(&scope, &event, actor.and_then(Actor::automatic))?;
         }
         for (session, notice) in std::mem::take(&mut self.told) {
             notices::keep(self, &session, &notice)?;
@@ -111,8 +112,12 @@ impl<'c> Tx<'c> {
         Ok(())
     }
 
-    fn append_one(&mut self, scope: &Scope, event: &Event) -> Result<i64, StoreError> {
-        let (kind, payload) = event.to_log().map_err(|error| StoreError::corrupt(error.to_string()))?;
+    fn append_one(&mut self, scope: &Scope, event: &Event, actor: Option<&str>) -> Result<i64, StoreError> {
+        let (kind, mut payload) = event.to_log().map_err(|error| StoreError::corrupt(error.to_string()))?;
+        if let (Some(actor), Some(rest)) = (actor, payload.strip_prefix('{')) {
+            let gap = if rest == "}" { "" } else { "," };
+            payload = format!("{{\"actor\":\"{actor}\"{gap}{rest}");
+        }
         self.db.number(
             "INSERT INTO events (at, type, version, project, task, session, run, payload) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING seq",

@@ -7,6 +7,7 @@ use maestro_core::event::Event;
 use rusqlite::backup::Backup;
 use serde::{Deserialize, Serialize};
 
+use crate::actor::Actor;
 use crate::change::{Change, Read};
 use crate::db::{Backend, Db};
 use crate::error::StoreError;
@@ -139,6 +140,10 @@ pub struct Retained {
 
 impl Change for Retain {
     type Output = Retained;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Daemon)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Retained, StoreError> {
         const DAY: i64 = 24 * 60 * 60 * 1000;

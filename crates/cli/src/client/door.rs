@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use maestro_engine::daemon::run_maintenance;
 use maestro_server::mcp::{Door, Opened};
-use maestro_server::{App, Options, Shelves, router, run_maintenance};
+use maestro_server::{App, Options, Shelves, router};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tower::ServiceExt as _;
@@ -62,7 +63,7 @@ fn to_database(world: &World, shelves: &Shelves, signature: HeaderMap) -> Result
         workshop: Some(workshop::of(world, shelves)?),
         ..local(store, database::retention(&settings), world)
     });
-    let house = House(Handle::current().spawn(run_maintenance(app.clone())).abort_handle());
+    let house = House(Handle::current().spawn(run_maintenance(app.maintenance())).abort_handle());
     let router = router(app);
     Ok(Arc::new(move |mut request| {
         // A caller that drops this has found a server, which does its own maintenance.

@@ -1,6 +1,7 @@
 //! `maestro doctor`: all problems, with file, line and hint.
 
 mod connections;
+mod server;
 
 use std::fmt::Write as _;
 
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &DirArgs, world: &World) -> Result<Reply, CommandError> 
     problems.extend(found.problems.iter().cloned());
     let connections = connections::tried(world);
     problems.extend(connections.iter().filter_map(Connection::problem));
+    problems.extend(server::problems(world));
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     let exit = if failed { Exit::Failed } else { Exit::Ok };
     if world.json {

@@ -166,13 +166,7 @@ impl Server {
                     () = self.caller.gone() => {}
                 }
             };
-            let worker = self.worker.map(|worker| tokio::spawn(worker.run()));
-            serve(self.listeners, self.app, end).await;
-            if let Some(worker) = worker {
-                // Its agents end with it, and continue when there is a worker again.
-                worker.abort();
-                let _ = worker.await;
-            }
+            serve(self.listeners, self.app, self.worker, end).await;
             Ok(())
         });
         self.file.remove(&self.home);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use maestro_core::agent::spawn::Around;
+use maestro_engine::daemon::DaemonHealth;
 use maestro_engine::drive::Workshop;
 use maestro_engine::worker::Worker;
 use maestro_store::Store;
@@ -42,6 +43,7 @@ pub(crate) fn of(
         checks: Arc::clone(&site.abilities.checks),
         most,
         identity: workshop.identity.clone(),
+        health: DaemonHealth::new(database::clock()),
     };
     worker.prepare().map_err(|error| {
         CommandError::io(format!("{} is not writable", world.maestro_home.display()), &error)

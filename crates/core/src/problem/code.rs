@@ -69,6 +69,7 @@ codes! {
     ConfigUnknown = "config-unknown", "A configuration key that Maestro does not know.";
     ConfigNotAllowed = "config-not-allowed", "A project's file names commands to run that are not trusted yet.";
     ConnectionBroken = "connection-broken", "A tool's settings name Maestro, but what they start does not answer.";
+    ServerDegraded = "server-degraded", "Something fails in the server that runs, and it tries again.";
     CheckboxMalformed = "checkbox-malformed", "A plan line looks like a task but its box is not one.";
 }
 

@@ -8,14 +8,16 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use maestro_core::agent::AgentEvent;
+use maestro_core::agent::spawn::SpawnSpec;
 use maestro_core::event::RunId;
 use maestro_core::id::SessionId;
-use maestro_store::{Page, Seat, SeatsOf, Spawn, SpawnOf, Store, Transcript};
+use maestro_core::step_session::StepSession;
+use maestro_store::{Page, SeatsOf, Spawn, SpawnOf, Store, StoreError, Transcript};
 use serde_json::{Value as Json, json};
 
 use super::StepSessions;
 use crate::changes;
-use crate::runs::View;
+use crate::runs::{RunError, View};
 
 /// How many parts of a transcript are read at once.
 const PART: i64 = 500;
@@ -23,66 +25,96 @@ const PART: i64 = 500;
 const MAX_CHARS: usize = 8 * 1024 * 1024;
 
 impl StepSessions {
-    /// Writes down what a session was told, did and changed.
-    pub(super) async fn keep(&self, seat: &Seat, spawn: Option<&Spawn>, tree: Option<&str>) {
-        let seats = self.store.read(SeatsOf(seat.run)).await.unwrap_or_default();
-        let number = seats.iter().position(|other| other.session == seat.session).map_or(0, |at| at + 1);
-        let (folder, step) = (self.folder(seat.run), step(seat));
-        if fs::create_dir_all(&folder).is_err() {
-            return;
-        }
-        let write = |what: &str, text: &str| {
-            if !text.is_empty() {
-                let _ = fs::write(folder.join(format!("{number:02}-{step}-{what}.txt")), text);
-            }
-        };
-        let of = |key: &str| spawn.and_then(|spawn| spawn.spec[key].as_str()).unwrap_or_default().to_owned();
-        write("prompt", &of("whole"));
-        write("output", &output(&self.store, &seat.session).await);
-        // What the task has changed so far; the last of a task is what it came to. Whoever changed nothing adds nothing.
-        let changed = spawn.and_then(|spawn| spawn.outcome.as_ref()?["changedFiles"].as_array().map(Vec::len));
-        if let Some(tree) = tree.filter(|_| changed != Some(0)) {
-            write("diff", &changes::since_commit(Path::new(&of("workspace")), tree).unwrap_or_default());
+    /// Writes the prompt, the output and the diff of a session.
+    pub(super) async fn keep(&self, seat: &StepSession, spawn: Option<&Spawn>, tree: Option<&str>) {
+        let written = self.try_keep(seat, spawn, tree).await;
+        if let Err(error) = written {
+            tracing::warn!(run = %seat.run, session = %seat.session, "the session's files could not be written: {error}");
         }
     }
 
-    /// Writes down how a run stands and who worked for it, where somebody did.
+    async fn try_keep(
+        &self,
+        seat: &StepSession,
+        spawn: Option<&Spawn>,
+        tree: Option<&str>,
+    ) -> Result<(), ArtifactError> {
+        let seats = self.store.read(SeatsOf(seat.run)).await?;
+        let number = seats.iter().position(|other| other.session == seat.session).map_or(0, |at| at + 1);
+        let (folder, step) = (self.folder(seat.run), seat.step().to_owned());
+        let spec: Option<SpawnSpec> = spawn.and_then(|spawn| serde_json::from_value(spawn.spec.clone()).ok());
+        let output = output(&self.store, &seat.session).await?;
+        let changed = spawn.and_then(|spawn| spawn.outcome.as_ref()?.changed_files()).map(<[String]>::len);
+        // What the task has changed so far; the last of a task is what it came to. A session without changes adds nothing.
+        let tree = tree.filter(|_| changed != Some(0)).map(str::to_owned);
+        let write = move || -> io::Result<()> {
+            fs::create_dir_all(&folder)?;
+            let write = |what: &str, text: &str| {
+                if text.is_empty() {
+                    return Ok(());
+                }
+                fs::write(folder.join(format!("{number:02}-{step}-{what}.txt")), text)
+            };
+            let Some(SpawnSpec { whole, workspace, .. }) = spec else { return write("output", &output) };
+            write("prompt", &whole.unwrap_or_default())?;
+            write("output", &output)?;
+            let diff = tree.and_then(|tree| changes::since_commit(Path::new(&workspace), &tree));
+            write("diff", &diff.unwrap_or_default())
+        };
+        Ok(tokio::task::spawn_blocking(write).await.map_err(io::Error::other)??)
+    }
+
+    /// Writes down where a run is and which sessions worked for it, where one did.
     ///
-    /// Several may do so at once. Whoever wrote looks again whether the run went on meanwhile, so that the last one to write
-    /// has written how it stands.
+    /// Several may do so at once. Each looks again whether the run went on meanwhile, so that the last one to write has
+    /// written where it is.
     pub async fn write_summary(&self, run: RunId) {
+        if let Err(error) = self.try_write_summary(run).await {
+            tracing::warn!(%run, "the run's summary could not be written: {error}");
+        }
+    }
+
+    async fn try_write_summary(&self, run: RunId) -> Result<(), ArtifactError> {
         let folder = self.folder(run);
         let mut written = None;
-        while let Ok(view) = self.runs.get(run, (self.clock)()).await {
-            if !folder.is_dir() || written == Some(view.record.revision) {
-                return;
+        loop {
+            let view = match self.runs.get(run, (self.clock)()).await {
+                Ok(view) => view,
+                Err(RunError::Store(StoreError::NotFound { .. })) => return Ok(()),
+                Err(error) => return Err(ArtifactError::Run(error)),
+            };
+            let there = folder.clone();
+            let exists = tokio::task::spawn_blocking(move || there.is_dir()).await.map_err(io::Error::other)?;
+            if !exists || written == Some(view.record.revision) {
+                return Ok(());
             }
-            let text = serde_json::to_string_pretty(&self.summary(&view).await).unwrap_or_default();
-            let _ = replace(&folder.join("summary.json"), &(text + "\n"));
+            let text = serde_json::to_string_pretty(&self.summary(&view).await?).unwrap_or_default() + "\n";
+            let path = folder.join("summary.json");
+            tokio::task::spawn_blocking(move || replace(&path, &text)).await.map_err(io::Error::other)??;
             written = Some(view.record.revision);
         }
     }
 
-    async fn summary(&self, view: &View) -> Json {
+    async fn summary(&self, view: &View) -> Result<Json, StoreError> {
         let mut sessions = Vec::new();
-        for (at, seat) in self.store.read(SeatsOf(view.record.id)).await.unwrap_or_default().into_iter().enumerate() {
-            let spawn = self.store.read(SpawnOf(seat.session.clone())).await.ok().flatten();
+        for (at, seat) in self.store.read(SeatsOf(view.record.id)).await?.into_iter().enumerate() {
+            let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
             sessions.push(json!({
                 "number": at + 1,
-                "step": step(&seat),
+                "step": seat.step(),
                 "session": seat.session,
                 "agent": spawn.as_ref().map(|spawn| &spawn.spec["agent"]),
                 "outcome": spawn.as_ref().and_then(|spawn| spawn.outcome.as_ref()),
                 "report": seat.report,
             }));
         }
-        json!({
+        Ok(json!({
             "run": view.record.id,
             "workflow": view.record.about.workflow,
             "status": view.record.run.status,
             "sessions": sessions,
             "writtenAt": (self.clock)(),
-        })
+        }))
     }
 
     fn folder(&self, run: RunId) -> PathBuf {
@@ -90,9 +122,15 @@ impl StepSessions {
     }
 }
 
-/// The step that a session works at.
-fn step(seat: &Seat) -> &str {
-    seat.ticket.split('#').next().unwrap_or_default()
+/// Why a file about a run could not be written.
+#[derive(Debug, thiserror::Error)]
+enum ArtifactError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Run(RunError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 /// Puts a file in the place of another in one step: nobody reads half of one.
@@ -103,23 +141,23 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// What an agent did, as text.
-async fn output(store: &Store, session: &SessionId) -> String {
+async fn output(store: &Store, session: &SessionId) -> Result<String, StoreError> {
     let mut text = String::new();
     let mut page = Page { limit: PART, after: 0 };
-    while let Ok(part) = store.read(Transcript { session: session.clone(), page }).await {
+    loop {
+        let part = store.read(Transcript { session: session.clone(), page }).await?;
         for entry in &part.items {
             add(&mut text, &entry.event);
             if text.len() > MAX_CHARS {
                 text.push_str("\n… the rest was left out\n");
-                return text;
+                return Ok(text);
             }
         }
         match part.next {
             Some(after) => page.after = after,
-            None => break,
+            None => return Ok(text),
         }
     }
-    text
 }
 
 fn add(text: &mut String, event: &AgentEvent) {

@@ -5,16 +5,11 @@
 use std::fmt;
 
 use maestro_core::agent::spawn::Budget;
-use maestro_core::agent::{Allowance, NoAllowance, Spent, UsedUp};
+use maestro_core::agent::{Allowance, NoAllowance, SessionOutcome, UsedUp};
+use maestro_core::step_session::StepSessionEnd;
 use maestro_core::workflow::run;
-use maestro_store::SeatEnd;
-use serde::Deserialize as _;
-use serde_json::Value as Json;
 
 use crate::runs::View;
-
-/// What is noted of a session, so that it is known for which walk through a workflow it worked.
-pub(super) const WALK: &str = "walk";
 
 /// For what something is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +32,14 @@ impl fmt::Display for BudgetScope {
 pub(super) struct RemainingBudget(Vec<(BudgetScope, Allowance, UsedUp)>);
 
 impl RemainingBudget {
-    /// What is allowed at a seat, in this walk through its workflow, after these sessions.
-    pub(super) fn of(seat: &run::Seat, walk: &str, ends: &[SeatEnd]) -> Result<Self, NoAllowance> {
+    /// What is allowed at a seat, in this pass through its workflow, after these sessions.
+    pub(super) fn of(seat: &run::Seat, invocation: &str, ends: &[StepSessionEnd]) -> Result<Self, NoAllowance> {
         let read = |text: &Option<String>| text.as_deref().unwrap_or_default().parse::<Allowance>();
-        let used = |counts: &dyn Fn(&SeatEnd) -> bool| {
+        let used = |counts: &dyn Fn(&StepSessionEnd) -> bool| {
             let ends = ends.iter().filter(|end| counts(end)).filter_map(|end| end.outcome.as_ref());
-            ends.map(used_up).fold(UsedUp::default(), UsedUp::and)
+            ends.map(SessionOutcome::usage).fold(UsedUp::default(), UsedUp::and)
         };
-        let task = used(&|end| end.metadata[WALK] == walk);
+        let task = used(&|end| end.metadata.invocation_id.as_deref() == Some(invocation));
         let plan = used(&|_| true);
         Ok(Self(vec![
             (BudgetScope::Task, read(&seat.budget)?, task),
@@ -70,14 +65,8 @@ impl RemainingBudget {
     }
 }
 
-/// What a session used up, by what its worker found.
-fn used_up(outcome: &Json) -> UsedUp {
-    let spent = Spent::deserialize(&outcome["spent"]).unwrap_or_default();
-    UsedUp::of(outcome["workedMs"].as_u64().unwrap_or_default(), &spent)
-}
-
-/// The walk through a workflow that a run is at, by the steps from which one called the next.
-pub(super) fn walk(view: &View) -> String {
+/// The pass through a workflow that a run is at, named by the steps that called each other.
+pub(super) fn invocation_id(view: &View) -> String {
     let frames = &view.record.run.frames;
     let callers = frames.iter().take(frames.len().saturating_sub(1)).filter_map(|frame| frame.position.as_ref());
     let begin = view.record.id.to_string();
@@ -86,25 +75,33 @@ pub(super) fn walk(view: &View) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use maestro_core::agent::{SessionResult, SessionWork, Spent};
+    use maestro_core::step_session::StepSessionMetadata;
 
     use super::*;
 
-    fn end(walk: &str, cost: f64) -> SeatEnd {
-        let spent = json!({ "input": 10, "output": 5, "cached": 0, "reasoning": 0, "costUsd": cost });
-        let outcome = json!({ "kind": "done", "spent": spent, "workedMs": 60_000 });
-        SeatEnd { metadata: json!({ "walk": walk }), tree: None, outcome: Some(outcome) }
+    fn end(invocation: &str, outcome: Option<SessionOutcome>) -> StepSessionEnd {
+        let metadata =
+            StepSessionMetadata { invocation_id: Some(invocation.to_owned()), ..StepSessionMetadata::default() };
+        StepSessionEnd { metadata, tree: None, outcome }
+    }
+
+    fn cost(cost_usd: f64) -> SessionOutcome {
+        let spent = Spent { input: 10, output: 5, cost_usd, ..Spent::default() };
+        let work = SessionWork { attempt: 1, spent, worked_ms: 60_000, ..SessionWork::default() };
+        SessionOutcome { result: SessionResult::Done, work: Some(work) }
     }
 
     fn budget(task: &str, plan: &str) -> Result<RemainingBudget, NoAllowance> {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let seat = run::Seat { budget: text(task), run_budget: text(plan), ..run::Seat::default() };
-        let waits = SeatEnd { metadata: json!({ "walk": "r/work#2" }), tree: None, outcome: None };
-        RemainingBudget::of(
-            &seat,
-            "r/work#2",
-            &[end("r/work#1", 1.0), end("r/work#2", 0.25), end("r/work#2", 0.25), waits],
-        )
+        let ends = [
+            end("r/work#1", Some(cost(1.0))),
+            end("r/work#2", Some(cost(0.25))),
+            end("r/work#2", Some(cost(0.25))),
+            end("r/work#2", None),
+        ];
+        RemainingBudget::of(&seat, "r/work#2", &ends)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use maestro_core::StepKind;
 use maestro_core::agent::spawn::GivenSkill;
-use maestro_core::agent::{Protocol, protocol};
+use maestro_core::agent::{Protocol, SessionOutcome, protocol};
 use maestro_core::event::{Event, RunId};
 use maestro_core::plan::{TaskSelection, skill_hints};
 use maestro_core::workflow::Outcome;
@@ -220,15 +220,13 @@ pub(super) fn shortened(said: &str) -> String {
     format!("{} … {}", beginning.iter().collect::<String>(), end.iter().collect::<String>())
 }
 
-/// What came of a session, in a line.
-pub(super) fn summary(outcome: &Json, directive: &Directive) -> String {
-    let reasons = outcome["reasons"].as_array().into_iter().flatten().filter_map(Json::as_str);
-    let reasons: Vec<&str> = reasons.chain(outcome["reason"].as_str()).collect();
-    match reasons.as_slice() {
-        [] if outcome["kind"] == "done" && !directive.outcomes.contains(&Outcome::OK) => {
+/// The result of a session, in a line.
+pub(super) fn summary(outcome: &SessionOutcome, directive: &Directive) -> String {
+    match outcome.result.reasons() {
+        [] if outcome.is_done() && !directive.outcomes.contains(&Outcome::OK) => {
             format!("`{}` ended without a verdict", directive.step.title)
         }
-        [] => outcome["kind"].as_str().unwrap_or("unknown").to_owned(),
+        [] => outcome.result.word().to_owned(),
         reasons => reasons.join("; "),
     }
 }

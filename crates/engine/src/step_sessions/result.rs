@@ -1,18 +1,20 @@
 //! Result of a step's session, reported to its run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use maestro_core::agent::promised;
+use maestro_core::agent::spawn::SpawnSpec;
+use maestro_core::agent::{SessionOutcome, promised};
 use maestro_core::id::SessionId;
 use maestro_core::report::ReportKind;
+use maestro_core::step_session::{StepReport, StepSession};
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::{Effect, Input, Refusal, Seen, Ticket, pending};
 use maestro_core::workflow::told::Now;
-use maestro_store::{Part, Seat, SettleSeat, SpawnOf, Timeline, TranscriptTail};
+use maestro_store::{Part, SettleSeat, Spawn, SpawnOf, StoreError, Timeline, TranscriptTail};
 use serde_json::{Map, Value as Json, json};
 
-use super::budget::{RemainingBudget, walk};
+use super::budget::{RemainingBudget, invocation_id};
 use super::skip::{SkipReason, saying};
 use super::{REVIEWER, StepSessions, prompt, stall};
 use crate::changes;
@@ -34,14 +36,14 @@ mod field {
 }
 
 impl StepSessions {
-    /// Tells a run what came of a session at one of its steps.
-    pub(super) async fn settle(&self, seat: &Seat) -> Result<(), RunError> {
+    /// Reports the result of a session at one of its steps to a run.
+    #[tracing::instrument(skip_all, fields(run = %seat.run, session = %seat.session))]
+    pub(super) async fn settle(&self, seat: &StepSession) -> Result<(), RunError> {
         let spawn = self.store.read(SpawnOf(seat.session.clone())).await?;
-        let outcome = spawn.as_ref().and_then(|spawn| spawn.outcome.clone()).unwrap_or_default();
         let view = self.runs.get(seat.run, (self.clock)()).await?;
         let directive = match &view.told.now {
             Now::Directive { directive } if directive.ticket.as_str() == seat.ticket => directive,
-            // It hears of it when it goes on.
+            // It is reported when the run continues.
             Now::Paused => return Ok(()),
             // The run went on or ended without it; what it did is kept all the same.
             _ => {
@@ -49,106 +51,126 @@ impl StepSessions {
                 return self.settled(seat).await;
             }
         };
-        let workspace = spawn.as_ref().and_then(|spawn| spawn.spec["workspace"].as_str().map(PathBuf::from));
-        let tree = match outcome["tree"].as_str() {
+        let outcome = spawn.as_ref().and_then(|spawn| spawn.outcome.clone()).unwrap_or_default();
+        let workspace = workspace(spawn.as_ref());
+        let tree = match outcome.tree() {
             Some(tree) => Some(tree.to_owned()),
-            None => workspace.as_deref().and_then(changes::tree),
+            None => in_workspace(workspace.clone(), changes::tree).await,
         };
         self.keep(seat, spawn.as_ref(), tree.as_deref()).await;
         let seen = Seen { tree, ..Seen::default() };
-        let known = SessionEvidence {
+        let evidence = SessionEvidence {
             outcome,
-            reported: self.reported(&seat.session).await,
-            facts: self.facts(seat, directive, &seen, workspace).await,
+            reported: self.reported(&seat.session).await?,
+            facts: self.facts(seat, directive, &seen, workspace).await?,
             stop: None,
             seen,
             now: (self.clock)(),
         };
-        let known = SessionEvidence { stop: self.stop(&view, &known).await?, ..known };
-        let trusted = known.is_done() && known.stop.is_none();
-        let own = seat.report.as_ref().filter(|_| trusted).map(|report| known.said(seat, report));
-        // A step that takes no word of anybody cannot be got over.
-        for input in own.into_iter().chain([known.found(seat, directive), Input::Cancel]) {
+        let evidence = SessionEvidence { stop: self.stop(&view, &evidence).await?, ..evidence };
+        let trusted = evidence.outcome.is_done() && evidence.stop.is_none();
+        let own = seat.report.as_ref().filter(|_| trusted).map(|report| evidence.said(seat, report));
+        // A step that accepts no report at all cannot be passed.
+        for input in own.into_iter().chain([evidence.found(seat, directive), Input::Cancel]) {
             match self.runs.submit(seat.run, input, Hand::Nobody).await {
-                // Somebody was faster; the next look finds how the run stands now.
+                // Another process was faster; the next look finds where the run is now.
                 Err(RunError::Refused { refusal: Refusal::Paused | Refusal::Over | Refusal::Ticket(_), .. }) => {
                     return Ok(());
                 }
                 Err(RunError::Refused { .. }) => {}
-                told => {
-                    told?;
+                answer => {
+                    answer?;
                     break;
                 }
             }
         }
+        tracing::info!(outcome = evidence.outcome.result.word(), "session reported to its run");
         self.settled(seat).await
     }
 
-    async fn settled(&self, seat: &Seat) -> Result<(), RunError> {
+    async fn settled(&self, seat: &StepSession) -> Result<(), RunError> {
         self.store.write(SettleSeat(seat.session.clone())).await?;
         self.write_summary(seat.run).await;
         Ok(())
     }
 
     /// What the session said when it reported that it is done.
-    async fn reported(&self, session: &SessionId) -> Option<String> {
+    async fn reported(&self, session: &SessionId) -> Result<Option<String>, StoreError> {
         let wanted = Timeline { session: session.clone(), part: Part::Last(LAST_LINES) };
-        let lines = self.store.read(wanted).await.ok()?.items;
-        let done = lines.into_iter().rev().find(|line| line.kind == ReportKind::Complete.entry_kind())?;
-        Some(prompt::line(&done.message)).filter(|line| !line.is_empty())
+        let lines = self.store.read(wanted).await?.items;
+        let done = lines.into_iter().rev().find(|line| line.kind == ReportKind::Complete.entry_kind());
+        Ok(done.map(|done| prompt::line(&done.message)).filter(|line| !line.is_empty()))
     }
 
     /// Why nobody is to go on after this session, if so.
-    async fn stop(&self, view: &View, known: &SessionEvidence) -> Result<Option<SkipReason>, RunError> {
+    async fn stop(&self, view: &View, evidence: &SessionEvidence) -> Result<Option<SkipReason>, RunError> {
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
         let Some(Effect::Instruct { session: Some(seat), .. }) = effect else { return Ok(None) };
-        let (walk, ends) = (walk(view), self.ends(view, &seat).await?);
-        if !known.is_done() {
-            let gone = RemainingBudget::of(&seat, &walk, &ends).ok().and_then(|budget| budget.gone());
+        let (invocation, ends) = (invocation_id(view), self.ends(view, &seat).await?);
+        if !evidence.outcome.is_done() {
+            let gone = RemainingBudget::of(&seat, &invocation, &ends).ok().and_then(|budget| budget.gone());
             return Ok(gone.map(SkipReason::spent));
         }
         if seat.role.as_deref() == Some(REVIEWER)
-            && let files @ [_, ..] = known.changed().as_slice()
+            && let Some(files @ [_, ..]) = evidence.outcome.changed_files()
         {
             return Ok(Some(SkipReason::meddled(files)));
         }
         let Some(position) = view.record.run.position() else { return Ok(None) };
-        let stuck = stall::stuck_after(&stall::rounds(&ends, &walk, position.step.as_str()));
+        let stuck = stall::stuck_after(&stall::rounds(&ends, &invocation, position.step.as_str()));
         Ok(stuck.map(|stuck| SkipReason::stuck(stall::reason(stuck, seat.mends.as_deref().unwrap_or_default()))))
     }
 
     /// What of the step's result we know ourselves.
     async fn facts(
         &self,
-        seat: &Seat,
+        seat: &StepSession,
         directive: &Directive,
         seen: &Seen,
         workspace: Option<PathBuf>,
-    ) -> Map<String, Json> {
+    ) -> Result<Map<String, Json>, StoreError> {
         let mut facts = Map::new();
         if directive.result.contains_key(field::PROMISE) {
-            facts.insert(field::PROMISE.to_owned(), json!(self.promised(&seat.session).await));
+            facts.insert(field::PROMISE.to_owned(), json!(self.promised(&seat.session).await?));
         }
         if directive.result.contains_key(field::CHANGED) {
-            let committed = workspace.as_deref().and_then(changes::committed);
+            let committed = in_workspace(workspace, changes::committed).await;
             facts.insert(field::CHANGED.to_owned(), json!(seen.tree.is_none() || seen.tree != committed));
         }
-        facts
+        Ok(facts)
     }
 
     /// Whether the session's agent said that nothing is left to do.
-    async fn promised(&self, session: &SessionId) -> bool {
+    async fn promised(&self, session: &SessionId) -> Result<bool, StoreError> {
         let (limit, characters) = (LAST_EVENTS, LAST_CHARACTERS);
         let tail = TranscriptTail { session: session.clone(), before: None, limit, characters };
-        let tail = self.store.read(tail).await;
-        tail.is_ok_and(|tail| promised(tail.entries.iter().map(|entry| &entry.event)))
+        let tail = self.store.read(tail).await?;
+        Ok(promised(tail.entries.iter().map(|entry| &entry.event)))
+    }
+}
+
+/// Where a session works.
+pub(super) fn workspace(spawn: Option<&Spawn>) -> Option<PathBuf> {
+    let spec: SpawnSpec = serde_json::from_value(spawn?.spec.clone()).ok()?;
+    Some(PathBuf::from(spec.workspace))
+}
+
+/// Asks git about a workspace, beside the runtime's threads.
+async fn in_workspace(workspace: Option<PathBuf>, ask: fn(&Path) -> Option<String>) -> Option<String> {
+    let workspace = workspace?;
+    match tokio::task::spawn_blocking(move || ask(&workspace)).await {
+        Ok(answer) => answer,
+        Err(error) => {
+            tracing::warn!("git could not be asked about a workspace: {error}");
+            None
+        }
     }
 }
 
 /// What is known of a session that has ended.
 struct SessionEvidence {
     /// What its worker found.
-    outcome: Json,
+    outcome: SessionOutcome,
     /// What it said when it reported that it is done.
     reported: Option<String>,
     /// What of the step's result nobody needs to report.
@@ -160,24 +182,14 @@ struct SessionEvidence {
 }
 
 impl SessionEvidence {
-    fn is_done(&self) -> bool {
-        self.outcome["kind"] == "done"
-    }
-
-    /// The files that it changed.
-    fn changed(&self) -> Vec<&str> {
-        self.outcome["changedFiles"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
-    }
-
     /// What the session itself reported.
-    fn said(&self, seat: &Seat, report: &Json) -> Input {
-        let map = |key: &str| report[key].as_object().cloned().unwrap_or_default();
-        let outcome = report["outcome"].as_str().map(|word| Outcome::new(word.to_owned()));
-        self.report(&seat.ticket, outcome, map("set"), map("result"))
+    fn said(&self, seat: &StepSession, report: &StepReport) -> Input {
+        let StepReport { outcome, set, result } = report.clone();
+        self.report(&seat.ticket, outcome, set.unwrap_or_default(), result.unwrap_or_default())
     }
 
     /// What follows from how it ended, where it reported nothing itself.
-    fn found(&self, seat: &Seat, directive: &Directive) -> Input {
+    fn found(&self, seat: &StepSession, directive: &Directive) -> Input {
         if let Some(stop) = &self.stop {
             return self.report(
                 &seat.ticket,
@@ -186,7 +198,7 @@ impl SessionEvidence {
                 saying(directive, &stop.reason),
             );
         }
-        let done = self.is_done() && directive.outcomes.contains(&Outcome::OK);
+        let done = self.outcome.is_done() && directive.outcomes.contains(&Outcome::OK);
         // Whoever reads it next learns at least how it ended.
         let summary = match &self.reported {
             Some(reported) if done => reported.clone(),

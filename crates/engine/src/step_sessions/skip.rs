@@ -16,7 +16,7 @@ const SPENT: &str = "spent";
 /// What a step ends with when the work gets nowhere.
 const STUCK: &str = "stuck";
 
-/// What came of the wish to start a session.
+/// The result of starting a session for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StartResult {
     /// There is one now.
@@ -46,8 +46,8 @@ impl SkipReason {
         Self { outcome: STUCK, reason }
     }
 
-    /// Whoever was to look only changed something, so that it is not what was looked at any more.
-    pub(super) fn meddled(files: &[&str]) -> Self {
+    /// The review changed files, so that they are not what was reviewed any more.
+    pub(super) fn meddled(files: &[String]) -> Self {
         let files = files.join(", ");
         let reason = format!(
             "The review itself changed files, and was to change nothing: {files}. Look whether that belongs to the task; take it back \

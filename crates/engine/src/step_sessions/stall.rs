@@ -4,17 +4,12 @@
 
 use std::fmt;
 
+use maestro_core::step_session::StepSessionEnd;
 use maestro_core::workflow::run;
-use maestro_store::{SeatEnd, hash};
-use serde_json::Value as Json;
+use maestro_store::hash;
 
-use super::budget::WALK;
 use super::prompt;
 
-/// What is noted of a session: the hash of what it was to mend.
-pub(super) const MENDS: &str = "mends";
-/// What is noted of a session: its step.
-pub(super) const STEP: &str = "step";
 /// How often the same may be wrong, word for word, until it is enough.
 const MOST_TIMES: usize = 2;
 
@@ -26,7 +21,7 @@ pub(super) struct WorkRound {
     /// What they were after it.
     after: Option<String>,
     /// The hash of what was to be mended, if anything was.
-    mends: Option<String>,
+    feedback: Option<String>,
 }
 
 /// Why the work gets nowhere.
@@ -44,28 +39,29 @@ pub(super) enum StallReason {
 }
 
 impl WorkRound {
-    fn of(end: &SeatEnd) -> Self {
-        let text = |value: &Json| value.as_str().map(str::to_owned);
-        let after = end.outcome.as_ref().and_then(|outcome| text(&outcome["tree"]));
-        Self { before: end.tree.clone(), after, mends: text(&end.metadata[MENDS]) }
+    fn of(end: &StepSessionEnd) -> Self {
+        let after = end.outcome.as_ref().and_then(|outcome| outcome.tree()).map(str::to_owned);
+        Self { before: end.tree.clone(), after, feedback: end.metadata.feedback.clone() }
     }
 }
 
-/// The rounds of a step in one walk through its workflow, oldest first.
-pub(super) fn rounds(ends: &[SeatEnd], walk: &str, step: &str) -> Vec<WorkRound> {
-    let own = |end: &&SeatEnd| end.metadata[WALK] == walk && end.metadata[STEP] == step;
+/// The rounds of a step in one pass through its workflow, oldest first.
+pub(super) fn rounds(ends: &[StepSessionEnd], invocation: &str, step: &str) -> Vec<WorkRound> {
+    let own = |end: &&StepSessionEnd| {
+        end.metadata.invocation_id.as_deref() == Some(invocation) && end.metadata.step.as_deref() == Some(step)
+    };
     ends.iter().filter(own).map(WorkRound::of).collect()
 }
 
-/// The hash of what is to be mended, by which it is known again.
-pub(super) fn known_by(seat: &run::Seat) -> Option<String> {
-    seat.mends.as_ref().map(|mends| hash(mends.as_bytes()))
+/// The hash of what is to be fixed, by which it is recognized.
+pub(super) fn feedback_hash(seat: &run::Seat) -> Option<String> {
+    seat.mends.as_ref().map(|feedback| hash(feedback.as_bytes()))
 }
 
 /// Whether the work is stuck by what the last round did. One that had nothing to mend may leave all as it is.
 pub(super) fn stuck_after(rounds: &[WorkRound]) -> Option<StallReason> {
     let (last, earlier) = rounds.split_last()?;
-    last.mends.as_ref()?;
+    last.feedback.as_ref()?;
     let after = last.after.as_ref()?;
     if last.before.as_ref() == Some(after) {
         return Some(StallReason::Unchanged);
@@ -75,8 +71,8 @@ pub(super) fn stuck_after(rounds: &[WorkRound]) -> Option<StallReason> {
 }
 
 /// Whether the work is stuck by what another round would have to mend.
-pub(super) fn stuck_before(rounds: &[WorkRound], mends: &str) -> Option<StallReason> {
-    let times = rounds.iter().filter(|round| round.mends.as_deref() == Some(mends)).count();
+pub(super) fn stuck_before(rounds: &[WorkRound], feedback: &str) -> Option<StallReason> {
+    let times = rounds.iter().filter(|round| round.feedback.as_deref() == Some(feedback)).count();
     (times >= MOST_TIMES).then_some(StallReason::SameAgain)
 }
 
@@ -91,22 +87,23 @@ impl fmt::Display for StallReason {
 }
 
 /// What people are told of it.
-pub(super) fn reason(stuck: StallReason, mends: &str) -> String {
+pub(super) fn reason(stuck: StallReason, feedback: &str) -> String {
     format!(
         "The work is stuck: {stuck}. It is not committed; look at it, and at this, which was to be mended: {}",
-        prompt::shortened(mends)
+        prompt::shortened(feedback)
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use maestro_core::agent::{SessionOutcome, SessionResult, SessionWork};
+    use maestro_core::step_session::StepSessionMetadata;
 
     use super::*;
 
-    fn round(before: &str, after: &str, mends: &str) -> WorkRound {
+    fn round(before: &str, after: &str, feedback: &str) -> WorkRound {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        WorkRound { before: text(before), after: text(after), mends: text(mends) }
+        WorkRound { before: text(before), after: text(after), feedback: text(feedback) }
     }
 
     #[test]
@@ -143,11 +140,20 @@ mod tests {
     }
 
     #[test]
-    fn only_rounds_of_the_same_walk_and_step_count() {
-        let end = |walk: &str, step: &str| SeatEnd {
-            metadata: json!({ "walk": walk, "step": step, "mends": "a" }),
-            tree: Some("0".to_owned()),
-            outcome: Some(json!({ "kind": "done", "tree": "1" })),
+    fn only_rounds_of_the_same_invocation_and_step_count() {
+        let end = |invocation: &str, step: &str| {
+            let text = |text: &str| Some(text.to_owned());
+            let work = SessionWork { attempt: 1, tree: text("1"), ..SessionWork::default() };
+            StepSessionEnd {
+                metadata: StepSessionMetadata {
+                    invocation_id: text(invocation),
+                    step: text(step),
+                    feedback: text("a"),
+                    ..StepSessionMetadata::default()
+                },
+                tree: text("0"),
+                outcome: Some(SessionOutcome { result: SessionResult::Done, work: Some(work) }),
+            }
         };
         let ends = [end("r/work#1", "implement"), end("r/work#2", "implement"), end("r/work#2", "look")];
         assert_eq!(rounds(&ends, "r/work#2", "implement"), [round("0", "1", "a")]);

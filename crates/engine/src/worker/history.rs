@@ -136,8 +136,7 @@ impl SessionHistory {
     }
 
     /// Takes note of what the session itself reported last, since the agent began.
-    pub(super) async fn note_reports(&mut self, store: &Store, session: &SessionId, since: i64) {
-        let Ok(lines) = lines(store, session).await else { return };
+    pub(super) fn note_reports(&mut self, lines: &[TimelineEntry], since: i64) {
         let last = lines.iter().rev().filter(|line| line.at >= since).find_map(|line| Some((kind_of(line)?, line)));
         if let Some((kind, line)) = last {
             self.evidence.note_report(kind, &line.message);
@@ -145,7 +144,8 @@ impl SessionHistory {
     }
 }
 
-async fn lines(store: &Store, session: &SessionId) -> Result<Vec<TimelineEntry>, StoreError> {
+/// The last lines of a session's timeline.
+pub(super) async fn lines(store: &Store, session: &SessionId) -> Result<Vec<TimelineEntry>, StoreError> {
     let wanted = Timeline { session: session.clone(), part: Part::Last(LAST_WORDS) };
     Ok(store.read(wanted).await?.items)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use maestro_core::Event;
@@ -57,6 +58,8 @@ pub(super) enum SpawnError {
     Manifest(std::io::Error),
     #[error("its temporary files have no place: {0}")]
     Temporary(std::io::Error),
+    #[error("the preparation did not end: {0}")]
+    Interrupted(String),
     #[error("{agent} could not be started: {error}")]
     Launch { agent: String, error: agents::LaunchError },
 }
@@ -80,17 +83,23 @@ pub(super) struct LaunchedAgent {
     pub(super) temporary: TempDir,
 }
 
+/// What a launch needs of the file system.
+struct PreparedLaunch {
+    agent: Agent,
+    found: Chosen,
+    temporary: TempDir,
+    policy: Policy,
+}
+
 impl Worker {
     /// Starts the agent of a session.
     pub(super) async fn launch(&self, spawn: &Spawn) -> Result<LaunchedAgent, SpawnError> {
         let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
         let session = self.store.read(SessionById(spawn.session.clone())).await?;
         let workspace = PathBuf::from(&spec.workspace);
-        if !workspace.is_dir() {
-            return Err(SpawnError::NoWorkspace(workspace));
-        }
-        let (agent, found) = self.agent(&spec)?;
-        let temporary = tempfile::Builder::new().prefix("maestro-session-").tempdir().map_err(SpawnError::Temporary)?;
+        let (worker, wanted) = (self.clone(), spec.clone());
+        let PreparedLaunch { agent, found, temporary, policy } =
+            blocking(move || worker.prepare_launch(&wanted)).await?;
         let (place, known) = (workspace.clone(), spawn.tree.is_some());
         let tree = tokio::task::spawn_blocking(move || if known { None } else { changes::tree(&place) });
         let tasks = self.write_about(&session).await?;
@@ -124,7 +133,7 @@ impl Worker {
             resume,
             permission: spec.permission,
             limits: Limits { time: time_left(&spec.budget, history.worked), idle: spec.budget.idle() },
-            policy: self.policy(&agent, &workspace, temporary.path()),
+            policy,
             mcp: Vec::new(),
             agent,
         };
@@ -138,16 +147,33 @@ impl Worker {
         if session.agent.as_deref() != Some(&kind.name) {
             let named = UpdateSession {
                 agent: Some(kind.name.clone()),
-                ..UpdateSession::of(session.id.clone(), Actor::Person)
+                ..UpdateSession::of(session.id.clone(), Actor::Worker)
             };
             self.store.write(named).await?;
         }
-        // What nobody consented to is asked about like everything else.
-        let checks = (self.checks)(&workspace).unwrap_or_default();
+        // What is not allowed is asked about like everything else.
+        let (allowed, place) = (Arc::clone(&self.checks), workspace.clone());
+        let checks = blocking(move || Ok(allowed(&place))).await?;
+        let checks = checks.unwrap_or_else(|reason| {
+            tracing::warn!("the project's checks are not known: {reason}");
+            Vec::new()
+        });
         Ok(LaunchedAgent { agent, spec, workspace, checks, history, resumed, tree, kind, token, temporary })
     }
 
-    /// The agent that is meant, and its program.
+    /// Looks for the workspace and the agent's program, and makes the places that it may write to.
+    fn prepare_launch(&self, spec: &SpawnSpec) -> Result<PreparedLaunch, SpawnError> {
+        let workspace = PathBuf::from(&spec.workspace);
+        if !workspace.is_dir() {
+            return Err(SpawnError::NoWorkspace(workspace));
+        }
+        let (agent, found) = self.agent(spec)?;
+        let temporary = tempfile::Builder::new().prefix("maestro-session-").tempdir().map_err(SpawnError::Temporary)?;
+        let policy = self.policy(&agent, &workspace, temporary.path());
+        Ok(PreparedLaunch { agent, found, temporary, policy })
+    }
+
+    /// The agent that is meant, and its program. It reads files.
     pub(super) fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Chosen), SpawnError> {
         let known = (self.agents)(Path::new(&spec.workspace));
         let find = |agent: &Agent| match spec.driver {
@@ -179,7 +205,8 @@ impl Worker {
             tasks.push(self.store.read(TaskById(task.clone())).await?);
         }
         let path = PathBuf::from(self.around.manifest_path(session));
-        write_manifest(&path, &session_manifest(session, &project, &tasks)).map_err(SpawnError::Manifest)?;
+        let manifest = session_manifest(session, &project, &tasks);
+        blocking(move || write_manifest(&path, &manifest).map_err(SpawnError::Manifest)).await?;
         Ok(tasks)
     }
 
@@ -284,6 +311,13 @@ impl Worker {
             .allow(self.extra.iter().cloned())
             .seal(PathBuf::from(&self.around.home))
     }
+}
+
+/// Does what reads or writes files, beside the runtime's threads.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SpawnError> + Send + 'static,
+) -> Result<T, SpawnError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| SpawnError::Interrupted(error.to_string()))?
 }
 
 /// How long a process may take: what those before it left of the session's time. One that used it all up is started again

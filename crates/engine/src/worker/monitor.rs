@@ -8,11 +8,12 @@ use maestro_core::id::SessionId;
 use maestro_core::session::SessionStatus;
 use maestro_store::{
     Actor, AnswerPermission, AppendTranscript, AskPermission, KeepReceipts, PassedOn, Permissions, RenewSpawn,
-    SessionById, Spawn, Stage, Standing, Unheard, Which, Wish,
+    SessionById, Spawn, Stage, Standing, StoreError, Unheard, Which, Wish,
 };
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use super::history::{self, SessionHistory};
 use super::launch::LaunchedAgent;
 use super::settle::{self, ProcessEnd, SettledSession};
 use super::transcript_buffer::TranscriptBuffer;
@@ -80,7 +81,7 @@ pub(super) async fn monitor(
             }
         }
     }
-    monitor.keep().await;
+    monitor.keep_all().await;
     // Nothing of it is left that could still write there.
     drop(temporary);
     monitor.settled(spawn, since).await
@@ -103,7 +104,7 @@ struct SessionMonitor<'a> {
     spec: maestro_core::agent::spawn::SpawnSpec,
     workspace: std::path::PathBuf,
     checks: Vec<String>,
-    history: super::history::SessionHistory,
+    history: SessionHistory,
     /// Whether it goes on with a session of its own and did nothing yet.
     silent: bool,
     /// What is not kept yet.
@@ -157,7 +158,9 @@ impl SessionMonitor<'_> {
         let unheard = if over {
             Vec::new()
         } else {
-            self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default()
+            let unheard = self.worker.store.read(Unheard(self.session.clone())).await;
+            // What cannot be read now stays queued, and starts the agent again once it ended.
+            self.record(unheard).unwrap_or_default()
         };
         let mut told = Vec::new();
         for message in unheard {
@@ -172,7 +175,8 @@ impl SessionMonitor<'_> {
         }
         let how = "told by its protocol".to_owned();
         let passed = PassedOn { session: self.session.clone(), worker: self.name(), messages: told, how };
-        let _ = self.worker.store.write(passed).await;
+        let passed = self.worker.store.write(passed).await;
+        self.record(passed);
     }
 
     /// Keeps a question, unless it needs no answer of a person.
@@ -180,8 +184,7 @@ impl SessionMonitor<'_> {
         let AgentEvent::Asked { id, title, detail, call, options } = event else { return };
         let always = self.allowed.contains(&(title.clone(), detail.clone()));
         if let Some(kind) = self.unasked(call.as_deref(), options).or(always.then_some(ChoiceKind::AllowOnce)) {
-            let _ = self.handle.answer(id, kind).await;
-            return;
+            return self.deliver(id, kind).await;
         }
         let ask = AskPermission {
             session: self.session.clone(),
@@ -196,7 +199,10 @@ impl SessionMonitor<'_> {
         self.keep().await;
         match self.worker.store.write(ask).await {
             Ok(asked) => self.asked.push((asked.request, asked.expires_at)),
-            Err(_) => drop(self.handle.answer(id, ChoiceKind::RejectOnce).await),
+            Err(error) => {
+                self.record(Err::<(), _>(error));
+                self.deliver(id, ChoiceKind::RejectOnce).await;
+            }
         }
     }
 
@@ -228,12 +234,16 @@ impl SessionMonitor<'_> {
             }
             (SessionStatus::Paused, PauseState::Running) => {
                 self.paused = PauseState::Paused;
-                let _ = self.handle.pause().await;
+                if self.handle.pause().await.is_err() {
+                    tracing::debug!("the agent ended before it was paused");
+                }
             }
             (SessionStatus::Paused, PauseState::Paused) | (_, PauseState::Running) => {}
             (_, PauseState::Paused) => {
                 self.paused = PauseState::Running;
-                let _ = self.handle.go_on().await;
+                if self.handle.go_on().await.is_err() {
+                    tracing::debug!("the agent ended before it was resumed");
+                }
             }
         }
         self.answer().await;
@@ -245,7 +255,8 @@ impl SessionMonitor<'_> {
             return;
         }
         let wanted = Permissions { session: Some(self.session.clone()), which: Which::All };
-        let Ok(known) = self.worker.store.read(wanted).await else { return };
+        let known = self.worker.store.read(wanted).await;
+        let Some(known) = self.record(known) else { return };
         let mut open = Vec::new();
         for (request, expires) in std::mem::take(&mut self.asked) {
             let one = known.iter().find(|one| one.request == request);
@@ -254,7 +265,7 @@ impl SessionMonitor<'_> {
                     if kind == ChoiceKind::AllowAlways {
                         self.allowed.push((one.title.clone(), one.detail.clone()));
                     }
-                    let _ = self.handle.answer(&request, kind).await;
+                    self.deliver(&request, kind).await;
                 }
                 None => open.push((request, expires)),
             }
@@ -269,7 +280,12 @@ impl SessionMonitor<'_> {
             self.asked.iter().filter(|(_, expires)| *expires <= now).map(|(request, _)| request.clone()).collect();
         for request in late {
             let (session, answer) = (self.session.clone(), ChoiceKind::RejectOnce);
-            let _ = self.worker.store.write(AnswerPermission { session, request, answer, actor: Actor::Person }).await;
+            let expired = AnswerPermission { session, request, answer, actor: Actor::Worker };
+            match self.worker.store.write(expired).await {
+                // A person was faster, and that answer counts.
+                Err(StoreError::Rule(_)) => {}
+                stored => drop(self.record(stored)),
+            }
         }
         self.answer().await;
     }
@@ -285,16 +301,58 @@ impl SessionMonitor<'_> {
         }
     }
 
-    async fn keep(&mut self) {
+    /// Stores what is left of the transcript, however long the database takes.
+    async fn keep_all(&mut self) {
         let events = self.buffer.take();
         if !events.is_empty() {
-            let append = AppendTranscript { session: self.session.clone(), worker: self.name(), events };
-            // A claim that is lost is told by its standing.
-            let _ = self.worker.store.write(append).await;
+            let append = || {
+                self.worker.store.write(AppendTranscript {
+                    session: self.session.clone(),
+                    worker: self.name(),
+                    events: events.clone(),
+                })
+            };
+            if let Err(error) = self.worker.health.persist(&Worker::task_of(self.session), append).await {
+                tracing::warn!("the end of the transcript was not stored: {error}");
+            }
+        }
+        self.keep().await;
+    }
+
+    async fn keep(&mut self) {
+        if !self.worker.health.is_due(&Worker::task_of(self.session)) {
+            return;
+        }
+        let events = self.buffer.take();
+        if !events.is_empty() {
+            let append =
+                AppendTranscript { session: self.session.clone(), worker: self.name(), events: events.clone() };
+            match self.worker.store.write(append).await {
+                // A claim that is lost shows in the session's status.
+                Err(StoreError::Rule(_)) => {}
+                Err(error) if error.is_failure() => {
+                    self.buffer.put_back(events);
+                    self.record(Err::<(), _>(error));
+                }
+                stored => drop(self.record(stored)),
+            }
         }
         if !self.receipts.is_empty() {
             let texts = std::mem::take(&mut self.receipts);
-            let _ = self.worker.store.write(KeepReceipts { session: self.session.clone(), texts }).await;
+            let kept = self.worker.store.write(KeepReceipts { session: self.session.clone(), texts }).await;
+            self.record(kept);
+        }
+    }
+
+    /// Records what the store answers about this session.
+    fn record<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
+        self.worker.health.record(&Worker::task_of(self.session), answer)
+    }
+
+    /// Passes an answer on to the agent. One that has ended needs none any more.
+    async fn deliver(&self, request: &str, kind: ChoiceKind) {
+        if self.handle.answer(request, kind).await.is_err() {
+            tracing::debug!(request, "the agent ended before it got an answer");
         }
     }
 
@@ -306,8 +364,12 @@ impl SessionMonitor<'_> {
             agent_session: self.handle.agent_session(),
             tree: self.tree.clone(),
         };
-        if let Err(maestro_store::StoreError::Rule(_)) = self.worker.store.write(renew).await {
-            self.handle.cancel();
+        match self.worker.store.write(renew).await {
+            Err(StoreError::Rule(reason)) => {
+                tracing::warn!("the agent is ended: {reason}");
+                self.handle.cancel();
+            }
+            renewed => drop(self.record(renewed)),
         }
     }
 
@@ -333,9 +395,7 @@ impl SessionMonitor<'_> {
         self.history.worked.goes_on((self.worker.clock)());
         let after = self.tree_now().await;
         self.history.evidence.changed = self.changed(after.clone()).await;
-        self.history.note_reports(&self.worker.store, self.session, since).await;
-        let session = self.worker.store.read(SessionById(self.session.clone())).await.ok();
-        let unheard = self.worker.store.read(Unheard(self.session.clone())).await.unwrap_or_default().len();
+        let decided = self.worker.final_status(self.session, &mut self.history, since).await;
         settle::settled(&settle::SettleInput {
             evidence: &self.history.evidence,
             spent: self.history.ledger.spent(),
@@ -344,11 +404,11 @@ impl SessionMonitor<'_> {
             turns: self.history.progress.turns(),
             budget: &self.spec.budget,
             attempt: spawn.attempt,
-            status: session.as_ref().map_or(SessionStatus::Working, |session| session.status),
-            needs_input: session.as_ref().and_then(|session| session.needs_input.as_deref()),
+            status: decided.status,
+            needs_input: decided.needs_input.as_deref(),
             end,
             wish: self.wish,
-            unheard,
+            unheard: decided.unheard,
             now: (self.worker.clock)(),
         })
     }
@@ -366,6 +426,39 @@ impl SessionMonitor<'_> {
         let look = move || changes::between(&workspace, &before, &after);
         let changed = tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or_default();
         changed.into_iter().filter(|path| !self.kind.leaves_behind(path)).collect()
+    }
+}
+
+/// What was decided about a session while its agent worked.
+pub(super) struct FinalStatus {
+    pub(super) status: SessionStatus,
+    pub(super) needs_input: Option<String>,
+    /// How many messages its agent has not received.
+    pub(super) unheard: usize,
+}
+
+impl Worker {
+    /// What was decided about a session whose agent has ended. It is read however long the database takes: whoever
+    /// cancelled the session must not see it start again. A session that is gone counts as stopped.
+    pub(super) async fn final_status(
+        &self,
+        session: &SessionId,
+        history: &mut SessionHistory,
+        since: i64,
+    ) -> FinalStatus {
+        let task = Self::task_of(session);
+        let found = self.health.persist(&task, || self.store.read(SessionById(session.clone()))).await;
+        let (status, needs_input) = match found {
+            Ok(session) => (session.status, session.needs_input),
+            Err(error) => {
+                tracing::warn!("the session cannot be found: {error}");
+                (SessionStatus::Stopped, None)
+            }
+        };
+        let lines = self.health.persist(&task, || history::lines(&self.store, session)).await;
+        history.note_reports(&lines.unwrap_or_default(), since);
+        let unheard = self.health.persist(&task, || self.store.read(Unheard(session.clone()))).await;
+        FinalStatus { status, needs_input, unheard: unheard.map_or(0, |unheard| unheard.len()) }
     }
 }
 

@@ -8,8 +8,8 @@ use maestro_core::session::SessionStatus;
 use maestro_store::{SessionById, Spawn, Wish};
 
 use super::Worker;
-use super::history::SessionHistory;
-use super::launch::SpawnError;
+use super::history::{self, SessionHistory};
+use super::launch::{self, SpawnError};
 use super::settle::{self, ProcessEnd, SettledSession};
 
 impl Worker {
@@ -20,9 +20,11 @@ impl Worker {
             return Ok(None);
         }
         let spec: SpawnSpec = serde_json::from_value(spawn.spec.clone())?;
-        let reporting = self.agent(&spec).map_or(Reporting::Able, |(agent, _)| agent.reporting);
+        let (worker, wanted) = (self.clone(), spec.clone());
+        let agent = launch::blocking(move || worker.agent(&wanted)).await;
+        let reporting = agent.map_or(Reporting::Able, |(agent, _)| agent.reporting);
         let mut history = SessionHistory::recall(self, &session, reporting, &spec).await?;
-        history.note_reports(&self.store, &session.id, 0).await;
+        history.note_reports(&history::lines(&self.store, &session.id).await?, 0);
         if session.status == SessionStatus::Stopped {
             history.evidence.ending = Ending::Cancelled;
         }

@@ -1,10 +1,11 @@
 //! Decision about what follows when an agent has ended.
 
 use maestro_core::agent::spawn::Budget;
-use maestro_core::agent::{Ending, Evidence, Outcome, Spent, Verdict, Worked, outcome};
+use maestro_core::agent::{
+    Ending, Evidence, Outcome, SessionOutcome, SessionResult, SessionWork, Spent, Verdict, Worked, outcome,
+};
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_store::{After, Wish};
-use serde_json::{Value as Json, json};
 
 /// How long to wait before an agent is started again, where nothing says otherwise, in milliseconds.
 const SHORTLY: i64 = 2_000;
@@ -13,7 +14,7 @@ const SHORTLY: i64 = 2_000;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SettledSession {
     /// For programs.
-    pub(super) outcome: Json,
+    pub(super) outcome: SessionOutcome,
     /// For people.
     pub(super) line: String,
     /// What follows.
@@ -58,7 +59,7 @@ impl SettledSession {
     /// An agent that did not even begin.
     pub(super) fn not_started(reason: &str) -> Self {
         Self {
-            outcome: json!({ "kind": "not_started", "reasons": [reason] }),
+            outcome: SessionOutcome::not_started(reason),
             line: format!("The agent was not started: {reason}"),
             after: over(SessionStatus::Failed),
         }
@@ -70,35 +71,29 @@ fn over(status: SessionStatus) -> After {
 }
 
 /// What follows.
-pub(super) fn settled(standing: &SettleInput<'_>) -> SettledSession {
-    let found = outcome(standing.evidence);
-    let (after, what) = after(standing, &found);
-    let mut told = serde_json::to_value(&found).unwrap_or_default();
-    told["attempt"] = json!(standing.attempt);
-    told["turns"] = json!(standing.turns);
-    told["spent"] = json!(standing.spent);
-    told["workedMs"] = json!(standing.worked.ms());
-    told["changedFiles"] = json!(standing.evidence.changed);
-    told["tree"] = json!(standing.tree);
-    if !standing.evidence.denials.is_empty() {
-        told["denied"] = json!(standing.evidence.denials);
-    }
-    match &found {
-        Outcome::NothingDone => told["reason"] = json!("it reported nothing, and no file changed"),
-        Outcome::Stalled => {
-            told["reason"] = json!(format!("nothing was heard of it for {} min", standing.budget.idle_minutes));
-        }
-        _ => {}
-    }
-    SettledSession { outcome: told, line: line(&found, &what), after }
+pub(super) fn settled(input: &SettleInput<'_>) -> SettledSession {
+    let found = outcome(input.evidence);
+    let (after, what) = after(input, &found);
+    let line = line(&found, &what);
+    let work = SessionWork {
+        attempt: input.attempt,
+        turns: input.turns,
+        spent: input.spent,
+        worked_ms: input.worked.ms(),
+        changed_files: input.evidence.changed.clone(),
+        tree: input.tree.clone(),
+        denied: input.evidence.denials.clone(),
+    };
+    let outcome = SessionOutcome { result: SessionResult::new(found, input.budget.idle_minutes), work: Some(work) };
+    SettledSession { outcome, line, after }
 }
 
-fn after(standing: &SettleInput<'_>, found: &Outcome) -> (After, String) {
+fn after(input: &SettleInput<'_>, found: &Outcome) -> (After, String) {
     let nothing = String::new();
-    if standing.wish == Wish::LetGo {
+    if input.wish == Wish::LetGo {
         return (After::LetGo, "a person speaks with it now".to_owned());
     }
-    match standing.status {
+    match input.status {
         SessionStatus::Completed => return (over(SessionStatus::Completed), nothing),
         SessionStatus::Stopped => return (over(SessionStatus::Stopped), nothing),
         SessionStatus::Failed => return (over(SessionStatus::Failed), nothing),
@@ -108,40 +103,40 @@ fn after(standing: &SettleInput<'_>, found: &Outcome) -> (After, String) {
         return (over(SessionStatus::Stopped), nothing);
     }
     // Whoever used up what it may is not started again, whatever else went wrong.
-    let may_again = standing.attempt < i64::from(standing.budget.starts) && standing.evidence.ending == Ending::Own;
+    let may_again = input.attempt < i64::from(input.budget.starts) && input.evidence.ending == Ending::Own;
     let again = |not_before: i64| {
-        let seconds = (not_before - standing.now).max(0) / 1000;
+        let seconds = (not_before - input.now).max(0) / 1000;
         (After::Again { not_before }, format!("it is started again in {seconds} s"))
     };
     let anew = |why: &str| (After::Anew, format!("{why}, so it begins anew and is told what was done"));
-    match standing.evidence.verdict() {
+    match input.evidence.verdict() {
         Some(Verdict::RetryAfter { ms }) if may_again => {
-            return again(standing.now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX / 4)));
+            return again(input.now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX / 4)));
         }
-        Some(Verdict::WaitUntil { at }) if may_again => return again(at.max(standing.now)),
+        Some(Verdict::WaitUntil { at }) if may_again => return again(at.max(input.now)),
         Some(Verdict::Retry) if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => {
-            return again(standing.now + SHORTLY);
+            return again(input.now + SHORTLY);
         }
         Some(Verdict::Compact) if may_again => return anew("its session became too long"),
         Some(Verdict::Park) => {}
-        _ if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => match standing.end {
+        _ if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => match input.end {
             // Whoever died of something that passes goes on at once; who dies again is given a moment.
-            ProcessEnd::Died if standing.attempt == 1 => return again(standing.now),
-            ProcessEnd::Died => return again(standing.now + SHORTLY),
+            ProcessEnd::Died if input.attempt == 1 => return again(input.now),
+            ProcessEnd::Died => return again(input.now + SHORTLY),
             ProcessEnd::Forgot => return anew("it does not know its session any more"),
             ProcessEnd::Orderly => {}
         },
         _ => {}
     }
-    if standing.unheard > 0 {
-        return (After::Again { not_before: standing.now }, "it is told what was said meanwhile".to_owned());
+    if input.unheard > 0 {
+        return (After::Again { not_before: input.now }, "it is told what was said meanwhile".to_owned());
     }
-    if let (Some(needs), _) = (standing.needs_input, found) {
+    if let (Some(needs), _) = (input.needs_input, found) {
         return (After::WhenSpokenTo { needs: needs.to_owned() }, "it goes on when somebody answers".to_owned());
     }
     match found {
         Outcome::Done => (over(SessionStatus::Completed), nothing),
-        Outcome::Parked { reason } if standing.evidence.reported.is_some() => {
+        Outcome::Parked { reason } if input.evidence.reported.is_some() => {
             (After::WhenSpokenTo { needs: reason.clone() }, "it goes on when somebody says how".to_owned())
         }
         _ => (over(SessionStatus::Failed), nothing),
@@ -170,7 +165,7 @@ mod tests {
         Evidence::new(Reporting::Able, Expected::Anything)
     }
 
-    fn standing<'a>(evidence: &'a Evidence, budget: &'a Budget) -> SettleInput<'a> {
+    fn input<'a>(evidence: &'a Evidence, budget: &'a Budget) -> SettleInput<'a> {
         SettleInput {
             evidence,
             spent: Spent::default(),
@@ -198,16 +193,16 @@ mod tests {
         let mut refused = evidence();
         refused.note(&trouble(TroubleKind::Auth, 401, None));
         refused.note(&AgentEvent::Ended { stop: Stop::Exited { code: 0 }, text: None });
-        let found = settled(&standing(&refused, &budget));
+        let found = settled(&input(&refused, &budget));
         assert_eq!(found.after, over(SessionStatus::Failed));
         assert!(found.line.contains("HTTP 401"), "{}", found.line);
         let mut limited = evidence();
         limited.note(&trouble(TroubleKind::RateLimit, 429, Some(30_000)));
-        assert_eq!(settled(&standing(&limited, &budget)).after, After::Again { not_before: 31_000 });
-        let last = SettleInput { attempt: 3, ..standing(&limited, &budget) };
+        assert_eq!(settled(&input(&limited, &budget)).after, After::Again { not_before: 31_000 });
+        let last = SettleInput { attempt: 3, ..input(&limited, &budget) };
         assert_eq!(settled(&last).after, over(SessionStatus::Failed));
         limited.ending = Ending::Limit { what: "5 tokens".to_owned() };
-        assert_eq!(settled(&standing(&limited, &budget)).after, over(SessionStatus::Failed));
+        assert_eq!(settled(&input(&limited, &budget)).after, over(SessionStatus::Failed));
     }
 
     #[test]
@@ -215,7 +210,7 @@ mod tests {
         let budget = Budget::default();
         let mut killed = evidence();
         killed.note(&AgentEvent::Ended { stop: Stop::Killed { signal: 9 }, text: None });
-        let after = |end, attempt| settled(&SettleInput { attempt, end, ..standing(&killed, &budget) }).after;
+        let after = |end, attempt| settled(&SettleInput { attempt, end, ..input(&killed, &budget) }).after;
         assert_eq!(after(ProcessEnd::Died, 1), After::Again { not_before: 1_000 });
         assert_eq!(after(ProcessEnd::Died, 2), After::Again { not_before: 1_000 + SHORTLY });
         assert_eq!(after(ProcessEnd::Died, 3), over(SessionStatus::Failed));
@@ -223,11 +218,11 @@ mod tests {
         assert_eq!(after(ProcessEnd::Orderly, 1), over(SessionStatus::Failed), "what we ended stays ended");
         let mut refused = killed.clone();
         refused.note(&trouble(TroubleKind::Auth, 401, None));
-        let refused = SettleInput { end: ProcessEnd::Forgot, ..standing(&refused, &budget) };
+        let refused = SettleInput { end: ProcessEnd::Forgot, ..input(&refused, &budget) };
         assert_eq!(settled(&refused).after, over(SessionStatus::Failed));
         let mut full = evidence();
         full.note(&trouble(TroubleKind::ContextOverflow, 400, None));
-        assert_eq!(settled(&standing(&full, &budget)).after, After::Anew);
+        assert_eq!(settled(&input(&full, &budget)).after, After::Anew);
     }
 
     #[test]
@@ -235,10 +230,10 @@ mod tests {
         let budget = Budget::default();
         let mut quiet = evidence();
         quiet.note(&AgentEvent::Ended { stop: Stop::Exited { code: 0 }, text: None });
-        assert_eq!(settled(&standing(&quiet, &budget)).after, over(SessionStatus::Failed));
+        assert_eq!(settled(&input(&quiet, &budget)).after, over(SessionStatus::Failed));
         let mut done = evidence();
         done.note_report(ReportKind::Complete, "all done");
-        let completed = SettleInput { status: SessionStatus::Completed, ..standing(&done, &budget) };
+        let completed = SettleInput { status: SessionStatus::Completed, ..input(&done, &budget) };
         assert_eq!(settled(&completed).after, over(SessionStatus::Completed));
     }
 
@@ -247,7 +242,7 @@ mod tests {
         let budget = Budget::default();
         let mut asks = evidence();
         asks.note_report(ReportKind::NeedsInput, "Which port?");
-        let waits = SettleInput { needs_input: Some("Which port?"), ..standing(&asks, &budget) };
+        let waits = SettleInput { needs_input: Some("Which port?"), ..input(&asks, &budget) };
         assert_eq!(settled(&waits).after, After::WhenSpokenTo { needs: "Which port?".to_owned() });
         assert_eq!(settled(&SettleInput { unheard: 1, ..waits }).after, After::Again { not_before: 1_000 });
     }
@@ -257,9 +252,9 @@ mod tests {
         let budget = Budget::default();
         let mut cancelled = evidence();
         cancelled.ending = Ending::Cancelled;
-        let stopped = SettleInput { status: SessionStatus::Stopped, ..standing(&cancelled, &budget) };
+        let stopped = SettleInput { status: SessionStatus::Stopped, ..input(&cancelled, &budget) };
         assert_eq!(settled(&stopped).after, over(SessionStatus::Stopped));
-        let taken = SettleInput { wish: Wish::LetGo, ..standing(&cancelled, &budget) };
+        let taken = SettleInput { wish: Wish::LetGo, ..input(&cancelled, &budget) };
         assert_eq!(settled(&taken).after, After::LetGo);
     }
 }

@@ -9,6 +9,9 @@ const PIECE: usize = 8 * 1024;
 /// How many bytes are kept of what one start of an agent merely prints.
 const MOST_PRINTED: usize = 512 * 1024;
 
+/// How many events wait at most for a database that cannot be written to.
+const MOST_WAITING: usize = 10_000;
+
 /// What is to be kept and is not yet.
 #[derive(Debug, Default)]
 pub(super) struct TranscriptBuffer {
@@ -41,7 +44,21 @@ impl TranscriptBuffer {
         self.batch.len()
     }
 
-    /// What waits, which is then somebody else's.
+    /// Puts back what could not be stored, before what came meanwhile. Of too much, the oldest is left out.
+    pub(super) fn put_back(&mut self, mut events: Vec<(i64, AgentEvent)>) {
+        events.append(&mut self.batch);
+        let extra = events.len().saturating_sub(MOST_WAITING);
+        if extra > 0 {
+            tracing::warn!(
+                events = extra,
+                "transcript events are lost: the database could not be written to for too long"
+            );
+            events.drain(..extra);
+        }
+        self.batch = events;
+    }
+
+    /// Takes what waits.
     pub(super) fn take(&mut self) -> Vec<(i64, AgentEvent)> {
         std::mem::take(&mut self.batch)
     }

@@ -324,7 +324,7 @@ async fn write_manifest(app: &App, session: &Session, wanted: &Wanted) -> Result
     let written = tokio::task::spawn_blocking(move || briefing::write_manifest(&path, &manifest)).await;
     let Err(error) = written.map_err(std::io::Error::other).flatten() else { return Ok(()) };
     let failed =
-        UpdateSession { status: Some(SessionStatus::Failed), ..UpdateSession::of(session.id.clone(), Actor::Person) };
+        UpdateSession { status: Some(SessionStatus::Failed), ..UpdateSession::of(session.id.clone(), Actor::Daemon) };
     app.store.write(failed).await?;
     let message = format!("the file about the session cannot be written: {error}");
     Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "manifest_generation_failed", message))

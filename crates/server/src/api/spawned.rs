@@ -131,7 +131,7 @@ impl From<Spawn> for SpawnJson {
             agent_session: spawn.agent_session,
             token: None,
             spec: without_texts(spawn.spec),
-            outcome: spawn.outcome,
+            outcome: spawn.outcome.and_then(|outcome| serde_json::to_value(outcome).ok()),
         }
     }
 }

@@ -17,7 +17,7 @@ use super::view::{SessionView, View};
 use super::{assets, clock};
 
 /// The templates. Values are escaped, because their names end in `.html`.
-const TEMPLATES: [(&str, &str); 21] = [
+const TEMPLATES: [(&str, &str); 22] = [
     ("now.html", include_str!("../../templates/now.html")),
     ("session.html", include_str!("../../templates/session.html")),
     ("about.html", include_str!("../../templates/about.html")),
@@ -27,6 +27,7 @@ const TEMPLATES: [(&str, &str); 21] = [
     ("older.html", include_str!("../../templates/older.html")),
     ("talk.html", include_str!("../../templates/talk.html")),
     ("failure.html", include_str!("../../templates/failure.html")),
+    ("health.html", include_str!("../../templates/health.html")),
     ("sign_in.html", include_str!("../../templates/sign_in.html")),
     ("choose.html", include_str!("../../templates/choose.html")),
     ("counts.html", include_str!("../../templates/counts.html")),
@@ -118,9 +119,10 @@ struct Part {
 
 impl Shot {
     /// Renders what changed since another shot, and reuses the rest.
-    pub(super) fn of(view: &View, before: Option<&Self>) -> Result<Self, Error> {
+    pub(super) fn of(view: &View, banner: Option<&str>, before: Option<&Self>) -> Result<Self, Error> {
         let mut shot = Self::empty(view.seq, view.now, view.waiting);
         let mut press = Press { shot: &mut shot, before };
+        press.banner(banner)?;
         press.part("choose", "choose.html", json!({ "choices": view.choices }))?;
         press.part("counts", "counts.html", json!({ "waiting": view.waiting, "working": view.working }))?;
         press.part("steps", "steps.html", json!({ "steps": view.steps }))?;
@@ -191,6 +193,11 @@ impl Press<'_> {
         };
         self.shot.parts.insert(id.to_owned(), Part { shows, html });
         Ok(())
+    }
+
+    /// What fails in the background, above everything else.
+    fn banner(&mut self, banner: Option<&str>) -> Result<(), Error> {
+        self.part("health", "health.html", json!({ "banner": banner }))
     }
 
     fn list<'i, T: Serialize + 'i>(

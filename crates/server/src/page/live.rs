@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::fragments::Shot;
+use super::health;
 use super::now::Now;
 use super::session::Look;
 use super::view::{SessionView, View};
@@ -89,16 +90,16 @@ impl Shots {
     }
 
     async fn look(&self, scene: Scene, before: Option<&Shot>) -> Result<Shot, ApiError> {
-        let at = (self.app.clock)();
+        let (at, banner) = ((self.app.clock)(), health::banner(&self.app));
         match scene {
             Scene::Now(project) => {
                 let seen = self.app.store.read(Now { project, at }).await?;
-                Ok(Shot::of(&View::new(&seen), before)?)
+                Ok(Shot::of(&View::new(&seen), banner.as_deref(), before)?)
             }
             Scene::Session(session) => {
                 let account = before.map(|before| before.account().clone()).unwrap_or_default();
                 let sight = self.app.store.read(Look { session, at, before: None, account }).await?;
-                Ok(Shot::of_session(&SessionView::new(&sight), sight.account, before)?)
+                Ok(Shot::of_session(&SessionView::new(&sight), sight.account, banner.as_deref(), before)?)
             }
         }
     }
@@ -124,6 +125,7 @@ async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
             Err(_) => {}
         }
         let seq = frame.as_ref().map_or(0, |frame| frame.shot.seq);
+        let shown = health::banner(&shots.app);
         let feed = feed.get_or_insert_with(|| shots.app.feed.subscribe(seq, EventFilter::default()));
         loop {
             match timeout(LINGER, feed.next()).await {
@@ -131,6 +133,8 @@ async fn keep_current(shots: Arc<Shots>, scene: Scene, sender: Screen) {
                 Ok(Some(batch)) if batch.last() > seq => break,
                 Ok(None) => return,
                 Err(_) if shots.leave(&scene, &sender) => return,
+                // What fails is no event, but shows.
+                Err(_) if health::banner(&shots.app) != shown => break,
                 Ok(Some(_)) | Err(_) => {}
             }
         }

@@ -25,7 +25,7 @@ impl Listening {
         let (end, ended) = oneshot::channel::<()>();
         let app = api.app.clone();
         let served = tokio::spawn(async move {
-            serve(vec![listener], app, async {
+            serve(vec![listener], app, None, async {
                 let _ = ended.await;
             })
             .await;

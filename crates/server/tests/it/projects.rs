@@ -1,6 +1,7 @@
 //! Health and projects.
 
 use insta::assert_snapshot;
+use maestro_store::{Change, StoreError, Tx};
 use serde_json::json;
 
 use crate::world::{Api, both};
@@ -10,6 +11,7 @@ both! {
     what_is_wrong_with_a_project_is_said,
     projects_come_in_parts,
     the_server_says_that_it_lives,
+    a_full_disk_shows_in_the_health_and_on_the_page_until_it_has_room,
 }
 
 async fn a_project_lives_and_dies(api: &Api) {
@@ -146,4 +148,35 @@ async fn the_server_says_that_it_lives(api: &Api) {
       "clients": []
     }
     "#);
+}
+
+/// A change for which the disk has no room.
+#[derive(Debug)]
+struct FullDisk;
+
+impl Change for FullDisk {
+    type Output = ();
+
+    fn apply(&self, _: &mut Tx<'_>) -> Result<(), StoreError> {
+        Err(StoreError::Full)
+    }
+}
+
+async fn a_full_disk_shows_in_the_health_and_on_the_page_until_it_has_room(api: &Api) {
+    assert!(!api.get("/").await.text.contains("Degraded"));
+    api.store.write(FullDisk).await.unwrap_err();
+    let health = api.get("/health").await;
+    assert_eq!((health.status, &health.body["status"]), (200, &json!("degraded")));
+    assert_eq!(
+        health.body["degraded"],
+        json!([{
+            "what": "database", "since": 1_738_713_600_000_i64, "failures": 1,
+            "reason": StoreError::Full.to_string(),
+        }])
+    );
+    let page = api.get("/").await.text;
+    assert!(page.contains("Degraded since 2025-02-05T00:00:00.000Z: database: "), "{page}");
+    api.project().await;
+    assert_eq!(api.get("/health").await.body["status"], "ok");
+    assert!(!api.get("/").await.text.contains("Degraded"));
 }

@@ -22,6 +22,10 @@ pub struct DeleteSession {
 impl Change for DeleteSession {
     type Output = ();
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         actor::not_a_worker(&self.actor, "delete sessions")?;
         actor::own_session(tx, &self.actor, &self.id)?;

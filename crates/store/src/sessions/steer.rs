@@ -64,6 +64,10 @@ pub struct Steer {
 impl Change for Steer {
     type Output = Session;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
         actor::own_session(tx, &self.actor, &self.id)?;
         if self.order == Order::Resume {

@@ -61,6 +61,10 @@ impl UpdateSession {
 impl Change for UpdateSession {
     type Output = Session;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
         actor::own_session(tx, &self.actor, &self.id)?;
         let mut session = by_id(tx, &self.id)?;
@@ -149,6 +153,10 @@ pub struct AddTimeline {
 impl Change for AddTimeline {
     type Output = Session;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
         actor::own_session(tx, &self.actor, &self.session)?;
         let session = by_id(tx, &self.session)?;
@@ -176,6 +184,10 @@ pub struct AddSessionEvent {
 
 impl Change for AddSessionEvent {
     type Output = Session;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Session, StoreError> {
         actor::own_session(tx, &self.actor, &self.session)?;

@@ -25,6 +25,10 @@ pub struct Attach {
 impl Change for Attach {
     type Output = Spawn;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Spawn, StoreError> {
         actor::not_a_worker(&self.actor, "attach to an agent")?;
         let spawn = by_session(tx, &self.session)?;

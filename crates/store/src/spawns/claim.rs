@@ -5,6 +5,7 @@ use maestro_core::session::SessionStatus;
 use serde::{Deserialize, Serialize};
 
 use super::{NEVER, Spawn, SpawnState, by_session};
+use crate::actor::Actor;
 use crate::change::{Change, Read};
 use crate::db::Db;
 use crate::error::StoreError;
@@ -28,6 +29,10 @@ pub struct ClaimSpawn {
 
 impl Change for ClaimSpawn {
     type Output = Option<Spawn>;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Worker)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Option<Spawn>, StoreError> {
         let found = match &self.session {
@@ -107,6 +112,10 @@ pub enum Wish {
 
 impl Change for RenewSpawn {
     type Output = Renewed;
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Worker)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Renewed, StoreError> {
         held_by(tx, &self.session, &self.worker)?;
@@ -215,6 +224,10 @@ pub struct ReleaseSpawns {
 
 impl Change for ReleaseSpawns {
     type Output = ();
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Worker)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         for worker in &self.workers {

@@ -1,12 +1,12 @@
 //! Settlement of an agent that ended: its outcome, and what happens next.
 
-use maestro_core::agent::ChoiceKind;
+use maestro_core::agent::{ChoiceKind, SessionOutcome};
 use maestro_core::event::{Event, SessionFact};
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, EntryKind, Session, SessionStatus};
-use serde_json::Value as Json;
 
 use super::{NEVER, held_by};
+use crate::actor::Actor;
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::sessions::{self, Order};
@@ -48,7 +48,7 @@ pub struct SettleSpawn {
     /// Who had it.
     pub worker: String,
     /// The outcome.
-    pub outcome: Json,
+    pub outcome: SessionOutcome,
     /// The same in a line, for people.
     pub line: String,
     /// What follows.
@@ -57,6 +57,10 @@ pub struct SettleSpawn {
 
 impl Change for SettleSpawn {
     type Output = ();
+
+    fn actor(&self) -> Option<&Actor> {
+        Some(&Actor::Worker)
+    }
 
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         held_by(tx, &self.session, &self.worker)?;
@@ -71,7 +75,9 @@ impl Change for SettleSpawn {
             kind: EntryKind::agent_ended(),
             message: self.line.clone(),
             task: None,
-            metadata: Some(self.outcome.clone()),
+            metadata: Some(
+                serde_json::to_value(&self.outcome).map_err(|error| StoreError::corrupt(error.to_string()))?,
+            ),
         };
         timeline::add(tx, &session.project, &session.id, &entry)?;
         match &self.after {

@@ -45,6 +45,10 @@ pub struct CreateTask {
 impl Change for CreateTask {
     type Output = Task;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Task, StoreError> {
         let task = self.task(tx)?;
         let (skills, agents) = (to_json(&task.skills)?, to_json(&task.agents)?);

@@ -37,6 +37,10 @@ pub struct DeleteTask {
 impl Change for DeleteTask {
     type Output = ();
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         let task = by_id(tx, &self.id)?;
         if actor::require(tx, &self.actor, &self.id)? == Some(Reach::Bound) {

@@ -54,6 +54,10 @@ pub struct UpdateTask {
 impl Change for UpdateTask {
     type Output = Task;
 
+    fn actor(&self) -> Option<&Actor> {
+        Some(&self.actor)
+    }
+
     fn apply(&self, tx: &mut Tx<'_>) -> Result<Task, StoreError> {
         let mut task = by_id(tx, &self.id)?;
         if let Some(expected) = self.expected.filter(|expected| *expected != task.revision) {

@@ -1,8 +1,11 @@
 //! Which session has the seat at a step of a run, and who hears of what came of it?
 
+use maestro_core::agent::SessionOutcome;
 use maestro_core::agent::spawn::Around;
 use maestro_core::event::RunId;
 use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
+use maestro_core::step_session::{StepReport, StepSession};
+use maestro_core::workflow::Outcome;
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::{Definition, Input, Run, decide, evolve};
 use maestro_store::*;
@@ -69,12 +72,12 @@ async fn claim(world: &World) {
 async fn end(world: &World, session: &Session) {
     claim(world).await;
     let after = After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
-    let (outcome, line) = (json!({ "kind": "done" }), "It ended".to_owned());
+    let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })), "It ended".to_owned());
     let settle = SettleSpawn { session: session.id.clone(), worker: "w".into(), outcome, line, after };
     world.store.write(settle).await.unwrap();
 }
 
-async fn ended(world: &World) -> Vec<Seat> {
+async fn ended(world: &World) -> Vec<StepSession> {
     world.store.read(EndedSeats).await.unwrap()
 }
 
@@ -82,7 +85,7 @@ async fn awaiting(world: &World) -> Vec<RunId> {
     world.store.read(AwaitingAgents).await.unwrap()
 }
 
-async fn strays(world: &World) -> Vec<Seat> {
+async fn strays(world: &World) -> Vec<StepSession> {
     world.store.read(StraySeats).await.unwrap()
 }
 
@@ -123,13 +126,13 @@ both! {
         let run = Waiting::new(world, 1, Driver::Server).await;
         let (session, other) = (run.take(world, "t1").await, run.take(world, "t2").await);
         let keep = |session: &Session, ticket: &str, word: &str| KeepVerdict {
-            session: session.id.clone(), ticket: ticket.into(), report: json!({ "outcome": word }),
+            session: session.id.clone(), ticket: ticket.into(), report: StepReport { outcome: Some(Outcome::new(word)), ..StepReport::default() },
         };
         world.store.write(keep(&session, "t1", "fail")).await.unwrap();
         world.store.write(keep(&session, "t1", "pass")).await.unwrap();
         assert_refused!(world.store.write(keep(&other, "t1", "fail")).await, StoreError::NotFound { .. });
         let kept = world.store.read(SeatOf(session.id.clone())).await.unwrap().unwrap();
-        assert_eq!(kept.report, Some(json!({ "outcome": "pass" })));
+        assert_eq!(kept.report.and_then(|report| report.outcome), Some(Outcome::new("pass")));
         world.store.write(SettleSeat(session.id.clone())).await.unwrap();
         assert_refused!(world.store.write(keep(&session, "t1", "late")).await, StoreError::NotFound { .. });
     }

@@ -1,7 +1,7 @@
 //! Who starts which agent, what is kept of its work, and what happens when a worker falls silent?
 
 use maestro_core::agent::spawn::Around;
-use maestro_core::agent::{AgentEvent, Choice, ChoiceKind};
+use maestro_core::agent::{AgentEvent, Choice, ChoiceKind, SessionOutcome};
 use maestro_core::id::Id as _;
 use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
 use maestro_store::*;
@@ -52,7 +52,7 @@ fn over(session: &Session, worker: &str, status: SessionStatus) -> SettleSpawn {
 }
 
 fn settle(session: &Session, worker: &str, after: After) -> SettleSpawn {
-    let (outcome, line) = (json!({ "kind": "done" }), "It ended".to_owned());
+    let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })), "It ended".to_owned());
     SettleSpawn { session: session.id.clone(), worker: worker.to_owned(), outcome, line, after }
 }
 
@@ -315,5 +315,38 @@ both! {
         let cancel = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Person };
         world.store.write(cancel).await.unwrap();
         assert_eq!(waiting(None).await, (String::new(), 0));
+    }
+}
+
+both! {
+    async fn events_say_what_acted_by_itself(world) {
+        let session = spawned(world, "one").await;
+        let seq = world.last_seq().await;
+        let steer = Steer { id: session.id.clone(), order: Order::Cancel, actor: Actor::Step };
+        world.store.write(steer).await.unwrap();
+        let cancelled = world.events_after(seq).await;
+        assert!(!cancelled.is_empty());
+        for row in cancelled {
+            assert!(row.payload.get().starts_with("{\"actor\":\"step\","), "{}", row.payload);
+        }
+        let seq = world.last_seq().await;
+        let person = spawned(world, "two").await;
+        world.store.write(Steer { id: person.id, order: Order::Cancel, actor: Actor::Person }).await.unwrap();
+assert!(world.events_after(seq).await.iter().all(|row| !row.payload.get().contains("actor")));
+    }
+
+    async fn a_database_that_cannot_be_written_to_shows_until_it_can(world) {
+        assert_eq!(world.store.failure(), None);
+        let seq = world.last_seq().await;
+        world.sql("ALTER TABLE events RENAME TO away").await;
+        let project = CreateProject { name: "x".into(), working_dir: "/x".into(), description: String::new() };
+        assert!(world.store.write(project.clone()).await.is_err());
+        let failure = world.store.failure().unwrap();
+        assert_eq!(failure.failures, 1);
+        assert!(failure.reason.contains("events"), "{}", failure.reason);
+        world.sql("ALTER TABLE away RENAME TO events").await;
+        world.store.write(project).await.unwrap();
+        assert_eq!(world.store.failure(), None);
+        assert!(world.last_seq().await > seq);
     }
 }

@@ -5,6 +5,7 @@ use axum::response::Response;
 use axum::{Router, routing};
 use maestro_core::RunId;
 use maestro_core::id::SessionId;
+use maestro_core::step_session::StepReport;
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::run::{Answer, Finish, Input, Refusal, Seen, Ticket, decide};
 use maestro_core::workflow::told::Now;
@@ -58,7 +59,7 @@ async fn give_within(
 ) -> Result<Response, ApiError> {
     let view = app.runs.submit_at(id, expected, input, hand).await.map_err(refused)?;
     let view = app.driven(view, patience).await.map_err(refused)?;
-    if let Some(step_sessions) = app.step_sessions().filter(|_| view.record.run.is_over()) {
+    if let Some(step_sessions) = app.drivers.step_sessions().filter(|_| view.record.run.is_over()) {
         step_sessions.write_summary(id).await;
     }
     Ok(tagged(view.record.revision, RunJson::of(view, app)))
@@ -132,7 +133,7 @@ async fn verdict(app: &App, session: SessionId, id: RunId, value: ReportBody) ->
     if let Err(refusal @ Refusal::Outcome(_)) = decide(&view.definition, &view.record.run, input) {
         return Err(refused(RunError::Refused { refusal, view: Box::new(view) }));
     }
-    let report = json!({ "outcome": value.outcome, "set": value.set, "result": value.result });
+    let report = StepReport { outcome: value.outcome.map(Outcome::new), set: value.set, result: value.result };
     app.store.write(KeepVerdict { session, ticket: ticket.as_str().to_owned(), report }).await?;
     // Told again what to do, it would do it again.
     if let Now::Directive { directive } = view.told.now {

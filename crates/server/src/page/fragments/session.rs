@@ -12,10 +12,12 @@ impl Shot {
     pub(in crate::page) fn of_session(
         view: &SessionView,
         account: Account,
+        banner: Option<&str>,
         before: Option<&Self>,
     ) -> Result<Self, Error> {
         let mut shot = Self { account, ..Self::empty(view.seq, view.now, view.waiting) };
         let mut press = Press { shot: &mut shot, before };
+        press.banner(banner)?;
         press.part("about", "about.html", json!({ "it": view.about }))?;
         press.part("facts", "facts.html", json!({ "it": view.facts }))?;
         press.part("talk", "talk.html", json!({ "it": view.talk }))?;

@@ -3,7 +3,8 @@
 use axum::http::{StatusCode, header};
 use futures_util::StreamExt as _;
 use maestro_core::agent::{
-    AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, Stop, Stream, ToolKind, ToolStatus, TroubleKind,
+    AgentEvent, Choice, ChoiceKind, Planned, PlannedStatus, Scope, SessionOutcome, Stop, Stream, ToolKind, ToolStatus,
+    TroubleKind,
 };
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, SessionStatus};
@@ -52,7 +53,7 @@ impl Site {
         let settle = SettleSpawn {
             session: session.clone(),
             worker: "w".to_owned(),
-            outcome,
+            outcome: SessionOutcome::from_stored(outcome),
             line: "It ended".to_owned(),
             after,
         };

@@ -1,6 +1,6 @@
 //! Presentation of a session's page: state, transcript and skills.
 
-use maestro_core::agent::{Outcome, Spent};
+use maestro_core::agent::{SessionResult, Spent};
 use maestro_core::session::SessionStatus;
 use maestro_store::{Receipt, SpawnState, Stage};
 use serde::Serialize;
@@ -209,15 +209,15 @@ fn note(sight: &Sight) -> Option<&'static str> {
 /// The outcome of the session, or of the previous attempt. "Done" may be only its claim, so it is not green.
 fn came(sight: &Sight) -> Option<Came> {
     let spawn = sight.spawn.as_ref()?;
-    let told = spawn.outcome.as_ref()?;
-    let outcome: Outcome = serde_json::from_value(told.get("outcome").unwrap_or(told).clone()).ok()?;
-    let (state, reasons) = match outcome {
-        Outcome::Done => (state("plain", "–", "done"), Vec::new()),
-        Outcome::NothingDone => (state("bad", "✗", "no evidence of work"), Vec::new()),
-        Outcome::Failed { reasons } => (state("bad", "✗", "failed"), reasons),
-        Outcome::Cancelled => (state("rest", "○", "cancelled"), Vec::new()),
-        Outcome::Parked { reason } => (state("bad", "✗", "parked"), vec![reason]),
-        Outcome::Stalled => (state("bad", "✗", "stalled"), Vec::new()),
+    let result = &spawn.outcome.as_ref()?.result;
+    let (state, reasons) = match result {
+        SessionResult::Done => (state("plain", "–", "done"), Vec::new()),
+        SessionResult::NothingDone { .. } => (state("bad", "✗", "no evidence of work"), Vec::new()),
+        SessionResult::Failed { reasons } => (state("bad", "✗", "failed"), reasons.clone()),
+        SessionResult::Cancelled => (state("rest", "○", "cancelled"), Vec::new()),
+        SessionResult::Parked { reason } => (state("bad", "✗", "parked"), vec![reason.clone()]),
+        SessionResult::Stalled { .. } => (state("bad", "✗", "stalled"), Vec::new()),
+        SessionResult::NotStarted { .. } | SessionResult::Unknown => return None,
     };
     Some(Came {
         state,
@@ -228,14 +228,13 @@ fn came(sight: &Sight) -> Option<Came> {
 }
 
 fn facts(sight: &Sight) -> Facts {
-    let changed = sight.spawn.as_ref().and_then(|spawn| spawn.outcome.as_ref()?.get("changedFiles")?.as_array());
-    let changed: Vec<&str> = changed.into_iter().flatten().filter_map(Json::as_str).collect();
+    let changed = sight.spawn.as_ref().and_then(|spawn| spawn.outcome.as_ref()?.changed_files()).unwrap_or_default();
     Facts {
         skills: skills(sight),
         plan: (!sight.account.plan.is_empty()).then(|| Plan::of(&sight.account.plan, course(sight))),
         spent: spent(&sight.account),
         more_files: changed.len().saturating_sub(FILES),
-        files: changed.into_iter().take(FILES).map(|path| Shown::exactly(path, FACT)).collect(),
+        files: changed.iter().take(FILES).map(|path| Shown::exactly(path, FACT)).collect(),
         lines: lines(sight),
     }
 }

@@ -1,0 +1,194 @@
+//! Outcome of a session as it is stored and shown.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::{Outcome, Spent, UsedUp};
+
+/// What a worker says when a session's agent has ended.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SessionOutcome {
+    /// How it ended.
+    #[serde(flatten)]
+    pub result: SessionResult,
+    /// What the agent did; nothing where it was not started.
+    #[serde(flatten)]
+    pub work: Option<SessionWork>,
+}
+
+/// How a session's agent ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SessionResult {
+    /// The work is done.
+    Done,
+    /// It ended, and nothing shows that it did anything.
+    NothingDone {
+        /// What shows that.
+        #[serde(default)]
+        reason: String,
+    },
+    /// It did not succeed.
+    Failed {
+        /// Why.
+        #[serde(default)]
+        reasons: Vec<String>,
+    },
+    /// A person or the run ended it.
+    Cancelled,
+    /// It cannot continue before a person does something.
+    Parked {
+        /// What is in its way.
+        #[serde(default)]
+        reason: String,
+    },
+    /// It was silent for too long and was ended.
+    Stalled {
+        /// How long.
+        #[serde(default)]
+        reason: String,
+    },
+    /// Its agent could not be started.
+    NotStarted {
+        /// Why.
+        #[serde(default)]
+        reasons: Vec<String>,
+    },
+    /// It ended before a worker could say how, or another version of Maestro said so.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+/// What a session's agent did, over all its starts.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionWork {
+    /// How often it was started.
+    pub attempt: i64,
+    /// How often it asked its model.
+    #[serde(default)]
+    pub turns: u64,
+    /// Tokens and money.
+    #[serde(default)]
+    pub spent: Spent,
+    /// How long it worked, in milliseconds.
+    #[serde(default)]
+    pub worked_ms: u64,
+    /// The files that changed.
+    #[serde(default)]
+    pub changed_files: Vec<String>,
+    /// All files together after it ended, as git names them.
+    #[serde(default)]
+    pub tree: Option<String>,
+    /// What it was not allowed to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
+}
+
+impl SessionOutcome {
+    /// The outcome in a stored row. One that cannot be read counts as unknown: a row must not make a run unreadable.
+    pub fn from_stored(mut stored: Json) -> Self {
+        // Some rows hold it one level deeper.
+        let inner = stored.get_mut("outcome").map(Json::take);
+        serde_json::from_value(inner.unwrap_or(stored)).unwrap_or_default()
+    }
+
+    /// The outcome of a session whose agent could not be started.
+    pub fn not_started(reason: &str) -> Self {
+        Self { result: SessionResult::NotStarted { reasons: vec![reason.to_owned()] }, work: None }
+    }
+
+    /// Whether the work is done.
+    pub fn is_done(&self) -> bool {
+        self.result == SessionResult::Done
+    }
+
+    /// All files together after the session, as git names them.
+    pub fn tree(&self) -> Option<&str> {
+        self.work.as_ref()?.tree.as_deref()
+    }
+
+    /// The files that changed; nothing where that is not known.
+    pub fn changed_files(&self) -> Option<&[String]> {
+        self.work.as_ref().map(|work| work.changed_files.as_slice())
+    }
+
+    /// What counts against the budgets of its task and plan.
+    pub fn usage(&self) -> UsedUp {
+        self.work.as_ref().map_or_else(UsedUp::default, |work| UsedUp::of(work.worked_ms, &work.spent))
+    }
+}
+
+impl SessionResult {
+    /// The result that follows from the evidence. `idle_minutes` is how long the agent could be silent.
+    pub fn new(outcome: Outcome, idle_minutes: f64) -> Self {
+        match outcome {
+            Outcome::Done => Self::Done,
+            Outcome::NothingDone => Self::NothingDone { reason: "it reported nothing, and no file changed".to_owned() },
+            Outcome::Failed { reasons } => Self::Failed { reasons },
+            Outcome::Cancelled => Self::Cancelled,
+            Outcome::Parked { reason } => Self::Parked { reason },
+            Outcome::Stalled => Self::Stalled { reason: format!("nothing was heard of it for {idle_minutes} min") },
+        }
+    }
+
+    /// The word for it, as it is stored.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::NothingDone { .. } => "nothing_done",
+            Self::Failed { .. } => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Parked { .. } => "parked",
+            Self::Stalled { .. } => "stalled",
+            Self::NotStarted { .. } => "not_started",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Why it ended so, where that is known.
+    pub fn reasons(&self) -> &[String] {
+        match self {
+            Self::Failed { reasons } | Self::NotStarted { reasons } => reasons,
+            Self::NothingDone { reason } | Self::Parked { reason } | Self::Stalled { reason } if !reason.is_empty() => {
+                std::slice::from_ref(reason)
+            }
+            _ => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_earlier_versions_are_read_and_written_as_they_were() {
+        let spent = json!({ "input": 10, "output": 5, "cached": 0, "reasoning": 0, "costUsd": 0.25 });
+        let rows = [
+            json!({ "kind": "done", "attempt": 1, "turns": 2, "spent": spent, "workedMs": 60_000,
+                    "changedFiles": ["a.txt"], "tree": "4b82" }),
+            json!({ "kind": "failed", "reasons": ["HTTP 401"], "attempt": 3, "turns": 0, "spent": spent,
+                    "workedMs": 5, "changedFiles": [], "tree": null, "denied": ["rm"] }),
+            json!({ "kind": "not_started", "reasons": ["`claude` is not installed"] }),
+            json!({ "kind": "parked", "reason": "which port?", "attempt": 1, "turns": 1, "spent": spent,
+                    "workedMs": 5, "changedFiles": [], "tree": null }),
+        ];
+        for row in rows {
+            let outcome = SessionOutcome::from_stored(row.clone());
+            assert_eq!(outcome.result.word(), row["kind"]);
+            assert_eq!(serde_json::to_value(&outcome).unwrap(), row);
+        }
+    }
+
+    #[test]
+    fn what_a_row_does_not_say_is_unknown() {
+        for row in [json!(null), json!({ "kind": "of another version" }), json!({})] {
+            let outcome = SessionOutcome::from_stored(row);
+            assert_eq!((outcome.result.word(), outcome.tree()), ("unknown", None));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Daemon: the worker, the sessions of steps and maintenance, with one error policy.
+//!
+//! A server starts it; a process without a server runs the maintenance alone. What fails here is recorded in the
+//! [`DaemonHealth`], which says how often and since when, and after which pause it is tried again.
+
+mod health;
+mod run_drivers;
+
+use std::time::Duration;
+
+use maestro_store::{AnySilent, Clock, ExpireSilent, Retain, Store, UndrivenRuns};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+pub use health::{DaemonFailure, DaemonHealth, DaemonPart, DaemonTask, PassingError};
+pub use run_drivers::{GRACE, LocalRunApi, RunDriverOptions, RunDriverPool};
+
+use crate::runs::Runs;
+use crate::worker::Worker;
+
+/// How often maintenance looks whether something is due.
+const BEAT: Duration = Duration::from_secs(1);
+/// How many beats pass until old events are forgotten again.
+const BEATS_PER_RETENTION: u64 = 3600;
+/// How often runs are looked at, even if nothing changed.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long changes are gathered before they are looked at.
+const GATHER: Duration = Duration::from_millis(10);
+
+/// All that works in the background for a database.
+pub struct Daemon {
+    /// What maintenance needs.
+    pub maintenance: Maintenance,
+    /// Starts queued agents, where this process does.
+    pub worker: Option<Worker>,
+}
+
+/// What is done beside all requests, whether or not agents are started here.
+#[derive(Clone)]
+pub struct Maintenance {
+    /// Where everything is kept.
+    pub store: Store,
+    /// The runs.
+    pub runs: Runs,
+    /// Tells the time.
+    pub clock: Clock,
+    /// For how many milliseconds events of finished things are kept.
+    pub retention: i64,
+    /// Executes what runs order.
+    pub drivers: RunDriverPool,
+}
+
+impl Daemon {
+    /// Works until the future is dropped; agents that the worker started end with it.
+    pub async fn run(self) {
+        let mut parts = JoinSet::new();
+        parts.spawn(run_step_sessions(self.maintenance.clone()));
+        parts.spawn(run_maintenance(self.maintenance));
+        if let Some(worker) = self.worker {
+            parts.spawn(worker.run());
+        }
+        while let Some(ended) = parts.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!("a part of the daemon ended: {error}");
+            }
+        }
+    }
+}
+
+/// Starts sessions for steps of runs, and continues the runs whose sessions have ended.
+async fn run_step_sessions(context: Maintenance) {
+    let Some(sessions) = context.drivers.step_sessions() else { return };
+    let mut bell = context.store.changes();
+    loop {
+        for run in sessions.reconcile(context.drivers.health()).await {
+            context.drivers.drive(run);
+        }
+        // Changes come in crowds, and one look finds them all; the first of them is not kept waiting.
+        sleep(GATHER).await;
+        if let Ok(Err(_)) = timeout(LOOK, bell.next()).await {
+            return;
+        }
+    }
+}
+
+/// Ends sessions that fell silent, continues runs, and forgets what is old, until the future is dropped.
+pub async fn run_maintenance(context: Maintenance) {
+    let mut beats = interval(BEAT);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    for beat in 0_u64.. {
+        beats.tick().await;
+        context.expire_silent().await;
+        context.continue_runs().await;
+        if beat % BEATS_PER_RETENTION == 0 {
+            context.forget_old().await;
+        } else if context.store.failure().is_some() {
+            // A change that stores nothing new: it shows whether the database can be written to again.
+            context.forget_old().await;
+        }
+    }
+}
+
+impl Maintenance {
+    fn health(&self) -> &DaemonHealth {
+        self.drivers.health()
+    }
+
+    async fn expire_silent(&self) {
+        let task = DaemonTask::new(DaemonPart::Maintenance, "silent sessions");
+        if !self.health().is_due(&task) {
+            return;
+        }
+        let look = AnySilent { now: (self.clock)(), silence: self.store.rules().silence };
+        let expired = match self.store.read(look).await {
+            Ok(true) => self.store.write(ExpireSilent).await.map(drop),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.health().record(&task, expired);
+    }
+
+    async fn continue_runs(&self) {
+        let task = DaemonTask::new(DaemonPart::Maintenance, "timers of runs");
+        if self.health().is_due(&task) {
+            self.health().record(&task, self.runs.elapse((self.clock)()).await);
+        }
+        let task = DaemonTask::new(DaemonPart::Maintenance, "runs without a driver");
+        if self.health().is_due(&task) {
+            for id in self.health().record(&task, self.store.read(UndrivenRuns).await).unwrap_or_default() {
+                self.drivers.drive(id);
+            }
+        }
+    }
+
+    async fn forget_old(&self) {
+        let task = DaemonTask::new(DaemonPart::Maintenance, "old events");
+        if self.health().is_due(&task) {
+            self.health().record(&task, self.store.write(Retain { events: self.retention }).await);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Drivers of the runs that this process executes, at most one for each run.
+//!
+//! What is ordered while a run is driven is found by the next beat, and so is what another server left behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use maestro_core::agent::spawn::Around;
+use maestro_core::event::{Event, RunId};
+use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::workflow::run::{Finish, Input, Ticket};
+use maestro_core::workflow::told::Now;
+use maestro_store::{Clock, Driver, Executing, RunById, Store, StoreError};
+use tokio::task::JoinHandle;
+use tracing::Instrument as _;
+
+use super::health::{DaemonHealth, DaemonPart, DaemonTask};
+use crate::drive::{Claim, DriveError, RunApi, RunSnapshot, Workshop, drive};
+use crate::runs::{Hand, RunError, Runs, View};
+use crate::step_sessions::StepSessions;
+
+/// Of how many runs it is remembered that what they would execute is not allowed.
+const MOST_REFUSED: usize = 1024;
+/// How long after its time a command is believed to be executed all the same, in milliseconds.
+pub const GRACE: i64 = 30_000;
+
+/// What the drivers of runs are made from.
+pub struct RunDriverOptions {
+    /// Where everything is kept.
+    pub store: Store,
+    /// The runs.
+    pub runs: Runs,
+    /// Tells the time.
+    pub clock: Clock,
+    /// What is needed to execute what runs order; without it only callers do.
+    pub workshop: Option<Workshop>,
+    /// Where agents' programs find Maestro.
+    pub around: Around,
+    /// The name of this machine.
+    pub hostname: String,
+    /// Receives what happens to skills.
+    pub observer: Arc<dyn Fn(&Event) + Send + Sync>,
+}
+
+/// The runs that this process executes. All copies share them.
+#[derive(Clone)]
+pub struct RunDriverPool {
+    runs: Runs,
+    clock: Clock,
+    health: DaemonHealth,
+    execution: Option<Arc<Execution>>,
+    driven: Arc<Mutex<BTreeSet<RunId>>>,
+    /// What runs would execute that is not allowed.
+    refused: Arc<Mutex<BTreeMap<RunId, String>>>,
+}
+
+/// What a process has that executes anything at all.
+struct Execution {
+    workshop: Workshop,
+    step_sessions: StepSessions,
+}
+
+impl RunDriverPool {
+    /// A pool that drives no run yet.
+    pub fn new(options: RunDriverOptions) -> Self {
+        let RunDriverOptions { store, runs, clock, workshop, around, hostname, observer } = options;
+        let execution = workshop.map(|mut workshop| {
+            let asked = store.clone();
+            workshop.site.abilities.at_work = Arc::new(move |run| Box::pin(is_at_work(asked.clone(), run)));
+            let step_sessions = StepSessions {
+                store,
+                runs: runs.clone(),
+                clock: Arc::clone(&clock),
+                around,
+                abilities: workshop.site.abilities.clone(),
+                hostname,
+                hears: observer,
+            };
+            Arc::new(Execution { workshop, step_sessions })
+        });
+        let health = DaemonHealth::new(Arc::clone(&clock));
+        Self { runs, clock, health, execution, driven: Arc::default(), refused: Arc::default() }
+    }
+
+    /// What fails in the background now.
+    pub fn health(&self) -> &DaemonHealth {
+        &self.health
+    }
+
+    /// What starts sessions for the steps of runs, where this process executes anything at all.
+    pub fn step_sessions(&self) -> Option<StepSessions> {
+        self.execution.as_ref().map(|execution| execution.step_sessions.clone())
+    }
+
+    /// Why what a run orders is not executed here, if it is not allowed.
+    pub fn not_allowed(&self, id: RunId) -> Option<String> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    /// The run after what is this process' to execute was executed, if that does not take too long.
+    pub async fn drive_within(&self, view: View, patience: Duration) -> Result<View, RunError> {
+        let ours = view.record.about.driver == Driver::Server && matches!(view.told.now, Now::Busy { .. });
+        if !ours {
+            return Ok(view);
+        }
+        let id = view.record.id;
+        let Some(work) = self.drive(id) else { return Ok(view) };
+        // Whether it is through or not, the reply says where the run is and what happened on the way.
+        let _ = tokio::time::timeout(patience, work).await;
+        self.runs.recall(id, (self.clock)()).await
+    }
+
+    /// Executes what a run orders, beside everything else; nothing where a driver has it or it rests after a failure.
+    pub fn drive(&self, id: RunId) -> Option<JoinHandle<()>> {
+        let execution = Arc::clone(self.execution.as_ref()?);
+        let task = DaemonTask::new(DaemonPart::RunDriver, id);
+        if !self.health.is_due(&task) || !self.take(id) {
+            return None;
+        }
+        let (runs, clock, health) = (self.runs.clone(), Arc::clone(&self.clock), self.health.clone());
+        let (pool, api) = (self.clone(), LocalRunApi { runs, clock, health });
+        let work = async move {
+            let driven = drive(&api, id, &execution.workshop).await;
+            pool.note(id, &task, &driven);
+            // What was pinned never changes, so it cannot continue later. Consent may still come.
+            if let Err(error @ (DriveError::Forged(_) | DriveError::Unsound(_))) = &driven {
+                tracing::warn!("run canceled: {error}");
+                pool.health.record(&task, pool.runs.submit(id, Input::Cancel, Hand::Nobody).await);
+            }
+            pool.leave(id);
+            execution.step_sessions.write_summary(id).await;
+        };
+        Some(tokio::spawn(work.instrument(tracing::info_span!("drive", run = %id))))
+    }
+
+    /// Whether no driver has this run yet; then the caller has.
+    fn take(&self, id: RunId) -> bool {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
+    }
+
+    fn leave(&self, id: RunId) {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    /// Takes note of how a run was driven: what is not allowed, and what failed.
+    fn note(&self, id: RunId, task: &DaemonTask, driven: &Result<(), DriveError<RunError>>) {
+        let failed = match driven {
+            Err(error @ (DriveError::Api(_) | DriveError::Unable(_))) => Err(with_cause(error)),
+            _ => Ok(()),
+        };
+        self.health.record(task, failed);
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        match driven {
+            Err(error @ DriveError::NotAllowed { .. }) => {
+                // Cancelled runs stay in it; those that wait are noted again with the next beat.
+                if refused.len() >= MOST_REFUSED {
+                    refused.clear();
+                }
+                refused.insert(id, error.to_string());
+            }
+            _ => drop(refused.remove(&id)),
+        }
+    }
+}
+
+/// A failure and what caused it.
+fn with_cause(error: &DriveError<RunError>) -> String {
+    match error {
+        DriveError::Api(cause) => format!("{error}: {cause}"),
+        _ => error.to_string(),
+    }
+}
+
+/// Whether a run is not over; one that cannot be read may still be.
+async fn is_at_work(store: Store, run: String) -> bool {
+    let Ok(id) = run.parse() else { return false };
+    match store.read(RunById(id)).await {
+        Ok(record) => !record.run.is_over(),
+        Err(StoreError::NotFound { .. }) => false,
+        Err(_) => true,
+    }
+}
+
+/// The runs of this process' own store.
+pub struct LocalRunApi {
+    runs: Runs,
+    clock: Clock,
+    health: DaemonHealth,
+}
+
+impl RunApi for LocalRunApi {
+    type Error = RunError;
+
+    async fn snapshot(&self, id: RunId) -> Result<RunSnapshot, RunError> {
+        let now = (self.clock)();
+        let record = self.runs.get(id, now).await?.record;
+        let (workflow, hash) = (record.about.workflow, record.hash);
+        Ok(RunSnapshot { workflow, hash, run: record.run, executor: record.executor, now })
+    }
+
+    async fn definitions(&self, id: RunId) -> Result<BTreeMap<String, PinnedText>, RunError> {
+        let record = self.runs.get(id, (self.clock)()).await?.record;
+        self.runs.pinned(&record).await
+    }
+
+    async fn started(&self, id: RunId, ticket: &Ticket, by: &str, seconds: u32) -> Result<Claim, RunError> {
+        let now = (self.clock)();
+        let executing = Executing { by: by.to_owned(), until: now + i64::from(seconds) * 1000 + GRACE };
+        let input = Input::Started { ticket: ticket.clone(), now };
+        claim_of(self.runs.submit(id, input, Hand::Executes(executing)).await)
+    }
+
+    async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<(), RunError> {
+        let input = Input::Finished { ticket: ticket.clone(), finish, now: (self.clock)() };
+        // What was executed must not be executed again because its end could not be stored at once.
+        let task = DaemonTask::new(DaemonPart::RunDriver, format_args!("result of {ticket} in run {id}"));
+        claim_of(self.health.persist(&task, || self.runs.submit(id, input.clone(), Hand::Nobody)).await).map(|_| ())
+    }
+
+    async fn lost(&self, id: RunId, ticket: &Ticket, _: &str) -> Result<(), RunError> {
+        let input = Input::Lost { ticket: ticket.clone(), now: (self.clock)() };
+        claim_of(self.runs.submit(id, input, Hand::Nobody).await).map(|_| ())
+    }
+}
+
+/// Whether a run accepted what it received; that it did not is no failure of its driver.
+fn claim_of(answer: Result<View, RunError>) -> Result<Claim, RunError> {
+    match answer {
+        Ok(_) => Ok(Claim::Granted),
+        Err(RunError::Refused { .. }) => Ok(Claim::Denied),
+        Err(error) => Err(error),
+    }
+}

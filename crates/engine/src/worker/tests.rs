@@ -1,0 +1,158 @@
+//! Tests of a worker whose database fails for a while.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use maestro_core::Role;
+use maestro_core::agent::spawn::{Around, SpawnSpec};
+use maestro_core::agent::{Agents, Permission, Reporting, SessionOutcome, SessionResult};
+use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
+use maestro_store::{
+    Actor, After, Clock, CreateProject, CreateSession, Options, Order, Place, RequestSpawn, SpawnOf, SpawnState,
+    Starter, Steer,
+};
+use serde_json::Map;
+use tempfile::TempDir;
+
+use super::history::SessionHistory;
+use super::*;
+
+/// A worker on a database of its own, and a session that it has claimed.
+struct Site {
+    worker: Worker,
+    session: Session,
+    file: PathBuf,
+    _directory: TempDir,
+}
+
+impl Site {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("maestro.db");
+        let clock: Clock =
+            Arc::new(|| i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap());
+        let options = Options { patience: Duration::from_millis(20) };
+        let store = Store::open_with(Place::File(file.clone()), &clock, options).unwrap();
+        let worker = Worker {
+            store,
+            clock: Arc::clone(&clock),
+            around: Around::default(),
+            variables: BTreeMap::new(),
+            maestro: PathBuf::from("/nowhere/maestro"),
+            program: Arc::new(|_| None),
+            agents: Arc::new(|_| Agents::builtin()),
+            extra: Vec::new(),
+            checks: Arc::new(|_| Ok(Vec::new())),
+            most: 1,
+            identity: Identity::of_this_process(),
+            health: DaemonHealth::new(clock),
+        };
+        let session = requested(&worker.store).await;
+        worker.claim(Some(session.id.clone())).await.unwrap();
+        Self { worker, session, file, _directory: directory }
+    }
+
+    /// Does something to the database behind the store's back.
+    fn meddle(&self, sql: &str) -> rusqlite::Connection {
+        let connection = rusqlite::Connection::open(&self.file).unwrap();
+        connection.execute_batch(sql).unwrap();
+        connection
+    }
+
+    /// Waits until the worker shows that something fails.
+    async fn until_degraded(&self) {
+        while self.worker.health.failures().is_empty() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+async fn requested(store: &Store) -> Session {
+    let project = CreateProject { name: "shop".into(), working_dir: "/work".into(), description: String::new() };
+    let session = CreateSession {
+        id: None,
+        project: store.write(project).await.unwrap().id,
+        tasks: Vec::new(),
+        name: None,
+        role: Role::Worker,
+        agent: None,
+        strategy: Approach::Simple,
+        status: SessionStatus::Spawning,
+        env: Map::new(),
+        metadata: Map::new(),
+        parent: None,
+        hostname: "host".into(),
+        platform: "linux".into(),
+    };
+    let spec = serde_json::to_value(spec()).unwrap();
+    let request =
+        RequestSpawn { session, spec, around: Around::default(), starter: Starter::Worker, limits: Vec::new() };
+    store.write(request).await.unwrap()
+}
+
+fn spec() -> SpawnSpec {
+    SpawnSpec {
+        agent: None,
+        driver: None,
+        model: None,
+        workspace: "/nowhere".to_owned(),
+        skills: Vec::new(),
+        prompt: None,
+        whole: None,
+        prompt_max_chars: 1000,
+        permission: Permission::Edits,
+        budget: maestro_core::agent::spawn::Budget::default(),
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_stored_at_once_is_stored_later_and_shows_meanwhile() {
+    let site = Site::new().await;
+    let locked = site.meddle("BEGIN IMMEDIATE");
+    let settled = SettledSession {
+        outcome: SessionOutcome { result: SessionResult::Done, work: None },
+        line: "The agent is done".to_owned(),
+        after: After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) },
+    };
+    let (worker, session) = (site.worker.clone(), site.session.id.clone());
+    let settling = tokio::spawn(async move { worker.settle(&session, settled).await });
+    site.until_degraded().await;
+    let [failure] = site.worker.health.failures().try_into().unwrap();
+    assert_eq!(failure.task.part, DaemonPart::Worker);
+    assert!(failure.reason.contains("busy"), "{}", failure.reason);
+    assert!(!settling.is_finished(), "nothing is said to be done before it is stored");
+    drop(locked);
+    assert_eq!(settling.await.unwrap(), "The agent is done");
+    let spawn = site.worker.store.read(SpawnOf(site.session.id.clone())).await.unwrap().unwrap();
+    assert_eq!(spawn.state, SpawnState::Done);
+    assert!(spawn.outcome.unwrap().is_done());
+    assert_eq!(site.worker.health.failures(), [], "and nothing fails any more");
+}
+
+#[tokio::test]
+async fn a_result_that_another_worker_has_is_not_said_to_be_done() {
+    let site = Site::new().await;
+    site.meddle("UPDATE spawns SET worker = 'another'");
+    let settled = SettledSession {
+        outcome: SessionOutcome { result: SessionResult::Done, work: None },
+        line: "The agent is done".to_owned(),
+        after: After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) },
+    };
+    let line = site.worker.settle(&site.session.id, settled).await;
+    assert!(line.starts_with("the result was not stored"), "{line}");
+}
+
+#[tokio::test]
+async fn a_cancel_is_seen_even_if_the_session_cannot_be_read_at_first() {
+    let site = Site::new().await;
+    let id = site.session.id.clone();
+    site.worker.store.write(Steer { id: id.clone(), order: Order::Cancel, actor: Actor::Person }).await.unwrap();
+    let mut history = SessionHistory::recall(&site.worker, &site.session, Reporting::Able, &spec()).await.unwrap();
+    drop(site.meddle("ALTER TABLE sessions RENAME TO away"));
+    let worker = site.worker.clone();
+    let reading = tokio::spawn(async move { worker.final_status(&id, &mut history, 0).await.status });
+    site.until_degraded().await;
+    drop(site.meddle("ALTER TABLE away RENAME TO sessions"));
+    assert_eq!(reading.await.unwrap(), SessionStatus::Stopped);
+}
