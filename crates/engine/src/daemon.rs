@@ -42,7 +42,7 @@ pub struct Maintenance {
     pub store: Store,
     /// The runs.
     pub runs: Runs,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
     /// For how many milliseconds events of finished things are kept.
     pub retention: i64,

@@ -53,7 +53,7 @@ pub struct StepSessions {
     pub store: Store,
     /// The runs.
     pub runs: Runs,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
     /// Where agents' programs find Maestro.
     pub around: Around,
@@ -146,7 +146,7 @@ impl StepSessions {
         self.store.read(SeatEnds(whole)).await
     }
 
-    /// The session for a step, with all that it is told.
+    /// The session for a step, with its prompt.
     async fn request(
         &self,
         view: &View,
@@ -224,7 +224,7 @@ fn accepted(result: Result<StartResult, RunError>) -> Result<StartResult, RunErr
     }
 }
 
-/// What the agent is told for whom a run waits; nothing where it waits for none that is started for it.
+/// The prompt of the agent that a run waits for; nothing where it waits for none that is started for it.
 pub fn composed(abilities: &Abilities, view: &View) -> Option<StepPrompt> {
     let effect = pending(&view.definition, &view.record.run).into_iter().next();
     match (effect, &view.told.now) {
@@ -240,7 +240,7 @@ fn telling(abilities: &Abilities, view: &View, seat: &run::Seat, directive: &Dir
         Some(REVIEWER) => StepKind::Review,
         _ => StepKind::Implementation,
     };
-    // The project's skills and words, not those of a worktree: what nobody committed yet counts as well.
+    // The project's skills and instructions, not those of a worktree: uncommitted ones count as well.
     let root = root(view);
     let own = (step == StepKind::Implementation).then(|| own_words(&root, view)).flatten();
     PromptBuilder { run: view.record.id, seat, directive, step, skills: (abilities.skills)(&root), own }.composed()

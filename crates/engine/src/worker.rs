@@ -35,15 +35,15 @@ use settle::SettledSession;
 
 /// How long a claim holds without a word, in milliseconds.
 const LEASE: i64 = 15_000;
-/// How often it is looked whether something waits, even if nobody says so.
+/// How often the queue is checked, even without a notification.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long changes are gathered before they are looked at again.
 const GATHER: Duration = Duration::from_millis(10);
 
-/// The commands that check the work in a directory, as far as somebody consented to them.
+/// The trusted commands that check the work in a directory.
 pub type Checks = Arc<dyn Fn(&Path) -> Result<Vec<String>, String> + Send + Sync>;
 
-/// The agents that are known in a directory, as far as somebody consented to them.
+/// The trusted agents of a directory.
 pub type AgentsAt = Arc<dyn Fn(&Path) -> Agents + Send + Sync>;
 
 /// The file of a program.
@@ -54,7 +54,7 @@ pub type FindProgram = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
 pub struct Worker {
     /// Where everything is kept.
     pub store: Store,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
     /// Where the agents' programs find Maestro.
     pub around: Around,

@@ -1,4 +1,4 @@
-//! What do all requests have at hand?
+//! State shared by all requests.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,9 +20,9 @@ use crate::shelves::Shelves;
 /// Who may call without showing a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// The local user: whoever reaches a loopback address, or the process itself.
+    /// The local user: every caller on a loopback address, or the process itself.
     Local,
-    /// Nobody: this token, or a session's own, must be shown.
+    /// No caller: this token, or a session's own, must be sent.
     Token(String),
 }
 
@@ -40,7 +40,7 @@ pub struct Options {
     pub version: String,
     /// The name of this machine.
     pub hostname: String,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
     /// For how many milliseconds events of finished things are kept.
     pub retention: i64,
@@ -52,11 +52,11 @@ pub struct Options {
     pub workshop: Option<Workshop>,
     /// Writes down for people what happens to skills.
     pub journal: Journal,
-    /// What is needed to answer clients of the Model Context Protocol; without it nobody does.
+    /// The dependencies of the MCP server; without them there is none.
     pub mcp: Option<Site>,
 }
 
-/// Whoever writes down what happens.
+/// The recorder of what happens to skills.
 pub type Journal = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// What all requests have at hand; cheap to copy.
@@ -90,7 +90,7 @@ pub(crate) struct Facts {
 }
 
 impl App {
-    /// An app that nobody calls yet.
+    /// An app without callers yet.
     pub fn new(options: Options) -> Self {
         let facts = Facts {
             access: options.access,

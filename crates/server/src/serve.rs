@@ -36,7 +36,7 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const REQUESTS: usize = 512;
 /// How many connections are open at once; others wait.
 const CONNECTIONS: usize = 4096;
-/// How long open requests have when the server is told to end.
+/// How long open requests have when the server stops.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The whole API as one service. Where clients of the Model Context Protocol are answered too, it is made inside of a

@@ -175,7 +175,7 @@ impl DaemonHealth {
         reason.clone_into(&mut failure.reason);
         let pause = pause_after(failure.failures);
         failure.retry_at = now.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
-        // The first failures are told one by one, and then ever fewer of them.
+        // The first failures are logged one by one, and then ever fewer of them.
         if failure.failures.is_power_of_two() {
             tracing::warn!(part = %task.part, subject = task.subject, failures = failure.failures, "{reason}");
         }

@@ -31,7 +31,7 @@ pub struct RunDriverOptions {
     pub store: Store,
     /// The runs.
     pub runs: Runs,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
     /// What is needed to execute what runs order; without it only callers do.
     pub workshop: Option<Workshop>,

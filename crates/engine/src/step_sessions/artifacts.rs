@@ -133,7 +133,7 @@ enum ArtifactError {
     Io(#[from] io::Error),
 }
 
-/// Puts a file in the place of another in one step: nobody reads half of one.
+/// Replaces a file atomically: readers never see half of one.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut temporary = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
     temporary.write_all(text.as_bytes())?;
@@ -149,7 +149,7 @@ async fn output(store: &Store, session: &SessionId) -> Result<String, StoreError
         for entry in &part.items {
             add(&mut text, &entry.event);
             if text.len() > MAX_CHARS {
-                text.push_str("\n… the rest was left out\n");
+                text.push_str("\n… the rest was cut\n");
                 return Ok(text);
             }
         }

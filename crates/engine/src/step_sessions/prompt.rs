@@ -20,14 +20,14 @@ use crate::builtins::Skills;
 
 /// How long a session's name is.
 const NAME: usize = 60;
-/// How much is told of how something long begins, in characters.
+/// How much of the start of a long text is included, in characters.
 const BEGINNING: usize = 100;
 /// How much of how it ends.
 const END: usize = 200;
 /// How long the title of something done is.
 const TITLE: usize = 200;
 
-/// What an agent is told, and what is told of it.
+/// A prompt, and the events about it.
 #[derive(Debug)]
 pub struct StepPrompt {
     /// Word for word.
@@ -38,7 +38,7 @@ pub struct StepPrompt {
     pub events: Vec<Event>,
 }
 
-/// What is to be told, and to whom.
+/// The content and the recipient of a prompt.
 pub(super) struct PromptBuilder<'a> {
     pub(super) run: RunId,
     pub(super) seat: &'a Seat,
@@ -177,7 +177,7 @@ fn verdict(directive: &Directive) -> String {
     )
 }
 
-/// How a result is given. This form needs nobody's answer, whatever the agent may do unasked, and takes any text.
+/// How to report a result. This form needs no permission, whatever the agent may do, and accepts any text.
 fn handed_over(command: &str, directive: &Directive) -> String {
     let keys: Vec<String> = directive.result.iter().map(|(name, _)| format!("\"{name}\": \"…\"")).collect();
     let told = |field: &Json| field.get("description").and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -209,7 +209,7 @@ pub(super) fn line(said: &str) -> String {
     }
 }
 
-/// What was said, in one line; of much, how it begins and how it ends.
+/// A message in one line; of a long one, its start and its end.
 pub(super) fn shortened(said: &str) -> String {
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let characters: Vec<char> = words.chars().collect();

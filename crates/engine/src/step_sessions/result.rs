@@ -27,7 +27,7 @@ const LAST_CHARACTERS: i64 = 1_000_000;
 /// Among how many of a session's last lines its report is looked for.
 const LAST_LINES: i64 = 20;
 
-/// What of a step's result is known without anybody's report; a step that declares such a field gets it.
+/// The fields of a step's result that are known without a report; a step that declares such a field gets it.
 mod field {
     /// Whether the agent said that nothing is left to do.
     pub(super) const PROMISE: &str = "promise";
@@ -102,7 +102,7 @@ impl StepSessions {
         Ok(done.map(|done| prompt::line(&done.message)).filter(|line| !line.is_empty()))
     }
 
-    /// Why nobody is to go on after this session, if so.
+    /// Why the work stops after this session, if so.
     async fn stop(&self, view: &View, evidence: &SessionEvidence) -> Result<Option<SkipReason>, RunError> {
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
         let Some(Effect::Instruct { session: Some(seat), .. }) = effect else { return Ok(None) };
@@ -173,9 +173,9 @@ struct SessionEvidence {
     outcome: SessionOutcome,
     /// What it said when it reported that it is done.
     reported: Option<String>,
-    /// What of the step's result nobody needs to report.
+    /// The fields of the step's result that need no report.
     facts: Map<String, Json>,
-    /// Why nobody is to go on, if so.
+    /// Why the work stops, if so.
     stop: Option<SkipReason>,
     seen: Seen,
     now: i64,
@@ -199,7 +199,7 @@ impl SessionEvidence {
             );
         }
         let done = self.outcome.is_done() && directive.outcomes.contains(&Outcome::OK);
-        // Whoever reads it next learns at least how it ended.
+        // The next reader learns at least how it ended.
         let summary = match &self.reported {
             Some(reported) if done => reported.clone(),
             _ => prompt::summary(&self.outcome, directive),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::StepSessions;
 use crate::runs::{Hand, RunError};
 
-/// What a step ends with when it must be mended.
+/// The outcome of a step that needs fixes.
 const FAIL: &str = "fail";
 /// What a step ends with when nothing is left of a budget.
 const SPENT: &str = "spent";
@@ -27,7 +27,7 @@ pub(super) enum StartResult {
     Nothing,
 }
 
-/// Why nobody works at a step any more.
+/// Why a step gets no more sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SkipReason {
     outcome: &'static str,

@@ -20,14 +20,14 @@ pub(super) struct WorkRound {
     before: Option<String>,
     /// What they were after it.
     after: Option<String>,
-    /// The hash of what was to be mended, if anything was.
+    /// The hash of the findings to fix, if there were any.
     feedback: Option<String>,
 }
 
 /// Why the work gets nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StallReason {
-    /// Something was to be mended, and nothing was changed.
+    /// There were findings to fix, and nothing was changed.
     Unchanged,
     /// All is again as it was after an earlier round.
     AsBefore {
@@ -58,7 +58,7 @@ pub(super) fn feedback_hash(seat: &run::Seat) -> Option<String> {
     seat.mends.as_ref().map(|feedback| hash(feedback.as_bytes()))
 }
 
-/// Whether the work is stuck by what the last round did. One that had nothing to mend may leave all as it is.
+/// Whether the last round made no progress. A round without findings may leave all as it is.
 pub(super) fn stuck_after(rounds: &[WorkRound]) -> Option<StallReason> {
     let (last, earlier) = rounds.split_last()?;
     last.feedback.as_ref()?;
@@ -70,7 +70,7 @@ pub(super) fn stuck_after(rounds: &[WorkRound]) -> Option<StallReason> {
     Some(StallReason::AsBefore { round: as_before + 1 })
 }
 
-/// Whether the work is stuck by what another round would have to mend.
+/// Whether another round would have to fix the same findings.
 pub(super) fn stuck_before(rounds: &[WorkRound], feedback: &str) -> Option<StallReason> {
     let times = rounds.iter().filter(|round| round.feedback.as_deref() == Some(feedback)).count();
     (times >= MOST_TIMES).then_some(StallReason::SameAgain)
@@ -79,19 +79,16 @@ pub(super) fn stuck_before(rounds: &[WorkRound], feedback: &str) -> Option<Stall
 impl fmt::Display for StallReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unchanged => f.write_str("something was to be mended, and the agent changed nothing"),
-            Self::AsBefore { round } => write!(f, "it goes in circles, all files are again as after round {round}"),
-            Self::SameAgain => f.write_str("the same is wrong, word for word, for the third time"),
+            Self::Unchanged => f.write_str("the agent made no changes in response to the findings"),
+            Self::AsBefore { round } => write!(f, "all files are the same as after round {round}"),
+            Self::SameAgain => f.write_str("the same findings came up for the third time"),
         }
     }
 }
 
-/// What people are told of it.
+/// The message for people.
 pub(super) fn reason(stuck: StallReason, feedback: &str) -> String {
-    format!(
-        "The work is stuck: {stuck}. It is not committed; look at it, and at this, which was to be mended: {}",
-        prompt::shortened(feedback)
-    )
+    format!("No progress: {stuck}. The work is not committed. Findings: {}", prompt::shortened(feedback))
 }
 
 #[cfg(test)]

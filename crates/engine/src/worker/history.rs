@@ -14,12 +14,12 @@ use super::Worker;
 const PART: i64 = 500;
 /// How many of a session's last words count.
 const LAST_WORDS: i64 = 100;
-/// How many reports the next one is told of.
+/// How many reports the next agent receives.
 const REPORTS: usize = 10;
 /// How many calls of tools are remembered.
 const CALLS: usize = 256;
 
-/// What an agent is told that goes on with its own session after it broke off.
+/// The prompt of an agent that resumes its own session after an interruption.
 pub(super) const GO_ON: &str = "You were interrupted. Look at the files first: they count, not what you remember. Then go on \
                                 with your task from there, and report as you were told.";
 
@@ -135,7 +135,7 @@ impl SessionHistory {
         skills.map(|skill| (skill.id.clone(), skill.hash.clone(), stage)).collect()
     }
 
-    /// Takes note of what the session itself reported last, since the agent began.
+    /// Records the session's last report since the agent started.
     pub(super) fn note_reports(&mut self, lines: &[TimelineEntry], since: i64) {
         let last = lines.iter().rev().filter(|line| line.at >= since).find_map(|line| Some((kind_of(line)?, line)));
         if let Some((kind, line)) = last {

@@ -30,33 +30,33 @@ use crate::worktrees;
 
 /// How often an agent may ask a model's server again by itself.
 const RETRIES: u32 = 3;
-/// Variables that say who somebody else is.
+/// Variables that identify another session.
 const FOREIGN: &str = "MAESTRO_";
-/// Of those, what is not about anybody.
+/// Of those, the ones that identify nothing.
 const KEPT: &str = "MAESTRO_DEMO_";
 
 /// Why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SpawnError {
-    #[error("what is to be started cannot be understood: {0}")]
+    #[error("the specification of the session is not valid: {0}")]
     Spec(#[from] serde_json::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Unknown(#[from] maestro_core::agent::NoSuchAgent),
-    #[error("no agent was named, and none that Maestro knows is installed; `maestro agents` shows where it looked")]
+    #[error("no coding agent found; run `maestro agents` for the ones Maestro looked for")]
     NoneInstalled,
-    #[error("the program of `{0}` is not installed; `maestro agents` shows where it was looked for")]
+    #[error("`{0}` not found on PATH; run `maestro agents` for the ones Maestro looked for")]
     NotInstalled(String),
-    #[error("`{agent}` does not support the driver `{driver}`; it can by {ways}")]
+    #[error("`{agent}` does not support the driver `{driver}`; supported: {ways}")]
     NoSuchWay { agent: String, driver: maestro_core::agent::Driver, ways: String },
     #[error("the entry of `{0}` names no program; add `programs` to it in your agents.toml")]
     NoProgram(String),
     #[error("{}", worktrees::way_back(.0).unwrap_or_else(|| format!("there is no directory {} to work in", .0.display())))]
     NoWorkspace(PathBuf),
-    #[error("the file about the session cannot be written: {0}")]
+    #[error("cannot write the file about the session: {0}")]
     Manifest(std::io::Error),
-    #[error("its temporary files have no place: {0}")]
+    #[error("cannot create its temporary directory: {0}")]
     Temporary(std::io::Error),
     #[error("the preparation did not end: {0}")]
     Interrupted(String),
@@ -73,7 +73,7 @@ pub(super) struct LaunchedAgent {
     pub(super) history: SessionHistory,
     /// Whether it goes on with a session of its own.
     pub(super) resumed: bool,
-    /// What all files together were before it began.
+    /// The state of all files before it started.
     pub(super) tree: Option<String>,
     /// Its entry in the table.
     pub(super) kind: Agent,
@@ -192,7 +192,7 @@ impl Worker {
             let found = find(&agent).ok_or_else(|| SpawnError::NotInstalled(name.clone()))?;
             return Ok((agent, found));
         }
-        // The demonstration is nobody's agent unless it is named.
+        // The demo agent is used only when it is named.
         let mut others = known.all().iter().filter(|agent| agent.name != "demo");
         others.find_map(|agent| Some((agent.clone(), find(agent)?))).ok_or(SpawnError::NoneInstalled)
     }
@@ -210,7 +210,7 @@ impl Worker {
         Ok(tasks)
     }
 
-    /// What a fresh agent is told; what had no room is an event, what it was handed is kept.
+    /// The prompt of a new agent; cut texts become an event, delivered skills are recorded.
     async fn told(
         &self,
         session: &Session,
@@ -320,20 +320,20 @@ pub(super) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(|error| SpawnError::Interrupted(error.to_string()))?
 }
 
-/// How long a process may take: what those before it left of the session's time. One that used it all up is started again
-/// only because somebody wants it, and so it gets all of it again.
+/// The time left for a process: what earlier ones left of the session's time. A session that used it all is started
+/// again only on request, and gets all of it again.
 fn time_left(budget: &Budget, worked: Worked) -> Duration {
     let left = budget.time().saturating_sub(Duration::from_millis(worked.ms()));
     if left.is_zero() { budget.time() } else { left }
 }
 
-/// What a fresh agent is told that somebody composed already, with what was said and done meanwhile.
+/// The prompt of a new agent that was composed before, with the messages and work since.
 fn whole_prompt(whole: &str, unheard: &[Message], history: &SessionHistory) -> String {
     let mut text = whole.to_owned();
     if let Some(so_far) = history.so_far() {
         text.push_str("\n\n## Progress so far\n\n");
         text.push_str(&so_far);
-        text.push_str("\n\nLook at the files first, and go on from there.");
+        text.push_str("\n\nLook at the files first, and continue from there.");
     }
     for message in unheard {
         text.extend(["\n\n", &message.from, " says: ", &message.text]);
@@ -341,11 +341,11 @@ fn whole_prompt(whole: &str, unheard: &[Message], history: &SessionHistory) -> S
     text
 }
 
-/// What an agent is told that goes on with its own session.
+/// The prompt of an agent that resumes its own session.
 fn going_on(unheard: &[Message]) -> String {
     if unheard.is_empty() {
         return history::GO_ON.to_owned();
     }
     let said: Vec<String> = unheard.iter().map(|message| format!("{} says: {}", message.from, message.text)).collect();
-    format!("While you were away:\n\n{}\n\nGo on with this in mind.", said.join("\n\n"))
+    format!("While you were away:\n\n{}\n\nContinue with this in mind.", said.join("\n\n"))
 }

@@ -29,7 +29,7 @@ const FLUSH: Duration = Duration::from_millis(100);
 /// How many events are kept at once.
 const BATCH: usize = 256;
 
-/// Follows an agent to its end, and says what came of it and what follows.
+/// Monitors an agent to its end, and returns the result and what follows.
 pub(super) async fn monitor(
     worker: &Worker,
     launched: LaunchedAgent,
@@ -94,7 +94,7 @@ enum PauseState {
     Paused,
 }
 
-/// Whoever follows one agent.
+/// The monitor of one agent.
 struct SessionMonitor<'a> {
     worker: &'a Worker,
     session: &'a SessionId,
@@ -152,7 +152,7 @@ impl SessionMonitor<'_> {
         self.keep_budget();
     }
 
-    /// Tells an agent that is through with a turn what was said meanwhile; when nothing was, it may end.
+    /// Sends an agent the messages that arrived during its turn; without any, it may end.
     async fn next_turn(&mut self) {
         let over = self.standing.borrow().as_ref().is_some_and(|standing| standing.status.is_over());
         let unheard = if over {
@@ -195,7 +195,7 @@ impl SessionMonitor<'_> {
             options: options.clone(),
             patience: self.spec.budget.patience(),
         };
-        // The question stands in the transcript before anybody can answer it.
+        // The question is in the transcript before a person can answer it.
         self.keep().await;
         match self.worker.store.write(ask).await {
             Ok(asked) => self.asked.push((asked.request, asked.expires_at)),
@@ -219,7 +219,7 @@ impl SessionMonitor<'_> {
     async fn apply_control(&mut self) {
         let standing = self.standing.borrow_and_update().clone();
         let Some(standing) = standing else {
-            // Somebody else has it now.
+            // Another worker has it now.
             return self.handle.cancel();
         };
         if standing.wish == Wish::LetGo && self.wish == Wish::GoOn {
@@ -273,7 +273,7 @@ impl SessionMonitor<'_> {
         self.asked = open;
     }
 
-    /// What nobody answered in time is a no.
+    /// A question without an answer in time is denied.
     async fn expire(&mut self) {
         let now = (self.worker.clock)();
         let late: Vec<String> =
@@ -419,7 +419,7 @@ impl SessionMonitor<'_> {
         tokio::task::spawn_blocking(move || changes::tree(&workspace)).await.ok().flatten()
     }
 
-    /// The files that really changed since the session first began.
+    /// The files that really changed since the session's first start.
     async fn changed(&self, after: Option<String>) -> Vec<String> {
         let Some((before, after)) = self.tree.clone().zip(after) else { return Vec::new() };
         let workspace = self.workspace.clone();
@@ -438,8 +438,8 @@ pub(super) struct FinalStatus {
 }
 
 impl Worker {
-    /// What was decided about a session whose agent has ended. It is read however long the database takes: whoever
-    /// cancelled the session must not see it start again. A session that is gone counts as stopped.
+    /// The decision about a session whose agent has ended. It is read however long the database takes: a cancelled
+    /// session must not start again. A deleted session counts as stopped.
     pub(super) async fn final_status(
         &self,
         session: &SessionId,
@@ -462,7 +462,7 @@ impl Worker {
     }
 }
 
-/// The event without the session's secret: whoever reads a transcript must not speak for the session.
+/// The event without the session's secret: a reader of a transcript must not be able to act for the session.
 fn masked(event: AgentEvent, secret: &str) -> AgentEvent {
     let Ok(text) = serde_json::to_string(&event) else { return event };
     if secret.is_empty() || !text.contains(secret) {

@@ -13,7 +13,7 @@ use super::launch::{self, SpawnError};
 use super::settle::{self, ProcessEnd, SettledSession};
 
 impl Worker {
-    /// What came of a session that is over already; nothing where its agent still has something to do.
+    /// The result of a session that is already over; nothing where its agent still has work.
     pub(super) async fn recover(&self, spawn: &Spawn) -> Result<Option<SettledSession>, SpawnError> {
         let session = self.store.read(SessionById(spawn.session.clone())).await?;
         if !session.status.is_over() {

@@ -10,7 +10,7 @@ use maestro_store::{After, Wish};
 /// How long to wait before an agent is started again, where nothing says otherwise, in milliseconds.
 const SHORTLY: i64 = 2_000;
 
-/// What came of an agent, and what follows.
+/// The result of an agent, and what follows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SettledSession {
     /// For programs.
@@ -39,7 +39,7 @@ pub(super) struct SettleInput<'a> {
     pub(super) end: ProcessEnd,
     /// What is wanted of the worker.
     pub(super) wish: Wish,
-    /// Whether somebody said something that it has not heard.
+    /// Whether there are unread messages for it.
     pub(super) unheard: usize,
     pub(super) now: i64,
 }
@@ -56,7 +56,7 @@ pub(super) enum ProcessEnd {
 }
 
 impl SettledSession {
-    /// An agent that did not even begin.
+    /// An agent that did not even start.
     pub(super) fn not_started(reason: &str) -> Self {
         Self {
             outcome: SessionOutcome::not_started(reason),
@@ -91,7 +91,7 @@ pub(super) fn settled(input: &SettleInput<'_>) -> SettledSession {
 fn after(input: &SettleInput<'_>, found: &Outcome) -> (After, String) {
     let nothing = String::new();
     if input.wish == Wish::LetGo {
-        return (After::LetGo, "a person speaks with it now".to_owned());
+        return (After::LetGo, "a person has taken it over".to_owned());
     }
     match input.status {
         SessionStatus::Completed => return (over(SessionStatus::Completed), nothing),
@@ -102,13 +102,14 @@ fn after(input: &SettleInput<'_>, found: &Outcome) -> (After, String) {
     if matches!(found, Outcome::Cancelled) {
         return (over(SessionStatus::Stopped), nothing);
     }
-    // Whoever used up what it may is not started again, whatever else went wrong.
+    // A session that exhausted its budget is not started again, whatever else went wrong.
     let may_again = input.attempt < i64::from(input.budget.starts) && input.evidence.ending == Ending::Own;
     let again = |not_before: i64| {
         let seconds = (not_before - input.now).max(0) / 1000;
-        (After::Again { not_before }, format!("it is started again in {seconds} s"))
+        (After::Again { not_before }, format!("it restarts in {seconds} s"))
     };
-    let anew = |why: &str| (After::Anew, format!("{why}, so it begins anew and is told what was done"));
+    let fresh =
+        |why: &str| (After::Anew, format!("{why}, so it starts a new session with a summary of the work so far"));
     match input.evidence.verdict() {
         Some(Verdict::RetryAfter { ms }) if may_again => {
             return again(input.now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX / 4)));
@@ -117,27 +118,27 @@ fn after(input: &SettleInput<'_>, found: &Outcome) -> (After, String) {
         Some(Verdict::Retry) if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => {
             return again(input.now + SHORTLY);
         }
-        Some(Verdict::Compact) if may_again => return anew("its session became too long"),
+        Some(Verdict::Compact) if may_again => return fresh("its session is too long"),
         Some(Verdict::Park) => {}
         _ if may_again && matches!(found, Outcome::Failed { .. } | Outcome::NothingDone) => match input.end {
-            // Whoever died of something that passes goes on at once; who dies again is given a moment.
+            // After a temporary failure it continues at once; after a second one it waits.
             ProcessEnd::Died if input.attempt == 1 => return again(input.now),
             ProcessEnd::Died => return again(input.now + SHORTLY),
-            ProcessEnd::Forgot => return anew("it does not know its session any more"),
+            ProcessEnd::Forgot => return fresh("its session is lost"),
             ProcessEnd::Orderly => {}
         },
         _ => {}
     }
     if input.unheard > 0 {
-        return (After::Again { not_before: input.now }, "it is told what was said meanwhile".to_owned());
+        return (After::Again { not_before: input.now }, "it receives the messages sent meanwhile".to_owned());
     }
     if let (Some(needs), _) = (input.needs_input, found) {
-        return (After::WhenSpokenTo { needs: needs.to_owned() }, "it goes on when somebody answers".to_owned());
+        return (After::WhenSpokenTo { needs: needs.to_owned() }, "it continues when you answer".to_owned());
     }
     match found {
         Outcome::Done => (over(SessionStatus::Completed), nothing),
         Outcome::Parked { reason } if input.evidence.reported.is_some() => {
-            (After::WhenSpokenTo { needs: reason.clone() }, "it goes on when somebody says how".to_owned())
+            (After::WhenSpokenTo { needs: reason.clone() }, "it continues when you say how".to_owned())
         }
         _ => (over(SessionStatus::Failed), nothing),
     }
@@ -146,11 +147,11 @@ fn after(input: &SettleInput<'_>, found: &Outcome) -> (After, String) {
 fn line(found: &Outcome, what: &str) -> String {
     let told = match found {
         Outcome::Done => "The agent is done".to_owned(),
-        Outcome::NothingDone => "The agent ended without having done anything".to_owned(),
+        Outcome::NothingDone => "The agent ended without any work".to_owned(),
         Outcome::Failed { reasons } => format!("The agent failed: {}", reasons.join("; ")),
         Outcome::Cancelled => "The agent was ended".to_owned(),
-        Outcome::Parked { reason } => format!("The agent cannot go on: {reason}"),
-        Outcome::Stalled => "The agent fell silent and was ended".to_owned(),
+        Outcome::Parked { reason } => format!("The agent cannot continue: {reason}"),
+        Outcome::Stalled => "The agent was stopped: no output".to_owned(),
     };
     if what.is_empty() { told } else { format!("{told}; {what}") }
 }

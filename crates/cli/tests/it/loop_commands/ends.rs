@@ -29,7 +29,7 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     let stopped = sandbox.maestro("loop PLAN.md --agent demo --no-review");
     assert_snapshot!(end(&stopped), @"
     blocked: Stopped at: Add a file a.txt that says one
-      The work is stuck: something was to be mended, and the agent changed nothing. It is not committed; look at it, and at this, which was to be mended: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
+      No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
     No commits.
     Uncommitted changes are in .maestro/worktrees/loop-[RUN-1]: commit or stash them.
     Then `maestro merge [RUN-1]` merges it, and the same command continues with the rest.
@@ -40,12 +40,12 @@ fn a_loop_that_stops_says_why_and_where_its_work_is() {
     $ maestro loop status
     [RUN-1]  failed     PLAN.md  0 of 2 tasks
       Stopped at: Add a file a.txt that says one
-      The work is stuck: something was to be mended, and the agent changed nothing. It is not committed; look at it, and at this, which was to be mended: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
+      No progress: the agent made no changes in response to the findings. The work is not committed. Findings: `ls missing.txt` exited with 2: ls: cannot access 'missing.txt': No such file or directory
       Its work is in .maestro/worktrees/loop-[RUN-1]; commit it, then run `maestro merge [RUN-1]`.
     ");
     let status = sandbox.maestro("loop status --json").json();
     let message = status[0]["message"].as_str().unwrap();
-    assert!(message.starts_with("Stopped at: Add a file a.txt that says one\nThe work is stuck: "), "{message}");
+    assert!(message.starts_with("Stopped at: Add a file a.txt that says one\nNo progress: "), "{message}");
     let id = status[0]["id"].as_str().unwrap();
     let summary = fs::read_to_string(sandbox.path(&format!("~/.maestro/runs/{id}/summary.json"))).unwrap();
     let summary: Json = serde_json::from_str(&summary).unwrap();
@@ -70,7 +70,7 @@ fn a_program_is_told_the_reason_and_the_way_on_too() {
     let last: Json = serde_json::from_str(stopped.stdout().lines().last().unwrap()).unwrap();
     let id = last["id"].as_str().unwrap();
     let message = last["message"].as_str().unwrap();
-    assert!(message.starts_with("Stopped at: Add a file a.txt that says one\nThe work is stuck: "), "{message}");
+    assert!(message.starts_with("Stopped at: Add a file a.txt that says one\nNo progress: "), "{message}");
     assert_eq!(last["left"]["branch"], format!("maestro/loop-{id}"));
     assert_eq!(last["left"]["uncommitted"], json!(["a.txt"]));
     let next = ["diff", "merge", "discard"].map(|word| format!("maestro {word} {id}"));

@@ -27,7 +27,7 @@ fn assert_stuck(repository: &Repository, stopped: &Output, after: usize, why: &s
     assert_eq!(stopped.code, 1, "{stopped}");
     let told = stopped.stdout();
     let told = &told[told.rfind("blocked: ").unwrap()..];
-    assert!(told.contains("The work is stuck: ") && told.contains(why), "{told}");
+    assert!(told.contains("No progress: ") && told.contains(why), "{told}");
     assert!(told.contains("the answer is wrong"), "what was found last is told: {told}");
     assert_eq!(times(repository), after, "{stopped}");
     assert_eq!(repository.commits(&Repository::branch(&run_of(stopped))).len(), 1, "only the plan");
@@ -37,23 +37,23 @@ fn assert_stuck(repository: &Repository, stopped: &Output, after: usize, why: &s
 fn an_agent_that_changes_nothing_although_it_should_is_not_asked_again() {
     let repository = checked("echo the answer is wrong; exit 1", "echo same > f1.txt");
     let stopped = repository.work("");
-    assert_stuck(&repository, &stopped, 2, "something was to be mended, and the agent changed nothing.");
+    assert_stuck(&repository, &stopped, 2, "the agent made no changes in response to the findings.");
     let status = repository.sandbox.maestro("loop status");
-    assert!(status.stdout().contains("The work is stuck: "), "{status}");
+    assert!(status.stdout().contains("No progress: "), "{status}");
 }
 
 #[test]
 fn work_that_comes_back_to_where_it_was_goes_in_circles() {
     let repository = checked("echo the answer is wrong: $(cat f1.txt); exit 1", "echo $((n % 2)) > f1.txt");
     let stopped = repository.work("");
-    assert_stuck(&repository, &stopped, 3, "it goes in circles, all files are again as after round 1.");
+    assert_stuck(&repository, &stopped, 3, "all files are the same as after round 1.");
 }
 
 #[test]
 fn what_is_wrong_word_for_word_for_the_third_time_costs_no_fourth_try() {
     let repository = checked("echo the answer is wrong; exit 1", "echo $n >> f1.txt");
     let stopped = repository.work("");
-    assert_stuck(&repository, &stopped, 3, "the same is wrong, word for word, for the third time.");
+    assert_stuck(&repository, &stopped, 3, "the same findings came up for the third time.");
 }
 
 #[test]
