@@ -27,10 +27,9 @@ impl Caller {
     /// Refuses everyone but people.
     pub(crate) fn person(&self, what: &str) -> Result<(), ApiError> {
         match &self.0 {
-            Actor::Person => Ok(()),
+            // Hooks are the user's own; the daemon, workers and steps never call.
+            Actor::Person | Actor::Hook => Ok(()),
             Actor::Session { id, .. } => Err(ApiError::forbidden(format!("session '{id}' may not {what}"))),
-            // Hooks are the user's own; the others never call.
-            Actor::Hook => Ok(()),
             Actor::Daemon | Actor::Worker | Actor::Step => Err(ApiError::forbidden(format!("only people may {what}"))),
         }
     }

@@ -129,7 +129,7 @@ impl SessionResult {
             Outcome::Failed { reasons } => Self::Failed { reasons },
             Outcome::Cancelled => Self::Cancelled,
             Outcome::Parked { reason } => Self::Parked { reason },
-            Outcome::Stalled => Self::Stalled { reason: format!("nothing was heard of it for {idle_minutes} min") },
+            Outcome::Stalled => Self::Stalled { reason: format!("no output for {idle_minutes} min") },
         }
     }
 
