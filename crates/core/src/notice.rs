@@ -62,6 +62,20 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// The task it is about.
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::SubtaskAdded { task, .. }
+            | Self::TaskChanged { task, .. }
+            | Self::TaskDeleted { task, .. }
+            | Self::TaskAssigned { task, .. }
+            | Self::TaskUnassigned { task, .. } => Some(task),
+            Self::Paused | Self::Resumed | Self::Cancelled | Self::Message { .. } => None,
+        }
+    }
+}
+
 /// The notices in words, one line each; many of a kind become a number.
 pub fn in_words(notices: &[Notice]) -> Vec<String> {
     let mut lines = Vec::new();

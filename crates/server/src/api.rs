@@ -23,13 +23,13 @@ mod workflows;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
+use maestro_api::ErrorBody;
+use maestro_api::words::{IdOrNull, RetryKey, RevisionText, SkillName};
 use maestro_store::Listed;
 use serde::Serialize;
 use utoipa::{OpenApi, openapi};
 
 use crate::app::App;
-use crate::error::ErrorBody;
-use crate::wire::words::{IdOrNull, RetryKey, Revision, SkillName};
 
 use document::document;
 
@@ -40,7 +40,7 @@ use document::document;
         title = "Maestro",
         description = "Projects, tasks, sessions and events of coding agents. Times are milliseconds since 1970."
     ),
-    components(schemas(IdOrNull, RetryKey, Revision, SkillName))
+    components(schemas(IdOrNull, RetryKey, RevisionText, SkillName))
 )]
 struct Document;
 
@@ -135,8 +135,8 @@ pub(crate) enum Failures {
 const NEXT: HeaderName = HeaderName::from_static("maestro-next-cursor");
 
 /// A list as an array, with the next part's cursor in a header.
-fn listed<T, J: Serialize + From<T>>(found: Listed<T>) -> Response {
-    let items: Vec<J> = found.items.into_iter().map(J::from).collect();
+fn listed<T, B: Serialize>(found: Listed<T>, body: impl Fn(T) -> B) -> Response {
+    let items: Vec<B> = found.items.into_iter().map(body).collect();
     let mut response = Json(items).into_response();
     if let Some(next) = found.next {
         response.headers_mut().insert(NEXT, HeaderValue::from(next));

@@ -3,28 +3,9 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use maestro_api::ErrorBody;
 use maestro_store::{Order, StoreError};
-use serde::Serialize;
 use serde_json::{Value as Json_, json};
-use utoipa::ToSchema;
-
-/// Why a request failed, as it is sent.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ErrorBody {
-    /// Always true.
-    pub error: bool,
-    /// The HTTP status, repeated.
-    pub status_code: u16,
-    /// A code for programs.
-    pub code: String,
-    /// A sentence for people.
-    pub message: String,
-    /// Details, where there are any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    pub details: Option<Json_>,
-}
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
@@ -110,16 +91,16 @@ impl From<StoreError> for ApiError {
                     .with(json!({ "expected": expected, "current": current }))
             }
             StoreError::TaskTransition { from, to } => {
-                let allowed = from.next();
-                transition(&message, json!({ "from": from, "to": to, "allowed": allowed }))
+                let allowed: Vec<&str> = from.next().iter().map(|status| status.as_str()).collect();
+                transition(&message, from.as_str(), to.as_str(), &allowed)
             }
             StoreError::SessionTransition { from, to } => {
-                let allowed = from.next();
-                transition(&message, json!({ "from": from, "to": to, "allowed": allowed }))
+                let allowed: Vec<&str> = from.next().iter().map(|status| status.as_str()).collect();
+                transition(&message, from.as_str(), to.as_str(), &allowed)
             }
             StoreError::Steering { from, order } => {
                 let allowed: Vec<&str> = Order::fitting(from).iter().map(|order| order.as_str()).collect();
-                transition(&message, json!({ "from": from, "to": order.as_str(), "allowed": allowed }))
+                transition(&message, from.as_str(), order.as_str(), &allowed)
             }
             StoreError::Exists { .. } => Self::new(StatusCode::CONFLICT, "ALREADY_EXISTS", message),
             StoreError::Limit { name, most, living, .. } => Self::new(StatusCode::CONFLICT, "LIMIT_REACHED", message)
@@ -139,9 +120,8 @@ impl From<StoreError> for ApiError {
     }
 }
 
-fn transition(message: &str, details: Json_) -> ApiError {
-    let allowed = details["allowed"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let words: Vec<&str> = allowed.iter().filter_map(Json_::as_str).collect();
-    let hint = if words.is_empty() { "nothing".to_owned() } else { words.join(", ") };
-    ApiError::new(StatusCode::CONFLICT, "INVALID_TRANSITION", format!("{message}; possible: {hint}")).with(details)
+fn transition(message: &str, from: &str, to: &str, allowed: &[&str]) -> ApiError {
+    let hint = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
+    ApiError::new(StatusCode::CONFLICT, "INVALID_TRANSITION", format!("{message}; possible: {hint}"))
+        .with(json!({ "from": from, "to": to, "allowed": allowed }))
 }

@@ -1,25 +1,22 @@
 //! Paths, queries and bodies of requests; an error names the wrong field.
 
 use std::convert::Infallible;
-use std::fmt;
-use std::marker::PhantomData;
 use std::time::Duration;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
+use maestro_api::fields::{NamedFields, PageQuery};
+use maestro_api::words::RetryKey;
 use maestro_core::id::Id;
 use maestro_store::{Once, Page, hash};
-use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::caller::Caller;
 use crate::drive::PATIENCE;
 use crate::error::ApiError;
-use crate::wire::words::RetryKey;
 
 /// How many items a list holds by default and at most.
 const MOST: i64 = 10_000;
@@ -138,34 +135,6 @@ pub(crate) struct Prefer {
     prefer: Option<String>,
 }
 
-/// A body that is ignored.
-#[derive(Debug, serde::Deserialize)]
-pub(crate) struct Nothing {}
-
-/// A body with named fields; a list in field order is not accepted.
-#[derive(Debug)]
-pub(crate) struct Object<T>(pub(crate) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        struct Named<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Named<T> {
-            type Value = Object<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-            }
-        }
-
-        reader.deserialize_map(Named(PhantomData))
-    }
-}
-
 /// Reads a body; an empty one is an empty object.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     if holds_nul(bytes) {
@@ -174,7 +143,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     }
     let text: &[u8] = if bytes.is_empty() { b"{}" } else { bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let Object(value) = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let NamedFields(value) = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = error.path().to_string();
         let cause = error.into_inner();
         if cause.is_data() && field != "." {
@@ -238,38 +207,30 @@ impl<S: Send + Sync> FromRequestParts<S> for Expected {
     }
 }
 
-/// A page of a list.
-#[derive(Debug, Clone, Copy, Default, serde::Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Paging {
-    /// How many items at most.
-    #[param(minimum = 1, maximum = 10_000)]
-    pub(crate) limit: Option<i64>,
-    /// The `Maestro-Next-Cursor` of the previous page.
-    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
-    pub(crate) cursor: Option<i64>,
-}
+/// The part of a list that is wanted; every list reads it from the query in this way.
+pub(crate) struct Paging(pub(crate) Page);
 
-impl Paging {
-    pub(crate) fn page(self) -> Result<Page, ApiError> {
-        let limit = self.limit.unwrap_or(MOST);
-        if !(1..=MOST).contains(&limit) {
-            return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
-        }
-        let after = self.cursor.unwrap_or(0);
-        if !(0..=LARGEST).contains(&after) {
-            return Err(ApiError::field("cursor", "must come from `Maestro-Next-Cursor`"));
-        }
-        Ok(Page { limit, after })
+impl<S: Send + Sync> FromRequestParts<S> for Paging {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Asked(query) = Asked::<PageQuery>::from_request_parts(parts, state).await?;
+        Self::of(query)
     }
 }
 
-/// Reads an integer in any notation; `5.0` is one.
-pub(crate) fn whole_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<i64>, D::Error> {
-    let Some(number) = Option::<serde_json::Number>::deserialize(reader)? else { return Ok(None) };
-    let written_long = || number.as_f64().filter(|long| long.fract() == 0.0)?.to_string().parse().ok();
-    let whole = number.as_i64().or_else(written_long);
-    whole.map(Some).ok_or_else(|| serde::de::Error::custom(format!("`{number}` is not an integer in range")))
+impl Paging {
+    pub(crate) fn of(query: PageQuery) -> Result<Self, ApiError> {
+        let limit = query.limit.unwrap_or(MOST);
+        if !(1..=MOST).contains(&limit) {
+            return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
+        }
+        let after = query.cursor.unwrap_or(0);
+        if !(0..=LARGEST).contains(&after) {
+            return Err(ApiError::field("cursor", "must come from `Maestro-Next-Cursor`"));
+        }
+        Ok(Self(Page { limit, after }))
+    }
 }
 
 /// Parses an optional word; the error names the field.

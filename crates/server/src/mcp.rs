@@ -2,7 +2,7 @@
 //! HTTP, for every revision of the protocol that its crate knows.
 
 mod address;
-mod desk;
+mod client;
 mod http;
 mod library;
 mod prompts;
@@ -38,7 +38,7 @@ use serde_json::{Map, json};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
-use self::desk::{Desk, Who};
+use self::client::{ReconnectingClient, Who};
 use self::library::Library;
 use self::questions::Seal;
 use self::resources::Seek;
@@ -46,7 +46,7 @@ use self::watching::Watched;
 use self::worker::Reports;
 use crate::shelves::{Changes, Shelves};
 
-pub use self::desk::{Door, Opened, Opening};
+pub use self::client::{Connect, Connection};
 pub use self::http::Site;
 pub(crate) use self::http::route;
 pub use self::library::Allowed;
@@ -70,7 +70,7 @@ says what changed meanwhile.";
 /// What a handler works with.
 pub struct Options {
     /// Finds the way to the API.
-    pub opening: Opening,
+    pub connect: Connect,
     /// Finds the skills of a directory.
     pub shelves: Shelves,
     /// Rings when skills have changed.
@@ -107,7 +107,7 @@ struct Link {
 }
 
 struct Parts {
-    desk: Desk,
+    api: ReconnectingClient,
     library: Library,
     changes: Changes,
     session: Option<String>,
@@ -158,7 +158,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for UntilEnd<R> {
 impl Mcp {
     pub(crate) fn new(options: Options, closing: watch::Receiver<bool>) -> Self {
         let parts = Parts {
-            desk: Desk::new(options.opening, options.directory.clone()),
+            api: ReconnectingClient::new(options.connect, options.directory.clone()),
             library: Library::new(options.shelves, options.directory, options.allowed),
             changes: options.changes,
             session: options.session,
@@ -183,8 +183,8 @@ impl Mcp {
         }
     }
 
-    fn desk(&self) -> &Desk {
-        &self.parts.desk
+    fn api(&self) -> &ReconnectingClient {
+        &self.parts.api
     }
 
     fn library(&self) -> &Library {

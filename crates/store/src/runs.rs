@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use maestro_core::event::{Event, RunId};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
-use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::pinned::PinnedText;
-use maestro_core::workflow::run::{Run, RunEvent, Status, Ticket, Waiting, waiting};
+use maestro_core::workflow::run::{Run, RunEvent, Ticket, Waiting, waiting};
+pub use maestro_core::workflow::run::{RunDriver as Driver, RunExecutor as Executing, RunState};
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
@@ -61,91 +61,6 @@ pub struct RunAbout {
     pub parent: Option<(RunId, Ticket)>,
     /// Who executes its commands.
     pub driver: Driver,
-}
-
-/// Who executes the commands of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Driver {
-    /// The caller that asks for the next directive.
-    #[default]
-    Caller,
-    /// The server.
-    Server,
-}
-
-impl Driver {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Caller, Self::Server];
-
-    /// Its name as stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Caller => "caller",
-            Self::Server => "server",
-        }
-    }
-
-    /// The value with this name.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|driver| driver.as_str() == word)
-    }
-}
-
-/// An executor and the end of its lease.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Executing {
-    /// Who.
-    pub by: String,
-    /// Until when.
-    pub until: i64,
-}
-
-/// The state of a run, for lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunState {
-    /// It is going on, or waits for input.
-    Running,
-    /// It was paused.
-    Paused,
-    /// It did what it should.
-    Completed,
-    /// It did not.
-    Failed,
-    /// It was cancelled.
-    Cancelled,
-}
-
-impl RunState {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled];
-
-    /// The state for a run's status.
-    pub fn of(status: &Status) -> Self {
-        match status {
-            Status::New | Status::Active => Self::Running,
-            Status::Paused => Self::Paused,
-            Status::Ended(ending) if ending.status == EndStatus::Success => Self::Completed,
-            Status::Ended(_) => Self::Failed,
-            Status::Cancelled => Self::Cancelled,
-        }
-    }
-
-    /// Its name as stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// The value with this name.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
 }
 
 const SELECT: &str = "SELECT ord, id, workflow, project_id, task_id, session_id, parent_run, parent_ticket, driver, \

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value as Json;
+use maestro_api::projects::{self, ProjectBody};
+use maestro_api::{sessions, tasks as task_api};
 
-use crate::client::wire::{self, Project, Session, Task};
-use crate::client::{Client, escaped};
+use crate::client::Client;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 
@@ -40,7 +40,7 @@ pub(crate) fn task(named: Option<&str>, client: &Client, world: &World) -> Resul
         return Err(CommandError::no_context("no task set")
             .hint("pass one, or set MAESTRO_TASK_ID; run `maestro task list` for the list"));
     };
-    let own: Session = client.get(&format!("/api/sessions/{}", escaped(id)))?;
+    let own = client.call(sessions::get(id))?;
     match own.task_ids.as_slice() {
         [only] => Ok(only.clone()),
         [] => Err(CommandError::no_context(format!("session `{id}` has no task"))
@@ -51,7 +51,7 @@ pub(crate) fn task(named: Option<&str>, client: &Client, world: &World) -> Resul
 }
 
 /// The project meant, made sure of.
-pub(crate) fn project(client: &Client, world: &World) -> Result<Project, CommandError> {
+pub(crate) fn project(client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
     let id = match named(world) {
         Some(id) => Some(id),
         None => of_work(client, world)?,
@@ -65,7 +65,7 @@ fn named(world: &World) -> Option<String> {
 }
 
 /// The same for a session of the environment that is not registered yet.
-pub(crate) fn project_of_unknown(client: &Client, world: &World) -> Result<Project, CommandError> {
+pub(crate) fn project_of_unknown(client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
     let id = match named(world) {
         Some(id) => Some(id),
         None => of_task(client, world)?,
@@ -73,9 +73,9 @@ pub(crate) fn project_of_unknown(client: &Client, world: &World) -> Result<Proje
     at(id, client, world)
 }
 
-fn at(id: Option<String>, client: &Client, world: &World) -> Result<Project, CommandError> {
+fn at(id: Option<String>, client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
     match id {
-        Some(id) => client.get(&format!("/api/projects/{}", escaped(&id))),
+        Some(id) => client.call(projects::get(&id)),
         None => of_directory(client, world),
     }
 }
@@ -83,7 +83,7 @@ fn at(id: Option<String>, client: &Client, world: &World) -> Result<Project, Com
 /// The project of the session or task that the environment names.
 fn of_work(client: &Client, world: &World) -> Result<Option<String>, CommandError> {
     if let Some(id) = session(world) {
-        let own: Session = client.get(&format!("/api/sessions/{}", escaped(id)))?;
+        let own = client.call(sessions::get(id))?;
         return Ok(Some(own.project_id));
     }
     of_task(client, world)
@@ -93,7 +93,7 @@ fn of_work(client: &Client, world: &World) -> Result<Option<String>, CommandErro
 fn of_task(client: &Client, world: &World) -> Result<Option<String>, CommandError> {
     match tasks(world).first() {
         Some(id) => {
-            let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
+            let task = client.call(task_api::get(id))?;
             Ok(Some(task.project_id))
         }
         None => Ok(None),
@@ -101,10 +101,10 @@ fn of_task(client: &Client, world: &World) -> Result<Option<String>, CommandErro
 }
 
 /// The project with the longest directory that holds the current one.
-fn of_directory(client: &Client, world: &World) -> Result<Project, CommandError> {
-    let projects: Vec<Json> = client.list("/api/projects")?;
+fn of_directory(client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
     let here = &world.places.working_dir;
-    let nearest = wire::read_all::<Project>(&projects)?
+    let nearest = client
+        .list(projects::list())?
         .into_iter()
         .filter_map(|project| Some((holds(&project, here)?, project)))
         .max_by_key(|(depth, _)| *depth);
@@ -115,7 +115,7 @@ fn of_directory(client: &Client, world: &World) -> Result<Project, CommandError>
 }
 
 /// How deep the project's directory is, if it holds this one.
-fn holds(project: &Project, here: &Path) -> Option<usize> {
+fn holds(project: &ProjectBody, here: &Path) -> Option<usize> {
     let dir = Path::new(&project.working_dir);
     if !dir.is_absolute() {
         return None;

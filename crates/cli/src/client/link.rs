@@ -1,19 +1,17 @@
-//! Lookup of the server: the named one, else the one that runs here, else none; a server that
+//! What a client speaks to: the server that was named, else the one that runs here, else a router in this process; and a
 //! restarted at another address is found there.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, header};
+use futures_util::future::BoxFuture;
+use maestro_api::{ApiClient, HttpConnection, HttpRequest, RouterTransport, SendFuture, Transport, server};
 use maestro_server::{Access, App, Options, router};
 use maestro_store::{AnySilent, ExpireSilent, Store};
-use serde_json::Value as Json;
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
-use super::all;
-use super::http::Remote;
+use super::Target;
 use crate::host::world::World;
 use crate::host::{config, shelves};
 use crate::output::error::CommandError;
@@ -22,37 +20,43 @@ use crate::server_process::{database, token, workers};
 
 /// The way to what is spoken to.
 pub(super) enum Link {
-    Remote(Box<Reached>),
-    Local { router: Box<Router>, database: String },
+    Remote(Arc<ServerLink>),
+    Local { router: Arc<RouterTransport<Router>>, database: String },
 }
 
 /// A server, where it was said to be or where it is by now.
-pub(super) struct Reached {
-    named: Remote,
-    moved: OnceCell<Remote>,
+pub(super) struct ServerLink {
+    named: Arc<HttpConnection>,
+    moved: OnceCell<Arc<HttpConnection>>,
     /// By what a session looks for the server that started it, which may come back at another address.
     seeker: Option<World>,
 }
 
-impl Reached {
-    fn at(named: Remote, world: &World) -> Box<Self> {
+impl ServerLink {
+    fn at(named: Arc<HttpConnection>, world: &World) -> Arc<Self> {
         let is_session = world.variable("MAESTRO_SESSION_TOKEN").is_some() && world.aim.server.is_none();
-        Box::new(Self { named, moved: OnceCell::new(), seeker: is_session.then(|| world.clone()) })
+        Arc::new(Self { named, moved: OnceCell::new(), seeker: is_session.then(|| world.clone()) })
     }
 
-    /// The server.
-    pub(super) fn remote(&self) -> &Remote {
+    fn connection(&self) -> &Arc<HttpConnection> {
         self.moved.get().unwrap_or(&self.named)
     }
+}
 
-    /// Looks whether it is somewhere else now.
-    pub(super) async fn look_again(&self) {
-        if let Some(world) = &self.seeker
-            && let Some(remote) = running(world).await
-        {
-            // An earlier lookup found the same.
-            let _ = self.moved.set(remote);
-        }
+impl Transport for ServerLink {
+    fn send(&self, request: HttpRequest) -> SendFuture<'_> {
+        self.connection().send(request)
+    }
+
+    fn find_again(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(world) = &self.seeker
+                && let Some(connection) = running(world).await
+            {
+                // Another request may have found the same one first.
+                let _ = self.moved.set(connection);
+            }
+        })
     }
 }
 
@@ -62,10 +66,10 @@ impl Link {
         let variables = ["MAESTRO_API_URL", "MAESTRO_SERVER_URL"];
         let named = world.aim.server.as_deref().or_else(|| variables.into_iter().find_map(|name| world.variable(name)));
         if let Some(url) = named {
-            return Ok(Self::Remote(Reached::at(Remote::new(url)?, world)));
+            return Ok(Self::Remote(ServerLink::at(Arc::new(HttpConnection::new(url)?), world)));
         }
-        if let Some(remote) = runtime.block_on(running(world)) {
-            return Ok(Self::Remote(Reached::at(remote, world)));
+        if let Some(connection) = runtime.block_on(running(world)) {
+            return Ok(Self::Remote(ServerLink::at(connection, world)));
         }
         if world.variable("MAESTRO_SESSION_TOKEN").is_some() {
             return Err(CommandError::network("cannot reach the server of this session")
@@ -79,22 +83,30 @@ impl Link {
         store.set_rules(database::rules(&settings));
         runtime.block_on(expire(&store));
         let app = App::new(local(store, database::retention(&settings), world));
-        Ok(Self::Local { router: Box::new(router(app)), database })
+        Ok(Self::Local { router: Arc::new(RouterTransport(router(app))), database })
+    }
+
+    /// What carries requests to it.
+    pub(super) fn transport(&self) -> Arc<dyn Transport> {
+        match self {
+            Self::Remote(server) => Arc::clone(server) as Arc<dyn Transport>,
+            Self::Local { router, .. } => Arc::clone(router) as Arc<dyn Transport>,
+        }
+    }
+
+    pub(super) fn target(&self) -> Target<'_> {
+        match self {
+            Self::Remote(server) => Target::Server(server.connection().url()),
+            Self::Local { database, .. } => Target::Database(database),
+        }
     }
 
     /// The token that the server on this machine keeps for its user; nothing for any other server.
     pub(super) async fn kept_token(&self, world: &World) -> Option<String> {
-        let Self::Remote(reached) = self else { return None };
+        let Self::Remote(server) = self else { return None };
         let file = ServerFile::read(&world.maestro_home).filter(|file| file.kept_token)?;
         let token = token::kept(&world.maestro_home)?;
-        is_that(reached.remote(), &file).await.then_some(token)
-    }
-
-    pub(super) fn host(&self) -> &str {
-        match self {
-            Self::Remote(reached) => reached.remote().authority(),
-            Self::Local { .. } => "localhost",
-        }
+        is_that(server.connection(), &file).await.then_some(token)
     }
 }
 
@@ -133,21 +145,17 @@ pub(crate) fn hostname() -> String {
 }
 
 /// The server that wrote itself down, if it is still that one.
-pub(crate) async fn running(world: &World) -> Option<Remote> {
+pub(crate) async fn running(world: &World) -> Option<Arc<HttpConnection>> {
     let file = ServerFile::read(&world.maestro_home)?;
     if file.database != database::shown(&database::place(world)) {
         return None;
     }
-    let remote = Remote::new(&file.url).ok()?;
-    is_that(&remote, &file).await.then_some(remote)
+    let connection = Arc::new(HttpConnection::new(&file.url).ok()?);
+    is_that(&connection, &file).await.then_some(connection)
 }
 
 /// Whether the server at the other end is the one that wrote this down.
-async fn is_that(remote: &Remote, file: &ServerFile) -> bool {
-    let ask = async || {
-        let request = Request::get("/health").header(header::HOST, remote.authority()).body(Body::empty()).ok()?;
-        let answer = all(remote.send(request).await.ok()?).await.ok()?;
-        serde_json::from_slice::<Json>(&answer).ok()
-    };
-    ask().await.is_some_and(|health| health["instance"] == file.instance.as_str())
+async fn is_that(connection: &Arc<HttpConnection>, file: &ServerFile) -> bool {
+    let client = ApiClient::new(Arc::clone(connection) as Arc<dyn Transport>);
+    client.call(server::health()).await.is_ok_and(|health| health.instance == file.instance)
 }

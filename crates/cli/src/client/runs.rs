@@ -1,53 +1,37 @@
-//! Run client of a command: talks to the API, executes directives, and prints the current
-//! one.
+//! Runs, as commands speak about them over the API, execute what they order, and read them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use maestro_api::events::{self, EventBody, EventQuery};
+use maestro_api::runs::{self, RunBody, RunQuery, RunStateQuery, RunSummary};
+use maestro_api::sessions;
 use maestro_core::RunId;
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::{Finish, Run, Seen, Ticket};
-use maestro_core::workflow::told::{News, Now, Told};
+use maestro_core::workflow::told::{Now, Told};
 use maestro_engine::changes;
 use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, drive};
-use maestro_store::Executing;
-use serde::Deserialize;
-use serde_json::{Value as Json, json};
 
+use crate::client::Client;
 use crate::client::context;
-use crate::client::{Client, escaped, with_query};
 use crate::host::world::World;
 use crate::host::{shelves, workshop};
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
-/// A run, as the server tells of it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RunReply {
-    pub(crate) id: String,
-    pub(crate) workflow: String,
-    pub(crate) waiting: Option<String>,
-    pub(crate) workspace: String,
-    pub(crate) reviewed: Option<String>,
-    pub(crate) news: Vec<News>,
-    pub(crate) now: Now,
+/// What a tool is told of a run.
+pub(crate) fn told(run: RunBody) -> Told {
+    Told { run: run.summary.id, news: run.news, now: run.now }
 }
 
-impl RunReply {
-    /// What somebody is told of it.
-    pub(crate) fn told(self) -> Told {
-        Told { run: self.id, news: self.news, now: self.now }
+/// What is known of the files, where a review wants to know.
+pub(crate) fn seen(run: &RunBody) -> Seen {
+    let reviewed = matches!(&run.now, Now::Directive { directive } if directive.round.review.is_some());
+    if !reviewed || run.summary.workspace.is_empty() {
+        return Seen::default();
     }
-
-    /// What is known of the files, where a review wants to know.
-    pub(crate) fn seen(&self) -> Seen {
-        let reviewed = matches!(&self.now, Now::Directive { directive } if directive.round.review.is_some());
-        if !reviewed || self.workspace.is_empty() {
-            return Seen::default();
-        }
-        changes::seen(Path::new(&self.workspace), self.reviewed.as_deref())
-    }
+    changes::seen(Path::new(&run.summary.workspace), run.reviewed.as_deref())
 }
 
 /// The way to runs. A session that nobody has registered cannot speak for itself yet, and may walk through the workflow
@@ -55,8 +39,8 @@ impl RunReply {
 pub(crate) fn client(world: &World) -> Result<Client, CommandError> {
     let client = Client::open(world)?;
     let Some(session) = context::session(world) else { return Ok(client) };
-    match client.get::<Json>(&format!("/api/sessions/{}", escaped(session))) {
-        Err(error) if error.is_not_found() => Ok(client.for_person()),
+    match client.call(sessions::get(session)) {
+        Err(error) if error.is_not_found() => client.for_person(),
         _ => Ok(client),
     }
 }
@@ -68,13 +52,13 @@ pub(crate) fn project(client: &Client, world: &World) -> Option<String> {
 }
 
 /// The run whose id begins so.
-pub(crate) fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
+pub(crate) fn named(client: &Client, id: &str) -> Result<RunSummary, CommandError> {
     let hint = "run `maestro loop status` for the runs and their IDs";
-    let begins = |run: &Json| run["id"].as_str().is_some_and(|known| !id.is_empty() && known.starts_with(id));
-    let mut found: Vec<Json> = client.list("/api/runs")?.into_iter().filter(begins).collect();
+    let mut found = client.list(runs::list(&RunQuery::default()))?;
+    found.retain(|run| !id.is_empty() && run.id.starts_with(id));
     // A run that is part of another is seldom meant.
     if found.len() > 1 {
-        found.retain(|run| run["parentRun"].is_null());
+        found.retain(|run| run.parent_run.is_none());
     }
     match found.len() {
         1 => Ok(found.remove(0)),
@@ -83,18 +67,13 @@ pub(crate) fn named(client: &Client, id: &str) -> Result<Json, CommandError> {
     }
 }
 
-/// Whether nothing more happens in a run.
-pub(crate) fn is_over(run: &Json) -> bool {
-    matches!(run["status"].as_str(), Some("completed" | "failed" | "cancelled"))
-}
-
 /// What happened in a run, all of it, oldest first.
-pub(crate) fn events(client: &Client, run: &str) -> Result<Vec<Json>, CommandError> {
-    let mut all: Vec<Json> = Vec::new();
+pub(crate) fn events(client: &Client, run: &str) -> Result<Vec<EventBody>, CommandError> {
+    let mut all: Vec<EventBody> = Vec::new();
     loop {
-        let since = all.last().and_then(|event| event["seq"].as_i64()).unwrap_or_default().to_string();
-        let page = with_query("/api/events", &[("runId", Some(run)), ("since", Some(&since))]);
-        let more: Vec<Json> = client.get(&page)?;
+        let since = all.last().map_or(0, |event| event.seq);
+        let query = EventQuery { run_id: Some(run.to_owned()), since: Some(since), ..EventQuery::default() };
+        let more = client.call(events::list(&query))?;
         if more.is_empty() {
             return Ok(all);
         }
@@ -103,41 +82,36 @@ pub(crate) fn events(client: &Client, run: &str) -> Result<Vec<Json>, CommandErr
 }
 
 /// Where a run stands.
-pub(crate) fn get(client: &Client, id: &str) -> Result<RunReply, CommandError> {
-    client.get(&path(id, "")?)
+pub(crate) fn get(client: &Client, id: &str) -> Result<RunBody, CommandError> {
+    client.call(runs::get(run_id(id)?.as_str()))
 }
 
-/// Tells a run of something.
-pub(crate) fn tell(client: &Client, id: &str, what: &str, body: &Json) -> Result<RunReply, CommandError> {
-    client.post(&path(id, what)?, body)
-}
-
-/// The place of a run.
-pub(crate) fn path(id: &str, what: &str) -> Result<String, CommandError> {
+/// A text that is the id of a run.
+pub(crate) fn run_id(id: &str) -> Result<String, CommandError> {
     let wrong = |_| {
         CommandError::invalid(format!("`{id}` is not a run ID"))
             .hint("run `maestro workflow runs` for the runs and their IDs")
     };
-    let id: RunId = id.parse().map_err(wrong)?;
-    Ok(if what.is_empty() { format!("/api/runs/{id}") } else { format!("/api/runs/{id}/{what}") })
+    id.parse::<RunId>().map(|id| id.to_string()).map_err(wrong)
 }
 
 /// A run with what it was started with.
 pub(crate) fn state(client: &Client, id: &str) -> Result<(Run, Pinned), CommandError> {
-    let state: StateReply = client.get(&format!("{}?pinned=true", path(id, "state")?))?;
+    let state = client.call(runs::state(&run_id(id)?, RunStateQuery { pinned: Some(true) }))?;
     Ok((state.run, Pinned { main: state.workflow, definitions: state.definitions.unwrap_or_default() }))
 }
 
 /// The run after everything was executed that is ordered now.
-pub(crate) fn driven(client: &Client, reply: RunReply, world: &World) -> Result<RunReply, CommandError> {
-    if !matches!(reply.now, Now::Busy { .. }) {
-        return Ok(reply);
+pub(crate) fn driven(client: &Client, run: RunBody, world: &World) -> Result<RunBody, CommandError> {
+    if !matches!(run.now, Now::Busy { .. }) {
+        return Ok(run);
     }
-    let id: RunId = reply.id.parse().map_err(|_| CommandError::server("the server sent an invalid run ID"))?;
+    let unfit = |_| CommandError::server("the server sent an invalid run ID");
+    let id: RunId = run.summary.id.parse().map_err(unfit)?;
     let workshop = workshop::of(world, &shelves::once(world))?;
     client.wait(drive(&HttpRunApi { client }, id, &workshop)).map_err(refused)?;
-    // What happened since somebody last said something is told with it, all of it.
-    get(client, &reply.id)
+    // What happened since the last report is told with it, all of it.
+    get(client, &run.summary.id)
 }
 
 fn refused(error: DriveError<CommandError>) -> CommandError {
@@ -154,53 +128,41 @@ fn refused(error: DriveError<CommandError>) -> CommandError {
     }
 }
 
-/// The API, to whoever drives a run.
+/// The API, as the driver of a run uses it.
 struct HttpRunApi<'c> {
     client: &'c Client,
-}
-
-#[derive(Deserialize)]
-struct StateReply {
-    workflow: String,
-    hash: String,
-    executor: Option<Executing>,
-    run: Run,
-    definitions: Option<BTreeMap<String, PinnedText>>,
 }
 
 impl RunApi for HttpRunApi<'_> {
     type Error = CommandError;
 
     async fn snapshot(&self, id: RunId) -> Result<RunSnapshot, CommandError> {
-        let state: StateReply = self.client.ask_for(&format!("/api/runs/{id}/state")).await?;
-        let StateReply { workflow, hash, executor, run, .. } = state;
+        let state = self.client.send(runs::state(&id.to_string(), RunStateQuery::default())).await?;
+        let (workflow, hash, run, executor) = (state.workflow, state.hash, state.run, state.executor);
         Ok(RunSnapshot { workflow, hash, run, executor, now: database::clock()() })
     }
 
     async fn definitions(&self, id: RunId) -> Result<BTreeMap<String, PinnedText>, CommandError> {
-        let state: StateReply = self.client.ask_for(&format!("/api/runs/{id}/state?pinned=true")).await?;
+        let state = self.client.send(runs::state(&id.to_string(), RunStateQuery { pinned: Some(true) })).await?;
         Ok(state.definitions.unwrap_or_default())
     }
 
     async fn started(&self, id: RunId, ticket: &Ticket, by: &str, seconds: u32) -> Result<Claim, CommandError> {
-        let body = json!({ "ticket": ticket, "by": by, "seconds": seconds });
-        heard(self.client.send_to::<Json>(&format!("/api/runs/{id}/started"), &body).await)
+        accepted(self.client.send(runs::started(&id.to_string(), ticket, by, seconds)).await)
     }
 
     async fn finished(&self, id: RunId, ticket: &Ticket, finish: Finish) -> Result<(), CommandError> {
-        let body = json!({ "ticket": ticket, "finish": finish });
-        // Somebody may have cancelled the run, or given us up, while it was executed.
-        heard(self.client.send_to::<Json>(&format!("/api/runs/{id}/finished"), &body).await).map(|_| ())
+        // The run may have been cancelled, or this executor given up, while it was executed.
+        accepted(self.client.send(runs::finished(&id.to_string(), ticket, &finish)).await).map(|_| ())
     }
 
     async fn lost(&self, id: RunId, ticket: &Ticket, by: &str) -> Result<(), CommandError> {
-        let body = json!({ "ticket": ticket, "by": by });
-        heard(self.client.send_to::<Json>(&format!("/api/runs/{id}/lost"), &body).await).map(|_| ())
+        accepted(self.client.send(runs::lost(&id.to_string(), ticket, by)).await).map(|_| ())
     }
 }
 
-/// Whether a run took what it was told; that it did not is no failure of whoever drives it.
-fn heard(answer: Result<Json, CommandError>) -> Result<Claim, CommandError> {
+/// Whether a run accepted a report; a refusal is no failure of the driver.
+fn accepted(answer: Result<RunBody, CommandError>) -> Result<Claim, CommandError> {
     match answer {
         Ok(_) => Ok(Claim::Granted),
         Err(error) if error.is_refusal() => Ok(Claim::Denied),

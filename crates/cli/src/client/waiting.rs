@@ -1,10 +1,15 @@
 //! Work that waits for a person, according to a running server.
 
+use maestro_api::runs::{self, RunQuery, RunSummary};
+use maestro_api::sessions::{self, SessionBody, SessionQuery};
+use maestro_api::spawns::{self, PermissionBody, PermissionQuery};
+use maestro_api::tasks::{self, TaskQuery, TaskSummary};
+use maestro_core::workflow::run::Waiting as WaitingFor;
 use serde::Serialize;
-use serde_json::Value as Json;
 
 use crate::client::{Client, Target};
 use crate::host::world::World;
+use crate::output::error::CommandError;
 use crate::server_process::database;
 
 /// What a glance at the server tells.
@@ -15,6 +20,13 @@ pub(crate) enum Glance {
         url: String,
         /// What waits, oldest first.
         waiting: Vec<Waiting>,
+    },
+    /// It runs, and cannot say what waits.
+    Failed {
+        /// Where it answers.
+        url: String,
+        /// Why it cannot.
+        why: String,
     },
     /// It does not run; whether something waits stands in the database, which a glance does not open.
     Stored,
@@ -42,45 +54,52 @@ impl Glance {
             let stored = matches!(database::place(world), maestro_store::Place::File(path) if path.exists());
             return if stored { Self::Stored } else { Self::Nothing };
         };
-        let list = |path: &str| client.get::<Vec<Json>>(path).unwrap_or_default();
-        let mut waiting: Vec<Waiting> = list("/api/sessions?active=alive").iter().filter_map(question).collect();
-        waiting.extend(list("/api/permissions").iter().map(permission));
-        waiting.extend(list("/api/tasks?status=blocked&fields=summary").iter().map(blocker));
-        waiting.extend(list("/api/runs?status=running").iter().filter_map(run));
-        let url = match client.target() {
-            Target::Server(url) => url.to_owned(),
-            Target::Database(_) => return Self::Stored,
-        };
-        Self::Running { url, waiting }
+        let Target::Server(url) = client.target() else { return Self::Stored };
+        let url = url.to_owned();
+        match waiting(&client) {
+            Ok(waiting) => Self::Running { url, waiting },
+            Err(error) => Self::Failed { url, why: error.message().to_owned() },
+        }
     }
 }
 
-/// A run whose next word is the user's.
-fn run(run: &Json) -> Option<Waiting> {
-    let wants = match run["waiting"].as_str()? {
-        "user" => "asks",
-        "consent" => "asks for the result of",
-        _ => return None,
-    };
-    let text = format!("{wants} `{}`", word(&run["step"]));
-    Some(Waiting { kind: "run", id: word(&run["id"]), name: word(&run["workflow"]), text })
+/// What waits, oldest first.
+fn waiting(client: &Client) -> Result<Vec<Waiting>, CommandError> {
+    let sessions = client.call(sessions::list(&SessionQuery::alive()))?;
+    let permissions = client.call(spawns::permissions(&PermissionQuery::default()))?;
+    let blocked = TaskQuery { status: Some("blocked".to_owned()), ..TaskQuery::default() };
+    let blocked = client.call(tasks::summaries(&blocked))?;
+    let running = RunQuery { status: Some("running".to_owned()), ..RunQuery::default() };
+    let running = client.call(runs::list(&running))?;
+    let mut waiting: Vec<Waiting> = sessions.iter().filter_map(question).collect();
+    waiting.extend(permissions.iter().map(permission));
+    waiting.extend(blocked.iter().map(blocker));
+    waiting.extend(running.iter().filter_map(run));
+    Ok(waiting)
 }
 
-fn question(session: &Json) -> Option<Waiting> {
-    let text = session["needsInput"]["message"].as_str()?.to_owned();
-    Some(Waiting { kind: "question", id: word(&session["id"]), name: word(&session["name"]), text })
+/// A run whose next word is the user's.
+fn run(run: &RunSummary) -> Option<Waiting> {
+    let wants = match run.waiting? {
+        WaitingFor::User => "asks",
+        WaitingFor::Consent => "asks for the result of",
+        WaitingFor::Agent | WaitingFor::Subagents => return None,
+    };
+    let text = format!("{wants} `{}`", run.step.as_deref().unwrap_or_default());
+    Some(Waiting { kind: "run", id: run.id.clone(), name: run.workflow.clone(), text })
+}
+
+fn question(session: &SessionBody) -> Option<Waiting> {
+    let text = session.needs_input.as_ref()?.message.clone();
+    Some(Waiting { kind: "question", id: session.id.clone(), name: session.name.clone(), text })
 }
 
 /// Something an agent may not do before a person allows it.
-fn permission(asked: &Json) -> Waiting {
-    let text = format!("allow: {}", word(&asked["title"]));
-    Waiting { kind: "permission", id: word(&asked["sessionId"]), name: "an agent".to_owned(), text }
+fn permission(asked: &PermissionBody) -> Waiting {
+    let text = format!("allow: {}", asked.title);
+    Waiting { kind: "permission", id: asked.session_id.clone(), name: "an agent".to_owned(), text }
 }
 
-fn blocker(task: &Json) -> Waiting {
-    Waiting { kind: "blocker", id: word(&task["id"]), name: word(&task["title"]), text: "blocked".to_owned() }
-}
-
-fn word(value: &Json) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+fn blocker(task: &TaskSummary) -> Waiting {
+    Waiting { kind: "blocker", id: task.id.clone(), name: task.title.clone(), text: "blocked".to_owned() }
 }

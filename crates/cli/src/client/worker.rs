@@ -2,43 +2,34 @@
 
 use std::fmt::Write as _;
 
-use maestro_core::notice::{self, Notice};
-use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use maestro_api::ReceivedReply;
+use maestro_api::reports::{self, NewReport, NoticeConfirmation, ReportReply};
+use maestro_core::id::Id as _;
+use maestro_core::notice;
+use maestro_core::report::ReportKind;
+use maestro_core::session::SessionStatus;
+use serde_json::json;
 
+use crate::client::Client;
 use crate::client::context;
-use crate::client::wire;
-use crate::client::{Client, escaped};
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::clean;
 
-/// What a report is answered with.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Answer {
-    pub(crate) session_id: String,
-    pub(crate) session_status: String,
-    pub(crate) notices: Vec<Json>,
-    pub(crate) changes: Vec<String>,
-    pub(crate) notice_cursor: i64,
+/// What to say of a report: of a cancelled session's, that it came too late. Any other session works again by it.
+pub(crate) fn said_unless_ended<'a>(reply: &ReportReply, said: &'a str) -> &'a str {
+    match reply.session_status {
+        SessionStatus::Stopped => "Recorded. Your session has ended, so nothing changes.",
+        _ => said,
+    }
 }
 
-impl Answer {
-    /// What to say of a report: of a cancelled session's, that it came too late. Any other session works again by it.
-    pub(crate) fn unless_ended<'a>(&self, said: &'a str) -> &'a str {
-        if self.session_status == "stopped" { "Recorded. Your session has ended, so nothing changes." } else { said }
-    }
-
-    /// The same without what is said about a task that the session itself has just made.
-    pub(crate) fn without(mut self, task: &str) -> Self {
-        self.notices.retain(|notice| notice["task"] != task);
-        if let Ok(notices) = self.notices.iter().map(Notice::deserialize).collect::<Result<Vec<_>, _>>() {
-            self.changes = notice::in_words(&notices);
-        }
-        self
-    }
+/// The same reply without what is said about a task that the session itself has just made.
+pub(crate) fn without_task(mut reply: ReportReply, task: &str) -> ReportReply {
+    reply.news.notices.retain(|notice| notice.task().is_none_or(|about| about.as_str() != task));
+    reply.news.changes = notice::in_words(&reply.news.notices);
+    reply
 }
 
 /// A session, or the task it is known by.
@@ -64,47 +55,49 @@ impl Speaker {
         }
     }
 
-    /// Where its reports go.
-    fn reports(&self) -> String {
-        match self {
-            Self::Session(id) => format!("/api/sessions/{}/reports", escaped(id)),
-            Self::Task(id) => format!("/api/tasks/{}/reports", escaped(id)),
+    /// Sends a report; the answer as it came, and what it says.
+    pub(crate) fn say(&self, client: &Client, report: &NewReport) -> Result<ReceivedReply<ReportReply>, CommandError> {
+        let request = match self {
+            Self::Session(id) => reports::of_session(id, report),
+            Self::Task(id) => reports::of_task(id, report),
+        };
+        let mut reply = client.call_raw(request)?;
+        if let Some(whole) = reply.raw.as_object_mut() {
+            whole.insert("subcommand".to_owned(), json!(report.kind));
         }
+        Ok(reply)
     }
 
-    /// Says something; the answer as it came, and taken apart.
-    pub(crate) fn say(&self, client: &Client, body: &Json) -> Result<(Json, Answer), CommandError> {
-        let mut whole: Json = client.post(&self.reports(), body)?;
-        let answer = wire::read(&whole)?;
-        whole["subcommand"] = body["kind"].clone();
-        Ok((whole, answer))
+    /// Gives a sign of life, and so finds out which session it is and what it has not received.
+    pub(crate) fn beat(&self, client: &Client) -> Result<ReportReply, CommandError> {
+        Ok(self.say(client, &new_report(ReportKind::Progress, None))?.value)
     }
+}
 
-    /// Gives a sign of life, and so finds out which session it is and what it has not heard.
-    pub(crate) fn beat(&self, client: &Client) -> Result<Answer, CommandError> {
-        Ok(self.say(client, &json!({ "kind": "progress" }))?.1)
-    }
+/// A report in these words about the session's own tasks.
+pub(crate) fn new_report(kind: ReportKind, message: Option<&str>) -> NewReport {
+    NewReport { kind: Some(kind.to_string()), message: message.map(str::to_owned), ..NewReport::default() }
 }
 
 /// Sends a report, prints what came of it, and confirms what was heard.
 pub(crate) fn report(
     client: Client,
     speaker: &Speaker,
-    body: &Json,
+    report: &NewReport,
     said: &str,
     world: &World,
 ) -> Result<Reply, CommandError> {
-    let (whole, answer) = speaker.say(&client, body)?;
+    let ReceivedReply { raw, value } = speaker.say(&client, report)?;
     if world.json {
-        return Ok(confirmed(client, &answer, format!("{whole}\n")));
+        return Ok(confirmed(client, &value, format!("{raw}\n")));
     }
-    let said = answer.unless_ended(said);
-    Ok(told(client, &answer, format!("{said}\n"), world))
+    let said = said_unless_ended(&value, said);
+    Ok(told(client, &value, format!("{said}\n"), world))
 }
 
 /// The text, then what the session has not heard; heard, once it is printed.
-pub(crate) fn told(client: Client, answer: &Answer, mut text: String, world: &World) -> Reply {
-    for change in &answer.changes {
+pub(crate) fn told(client: Client, answer: &ReportReply, mut text: String, world: &World) -> Reply {
+    for change in &answer.news.changes {
         let _ = writeln!(text, "{} {}", world.paint.warning("!"), clean(change));
     }
     confirmed(client, answer, text)
@@ -120,17 +113,20 @@ pub(crate) fn with_news(client: Client, text: String, world: &World) -> Reply {
 }
 
 /// Prints first and confirms then, so that nothing counts as heard that was not.
-pub(crate) fn confirmed(client: Client, answer: &Answer, text: String) -> Reply {
-    if answer.notice_cursor == 0 {
+pub(crate) fn confirmed(client: Client, answer: &ReportReply, text: String) -> Reply {
+    if answer.news.notice_cursor == 0 {
         return Reply::text(text);
     }
-    let path = format!("/api/sessions/{}/notices/confirm", escaped(&answer.session_id));
-    let body = json!({ "noticeCursor": answer.notice_cursor, "how": "reply to a command" });
+    let confirmation = NoticeConfirmation {
+        notice_cursor: Some(answer.news.notice_cursor),
+        how: Some("reply to a command".to_owned()),
+    };
+    let confirm = reports::confirm(&answer.session_id, &confirmation);
     Reply::stream(move |out| {
         out.write_all(text.as_bytes())?;
         out.flush()?;
         // What is not confirmed is told again.
-        let _ = client.post::<Json>(&path, &body);
+        let _ = client.call(confirm);
         Ok(())
     })
 }

@@ -3,13 +3,14 @@
 use std::process::Command;
 use std::time::Duration;
 
-use maestro_core::agent::Driver;
+use maestro_api::ReceivedReply;
+use maestro_api::sessions::{self, SessionBody};
+use maestro_api::spawns::{self, AttachRequest, SpawnBody};
 use maestro_engine::identity::Identity;
-use serde_json::{Value as Json, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::AttachArgs;
-use crate::client::{Client, escaped};
+use crate::client::Client;
 use crate::host::agents;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -24,33 +25,31 @@ const KEEP: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &AttachArgs, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
-    let path = format!("/api/sessions/{}", escaped(&args.id));
-    let session: Json = client.get(&path)?;
-    let spawn: Json = client.get(&format!("{path}/spawn"))?;
+    let session = client.call(sessions::get(&args.id))?;
+    let spawn = client.call(spawns::get(&args.id))?;
     // Before anything is stopped: that it can be gone on with.
     let command = command(&session, &spawn, world)?;
-    let by = json!({ "by": Identity::of_this_process().as_str() });
-    let attached = attached(&client, &path, &by)?;
-    let ended = talk(&command, &session, &attached, &client, &path, &by);
-    let given_back: Json = client.post(&format!("{path}/detach"), &by)?;
+    let by = AttachRequest { by: Some(Identity::of_this_process().as_str().to_owned()), token: false };
+    let attached = attached(&client, &args.id, &by)?;
+    let ended = talk(&command, &session, &attached, &client, &by);
+    let ReceivedReply { raw, value: given_back } = client.call_raw(spawns::detach(&args.id, &by))?;
     ended?;
-    let text = match given_back["state"].as_str() {
-        Some("waiting") => "Maestro continues the session.\n",
+    let text = match given_back.state.as_str() {
+        "waiting" => "Maestro continues the session.\n",
         _ => "The session has ended.\n",
     };
-    if world.json { Reply::json(&given_back) } else { Ok(Reply::text(text)) }
+    if world.json { Reply::json(&raw) } else { Ok(Reply::text(text)) }
 }
 
 /// What opens the agent's own interface.
-fn command(session: &Json, spawn: &Json, world: &World) -> Result<Vec<String>, CommandError> {
-    let workspace = spawn["spec"]["workspace"].as_str().unwrap_or_default();
-    let there = world.at(std::path::Path::new(workspace));
-    let name = session["agentId"].as_str().or(spawn["spec"]["agent"].as_str()).unwrap_or_default();
+fn command(session: &SessionBody, spawn: &SpawnBody, world: &World) -> Result<Vec<String>, CommandError> {
+    let spec = spawn.read_spec();
+    let there = world.at(std::path::Path::new(&spec.workspace));
+    let name = session.agent_id.as_deref().or(spec.agent.as_deref()).unwrap_or_default();
     let table = agents::table(&there);
     let agent = table.agents.find(name).map_err(|error| CommandError::not_found(error.to_string()))?;
-    let driver = spawn["spec"]["driver"].as_str().and_then(|word| word.parse::<Driver>().ok());
-    let driver = driver.or_else(|| agents::chosen(agent, &there).map(|chosen| chosen.driver));
-    let Some(own) = spawn["agentSession"].as_str() else {
+    let driver = spec.driver.or_else(|| agents::chosen(agent, &there).map(|chosen| chosen.driver));
+    let Some(own) = spawn.agent_session.as_deref() else {
         return Err(CommandError::invalid("the agent has not started a session yet").hint("try again in a moment"));
     };
     let mut command = driver.and_then(|driver| agent.launch(driver)).map(|way| way.attached(own)).unwrap_or_default();
@@ -65,35 +64,34 @@ fn command(session: &Json, spawn: &Json, world: &World) -> Result<Vec<String>, C
 }
 
 /// Asks for the agent until its worker has let go of it.
-fn attached(client: &Client, path: &str, by: &Json) -> Result<Json, CommandError> {
-    let asks = json!({ "by": by["by"], "token": true });
+fn attached(client: &Client, session: &str, by: &AttachRequest) -> Result<SpawnBody, CommandError> {
+    let asks = AttachRequest { token: true, ..by.clone() };
     for _ in 0..TIMES {
-        let spawn: Json = client.post(&format!("{path}/attach"), &asks)?;
-        if spawn["state"] == "attached" {
+        let spawn = client.call(spawns::attach(session, &asks))?;
+        if spawn.state == "attached" {
             return Ok(spawn);
         }
         std::thread::sleep(ASK);
     }
-    let _: Json = client.post(&format!("{path}/detach"), by)?;
+    client.call(spawns::detach(session, by))?;
     Err(CommandError::refused("its worker does not release it").hint("run `maestro session cancel` to end it"))
 }
 
 /// Runs the agent's own interface in this terminal, and says now and then that we are still there.
 fn talk(
     command: &[String],
-    session: &Json,
-    attached: &Json,
+    session: &SessionBody,
+    attached: &SpawnBody,
     client: &Client,
-    path: &str,
-    by: &Json,
+    by: &AttachRequest,
 ) -> Result<(), CommandError> {
     let [program, arguments @ ..] = command else { return Ok(()) };
     let mut child = Command::new(program);
-    child.args(arguments).current_dir(attached["spec"]["workspace"].as_str().unwrap_or("."));
-    for (name, value) in session["env"].as_object().into_iter().flatten() {
+    child.args(arguments).current_dir(attached.read_spec().workspace);
+    for (name, value) in &session.env {
         child.env(name, value.as_str().unwrap_or_default());
     }
-    child.env("MAESTRO_SESSION_TOKEN", attached["token"].as_str().unwrap_or_default());
+    child.env("MAESTRO_SESSION_TOKEN", attached.token.as_deref().unwrap_or_default());
     client.wait(async {
         // What is typed is for the agent: its interrupt must not end us before we gave it back.
         let _ignored = signal(SignalKind::interrupt());
@@ -105,7 +103,7 @@ fn talk(
                 _ = &mut ended => return Ok(()),
                 () = tokio::time::sleep(KEEP) => {
                     // If this fails, the next heartbeat reports it.
-                    let _ = client.send_to::<Json>(&format!("{path}/attach"), by).await;
+                    let _ = client.send(spawns::attach(&session.id, by)).await;
                 }
             }
         }

@@ -9,7 +9,6 @@ use serde_json::{Value as Json, json};
 
 use crate::args::{BranchArgs, DiscardArgs};
 use crate::client::Client;
-use crate::client::runs;
 use crate::commands::loops::known::Loop;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -50,7 +49,7 @@ impl Left {
         is_a_person(world)?;
         let work = Loop::named(&Client::open(world)?, id)?;
         let told = |error: BranchError| refused(&error, "go on");
-        let workspace = Path::new(work.lead["workspace"].as_str().unwrap_or_default());
+        let workspace = Path::new(&work.lead.workspace);
         let branch = Branch::of_run(workspace, work.id()).map_err(told)?;
         let mut lanes = Vec::new();
         for run in work.ids() {
@@ -66,8 +65,8 @@ impl Left {
 
     /// Checks that no run works there any more.
     fn is_over(&self) -> Result<(), CommandError> {
-        let Some(open) = self.work.runs().find(|run| !runs::is_over(run)) else { return Ok(()) };
-        let (id, open) = (self.id(), clean(open["id"].as_str().unwrap_or_default()));
+        let Some(open) = self.work.runs().find(|run| !run.status.is_over()) else { return Ok(()) };
+        let (id, open) = (self.id(), clean(&open.id));
         Err(CommandError::refused(format!("run {open} is still active"))
             .hint(format!("wait until it ends, or run `maestro loop cancel {id}`")))
     }
@@ -80,9 +79,9 @@ impl Left {
     /// JSON for programs, with additions.
     fn json(&self, more: &Json) -> Result<Reply, CommandError> {
         let mut all = json!(self.branch);
-        all["run"] = json!(self.work.id());
-        for (name, value) in more.as_object().into_iter().flatten() {
-            all[name] = value.clone();
+        if let Some(all) = all.as_object_mut() {
+            all.insert("run".to_owned(), json!(self.work.id()));
+            all.extend(more.as_object().cloned().unwrap_or_default());
         }
         Reply::json(&all)
     }

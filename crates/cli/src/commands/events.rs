@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::io;
 
-use serde_json::Value as Json;
+use maestro_api::ReceivedReply;
+use maestro_api::events::{self, EventBody, EventQuery};
+use serde::Deserialize;
 
 use crate::args::EventsArgs;
-use crate::client::{Client, with_query};
+use crate::client::Client;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -14,52 +16,69 @@ use crate::output::screen::clean;
 
 pub(crate) fn run(args: &EventsArgs, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
-    let path = path(args, world);
+    let query = query(args, world);
     let json = world.json;
     if args.follow {
         return Ok(Reply::stream(move |out| {
-            let followed = client.follow(&path, |line| {
-                let Some(data) = line.strip_prefix("data: ") else { return Ok(()) };
-                let text = if json { data.to_owned() } else { in_a_line(data) };
-                writeln!(out, "{text}").and_then(|()| out.flush())
-            });
-            followed.map_err(|error| io::Error::other(error.message().to_owned()))
+            client.wait(async {
+                let mut stream = client.open_stream(events::list(&query)).await.map_err(|error| failed(&error))?;
+                while let Some(data) = stream.next_data().await.map_err(|error| failed(&error.into()))? {
+                    let text = match serde_json::from_str::<EventBody>(&data) {
+                        Ok(event) if !json => in_a_line(&event),
+                        _ => data,
+                    };
+                    writeln!(out, "{text}").and_then(|()| out.flush())?;
+                }
+                Ok(())
+            })
         }));
     }
-    let events: Vec<Json> = client.get(&path)?;
+    let ReceivedReply { raw, value: events } = client.call_raw(events::list(&query))?;
     if json {
-        return Reply::json(&events);
+        return Reply::json(&raw);
     }
     let mut text = String::new();
     for event in events {
-        let _ = writeln!(text, "{}", in_a_line(&event.to_string()));
+        let _ = writeln!(text, "{}", in_a_line(&event));
     }
     Ok(Reply::text(text))
 }
 
-fn path(args: &EventsArgs, world: &World) -> String {
-    let since = args.since.map(|since| since.to_string());
-    with_query(
-        "/api/events",
-        &[
-            ("since", since.as_deref()),
-            ("projectId", world.aim.project.as_deref()),
-            ("taskId", args.task.as_deref()),
-            ("sessionId", args.session.as_deref()),
-        ],
-    )
+fn failed(error: &CommandError) -> io::Error {
+    io::Error::other(error.message().to_owned())
+}
+
+fn query(args: &EventsArgs, world: &World) -> EventQuery {
+    EventQuery {
+        since: args.since,
+        project_id: world.aim.project.clone(),
+        task_id: args.task.clone(),
+        session_id: args.session.clone(),
+        ..EventQuery::default()
+    }
+}
+
+/// The words of a payload that say most; each kind of event has some of them.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PayloadWords {
+    message: Option<String>,
+    title: Option<String>,
+    name: Option<String>,
+    reason: Option<String>,
+    kind: Option<String>,
+    status: Option<String>,
 }
 
 /// An event for a person: number, kind, and the words that say most.
-fn in_a_line(data: &str) -> String {
-    let event: Json = serde_json::from_str(data).unwrap_or_default();
-    let payload = &event["payload"];
-    let words = ["message", "title", "name", "reason", "kind"].iter().find_map(|key| payload[key].as_str());
-    let about = ["task", "session", "project"].iter().find_map(|key| event[key].as_str());
-    let mut line =
-        format!("{:>6}  {:<22}", event["seq"].as_i64().unwrap_or_default(), event["type"].as_str().unwrap_or_default());
-    for word in [about, payload["status"].as_str(), words].into_iter().flatten() {
-        let _ = write!(line, " {}", clean(word));
+fn in_a_line(event: &EventBody) -> String {
+    let words: PayloadWords = serde_json::from_str(event.payload.get()).unwrap_or_default();
+    let PayloadWords { message, title, name, reason, kind, status } = words;
+    let about = event.task.clone().or_else(|| event.session.clone()).or_else(|| event.project.clone());
+    let said = message.or(title).or(name).or(reason).or(kind);
+    let mut line = format!("{:>6}  {:<22}", event.seq, event.kind);
+    for word in [about, status, said].into_iter().flatten() {
+        let _ = write!(line, " {}", clean(&word));
     }
     line
 }

@@ -6,13 +6,15 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use maestro_core::handoff::{Handoff, HandoffState};
-use serde_json::{Value as Json, json};
+use maestro_api::handoffs::{self, HandoffAcceptance, HandoffBody, HandoffCompletion, HandoffQuery, NewHandoff};
+use maestro_api::projects::{self, ProjectBody};
+use maestro_api::{ApiRequest, ReceivedReply};
+use maestro_core::handoff::HandoffState;
+use serde::Serialize;
 
 use crate::args::{HandoffArgs, HandoffCommand, NewHandoffArgs};
+use crate::client::Client;
 use crate::client::context;
-use crate::client::wire::{self, Project};
-use crate::client::{Client, escaped, with_query};
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -27,12 +29,13 @@ pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<Reply, CommandErr
         HandoffCommand::Create(args) => create(&client, args, world),
         HandoffCommand::List { to, state } => list(&client, to.as_deref(), *state, world),
         HandoffCommand::Accept { id } => {
-            let said = |handoff: &Handoff| format!("Accepted {} from {}.\n", handoff.id, handoff.from);
-            step(&client, id, "accept", &json!({}), &said, world)
+            let said = |handoff: &HandoffBody| format!("Accepted {} from {}.\n", handoff.id, handoff.from);
+            step(&client, handoffs::accept(id, &HandoffAcceptance::default()), &said, world)
         }
         HandoffCommand::Complete { id, result } => {
-            let said = |handoff: &Handoff| format!("Completed {}.\n", handoff.id);
-            step(&client, id, "complete", &json!({ "result": result }), &said, world)
+            let said = |handoff: &HandoffBody| format!("Completed {}.\n", handoff.id);
+            let completion = HandoffCompletion { result: result.clone() };
+            step(&client, handoffs::complete(id, &completion), &said, world)
         }
     }
 }
@@ -40,15 +43,15 @@ pub(crate) fn run(args: &HandoffArgs, world: &World) -> Result<Reply, CommandErr
 fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply, CommandError> {
     let body = body(args, world)?;
     let project = context::project(client, world)?;
-    let request = json!({
-        "projectId": project.id,
-        "taskId": args.task,
-        "from": args.from,
-        "to": args.to,
-        "title": args.title,
-        "body": body,
-    });
-    let handoff: Handoff = client.post("/api/handoffs", &request)?;
+    let new = NewHandoff {
+        project_id: Some(project.id.clone()),
+        task_id: args.task.clone(),
+        from: Some(args.from.clone()),
+        to: Some(args.to.clone()),
+        title: Some(args.title.clone()),
+        body: Some(body),
+    };
+    let handoff = client.call(handoffs::create(&new))?;
     let written = file::write(&handoff, directory(&project).as_deref());
     if world.json {
         return with_file(&handoff, &written);
@@ -59,7 +62,7 @@ fn create(client: &Client, args: &NewHandoffArgs, world: &World) -> Result<Reply
 }
 
 /// The project's directory, if it is one on this machine.
-fn directory(project: &Project) -> Option<PathBuf> {
+fn directory(project: &ProjectBody) -> Option<PathBuf> {
     let path = Path::new(&project.working_dir);
     (path.is_absolute() && path.is_dir()).then(|| path.to_owned())
 }
@@ -90,11 +93,14 @@ fn body(args: &NewHandoffArgs, world: &World) -> Result<String, CommandError> {
 
 fn list(client: &Client, to: Option<&str>, state: Option<HandoffState>, world: &World) -> Result<Reply, CommandError> {
     let project = context::project(client, world)?;
-    let state = state.map(HandoffState::as_str);
-    let path = with_query("/api/handoffs", &[("projectId", Some(&project.id)), ("to", to), ("state", state)]);
-    let handoffs: Vec<Handoff> = wire::read_all(&client.list(&path)?)?;
+    let query = HandoffQuery {
+        project_id: Some(project.id),
+        to: to.map(str::to_owned),
+        state: state.map(|state| state.as_str().to_owned()),
+    };
+    let ReceivedReply { raw, value: handoffs } = client.list_raw(handoffs::list(&query))?;
     if world.json {
-        return Reply::json(&handoffs);
+        return Reply::json(&raw);
     }
     if handoffs.is_empty() {
         return Ok(Reply::text("No handoffs.\n"));
@@ -110,14 +116,12 @@ fn list(client: &Client, to: Option<&str>, state: Option<HandoffState>, world: &
 
 fn step(
     client: &Client,
-    id: &str,
-    verb: &str,
-    body: &Json,
-    said: &dyn Fn(&Handoff) -> String,
+    request: ApiRequest<HandoffBody>,
+    said: &dyn Fn(&HandoffBody) -> String,
     world: &World,
 ) -> Result<Reply, CommandError> {
-    let handoff: Handoff = client.post(&format!("/api/handoffs/{}/{verb}", escaped(id)), body)?;
-    let project: Option<Project> = client.get(&format!("/api/projects/{}", handoff.project_id)).ok();
+    let handoff = client.call(request)?;
+    let project = client.call(projects::get(&handoff.project_id)).ok();
     let written = file::write(&handoff, project.and_then(|project| directory(&project)).as_deref());
     if world.json {
         return with_file(&handoff, &written);
@@ -133,14 +137,24 @@ fn step(
     Ok(told(text, written, world))
 }
 
+/// A hand-off and the file that stands for it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HandoffRecord<'h> {
+    #[serde(flatten)]
+    handoff: &'h HandoffBody,
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_problem: Option<&'h str>,
+}
+
 /// The record for programs, with the file that stands for it.
-fn with_file(handoff: &Handoff, written: &Result<PathBuf, String>) -> Result<Reply, CommandError> {
-    let mut record = json!(handoff);
-    record["file"] = written.as_ref().map_or(Json::Null, |path| json!(path.to_string_lossy()));
-    if let Err(why) = written {
-        record["fileProblem"] = json!(why);
-    }
-    Reply::json(&record)
+fn with_file(handoff: &HandoffBody, written: &Result<PathBuf, String>) -> Result<Reply, CommandError> {
+    Reply::json(&HandoffRecord {
+        handoff,
+        file: written.as_ref().ok().map(|path| path.to_string_lossy().into_owned()),
+        file_problem: written.as_ref().err().map(String::as_str),
+    })
 }
 
 /// The record counts; a file that could not be written is only told of.

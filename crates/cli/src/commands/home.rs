@@ -61,6 +61,7 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
             .collect();
         let (server, waiting) = match ServerGlance::at(world) {
             ServerGlance::Running { url, waiting } => (Some(url), waiting),
+            ServerGlance::Failed { url, .. } => (Some(url), Vec::new()),
             ServerGlance::Stored | ServerGlance::Nothing => (None, Vec::new()),
         };
         return Reply::json(&json!({
@@ -212,6 +213,9 @@ fn plan_lines(plans: &[Glance], world: &World) -> Vec<String> {
 fn server_lines(world: &World) -> (String, String) {
     match ServerGlance::at(world) {
         ServerGlance::Running { url, waiting } => (clean(&url).into_owned(), waiting_line(&waiting)),
+        ServerGlance::Failed { url, why } => {
+            (clean(&url).into_owned(), world.paint.warning(&format!("cannot say what waits: {}", clean(&why))))
+        }
         ServerGlance::Stored => ("not running".to_owned(), "run `maestro status` for what is stored".to_owned()),
         ServerGlance::Nothing => ("not running".to_owned(), "nothing waits for you".to_owned()),
     }

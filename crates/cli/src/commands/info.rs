@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::ReceivedReply;
+use maestro_api::sessions::{self, SessionBody};
+use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
 use serde_json::{Value as Json, json};
 
-use crate::client::wire::{self, Session, Task};
+use crate::client::Client;
 use crate::client::worker::{self, Speaker};
-use crate::client::{Client, escaped, with_query};
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -18,56 +20,67 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
     // The updates first: a change while the rest is read is shown twice rather than never.
     let answer = speaker.beat(&client)?;
-    let whole: Json = client.get(&format!("/api/sessions/{}", escaped(&answer.session_id)))?;
+    let session = client.call_raw(sessions::get(&answer.session_id))?;
     let tasks = own_tasks(&client, &answer.session_id)?;
     if world.json {
-        let tasks: Vec<Json> = tasks.into_iter().map(|(task, below)| with_subtasks(task, &below)).collect();
-        let object = json!({ "session": whole, "tasks": tasks, "notices": answer.notices, "changes": answer.changes });
+        let tasks: Vec<Json> = tasks.into_iter().map(OwnTask::into_raw).collect();
+        let (notices, changes) = (&answer.news.notices, &answer.news.changes);
+        let object = json!({ "session": session.raw, "tasks": tasks, "notices": notices, "changes": changes });
         return Ok(worker::confirmed(client, &answer, format!("{object}\n")));
     }
-    let session: Session = wire::read(&whole)?;
-    let mut text = head(&session, world);
+    let mut text = head(&session.value, world);
     if tasks.is_empty() {
         text.push_str("\nNo task.\n");
     }
-    for (task, below) in tasks {
-        let below = Tree::of(wire::read_all(&below)?);
+    for OwnTask { task, below, .. } in tasks {
+        let below = Tree::of(below.value);
         text.push('\n');
-        text.push_str(&tree::details(&wire::read::<Task>(&task)?, &below.below(None), world));
+        text.push_str(&tree::details(&task, &below.below(None), world));
     }
-    if !answer.changes.is_empty() {
+    if !answer.news.changes.is_empty() {
         text.push('\n');
     }
     Ok(worker::told(client, &answer, text, world))
 }
 
-/// The tasks of a session, each with everything below it.
-pub(crate) fn own_tasks(client: &Client, session: &str) -> Result<Vec<(Json, Vec<Json>)>, CommandError> {
-    let tasks = client.list(&with_query("/api/tasks", &[("sessionId", Some(session))]))?;
-    tasks
-        .into_iter()
-        .map(|task| {
-            let id = task["id"].as_str().unwrap_or_default();
-            let below = client.list(&format!("/api/tasks/{}/children?recursive=true", escaped(id)))?;
-            Ok((task, below))
-        })
-        .collect()
+/// A task of a session, with everything below it.
+pub(crate) struct OwnTask {
+    pub(crate) task: TaskBody,
+    raw: Json,
+    pub(crate) below: ReceivedReply<Vec<TaskBody>>,
 }
 
-fn with_subtasks(mut task: Json, below: &[Json]) -> Json {
-    task["subtasks"] = below.into();
-    task
+impl OwnTask {
+    /// The task as it came, with what is below it under `subtasks`.
+    fn into_raw(mut self) -> Json {
+        if let Some(task) = self.raw.as_object_mut() {
+            task.insert("subtasks".to_owned(), self.below.raw);
+        }
+        self.raw
+    }
+}
+
+/// The tasks of a session, each with everything below it.
+pub(crate) fn own_tasks(client: &Client, session: &str) -> Result<Vec<OwnTask>, CommandError> {
+    let query = TaskQuery { session_id: Some(session.to_owned()), ..TaskQuery::default() };
+    let ReceivedReply { raw, value } = client.list_raw(tasks::list(&query))?;
+    let raws = raw.as_array().cloned().unwrap_or_default();
+    let tasks = value.into_iter().zip(raws).map(|(task, raw)| {
+        let below = client.list_raw(tasks::children(&task.id, DepthQuery { recursive: Some(true) }))?;
+        Ok(OwnTask { task, raw, below })
+    });
+    tasks.collect()
 }
 
 /// A session in a few lines.
-pub(crate) fn head(session: &Session, world: &World) -> String {
-    let ended = session.end_reason.as_ref().map(|reason| format!(" ({})", clean(reason))).unwrap_or_default();
+pub(crate) fn head(session: &SessionBody, world: &World) -> String {
+    let ended = session.end_reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let mut text = format!(
         "{} {}\n  {}, {}{ended}, in {}\n",
         world.paint.dim(&clean(&session.id)),
         world.paint.strong(&clean(&session.name)),
-        clean(&session.role),
-        clean(&session.status),
+        session.role,
+        session.status,
         clean(&session.project_id),
     );
     if let Some(question) = &session.needs_input {

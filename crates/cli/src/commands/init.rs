@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use maestro_api::projects::{self, NewProject, ProjectBody};
 use maestro_core::Problem;
 use maestro_skills::Pack;
 use serde_json::json;
 
 use crate::args::InitArgs;
 use crate::client::Client;
-use crate::client::wire::{self, Project};
 use crate::host::packs::SyncState;
 use crate::host::world::World;
 use crate::host::{checks, config, files, packs};
@@ -120,19 +120,23 @@ pub(crate) fn first(world: &World) -> Result<Option<String>, CommandError> {
 }
 
 /// Registers the project with the store, unless it is.
-fn register(world: &World) -> Result<Project, CommandError> {
+fn register(world: &World) -> Result<ProjectBody, CommandError> {
     known(&Client::open(world)?, world)
 }
 
 /// The project of this directory; registered if it is not.
-pub(crate) fn known(client: &Client, world: &World) -> Result<Project, CommandError> {
+pub(crate) fn known(client: &Client, world: &World) -> Result<ProjectBody, CommandError> {
     let directory = world.places.project.to_string_lossy();
-    let known: Vec<Project> = wire::read_all(&client.list("/api/projects")?)?;
-    if let Some(project) = known.into_iter().find(|project| project.working_dir == directory) {
+    if let Some(project) = client.list(projects::list())?.into_iter().find(|project| project.working_dir == directory) {
         return Ok(project);
     }
     let name = world.places.project.file_name().map_or_else(|| directory.clone(), |name| name.to_string_lossy());
-    client.post("/api/projects", &json!({ "name": name, "workingDir": directory }))
+    let new = NewProject {
+        name: Some(name.into_owned()),
+        working_dir: Some(directory.clone().into_owned()),
+        description: None,
+    };
+    client.call(projects::create(&new))
 }
 
 /// A skill folder in the project.

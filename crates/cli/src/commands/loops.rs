@@ -12,9 +12,13 @@ mod steer;
 
 use std::path::Path;
 
+use maestro_api::ReceivedReply;
+use maestro_api::runs::{self, NewRun, RunBody};
+use maestro_api::sessions::SteerAction;
 use maestro_core::Settings;
 use maestro_core::agent::Allowance;
-use serde_json::{Value as Json, json};
+use maestro_core::workflow::run::RunDriver;
+use serde_json::{Map, Value as Json, json};
 
 use crate::args::{DoArgs, LoopArgs, LoopCommand, WorkArgs};
 use crate::client::Target;
@@ -29,7 +33,6 @@ use crate::server_process::own_server::{self, Served};
 
 use self::follow::Followed;
 pub(crate) use self::follow::{Meaning, Telling};
-use self::steer::Word;
 
 /// The workflow that a loop is.
 const WORKFLOW: &str = "plan-loop";
@@ -38,9 +41,9 @@ pub(crate) fn run(args: &LoopArgs, world: &World) -> Result<Reply, CommandError>
     match &args.command {
         None => begin(args, world),
         Some(LoopCommand::Status) => status::shown(world),
-        Some(LoopCommand::Pause { run }) => steer::tell(run.as_deref(), Word::Pause, world),
-        Some(LoopCommand::Resume { run }) => steer::tell(run.as_deref(), Word::Resume, world),
-        Some(LoopCommand::Cancel { run }) => steer::tell(run.as_deref(), Word::Cancel, world),
+        Some(LoopCommand::Pause { run }) => steer::tell(run.as_deref(), SteerAction::Pause, world),
+        Some(LoopCommand::Resume { run }) => steer::tell(run.as_deref(), SteerAction::Resume, world),
+        Some(LoopCommand::Cancel { run }) => steer::tell(run.as_deref(), SteerAction::Cancel, world),
         Some(LoopCommand::Log { run }) => steer::log(run.as_deref(), world),
     }
 }
@@ -116,7 +119,7 @@ impl Order<'_> {
         ready::allowed(work, &settings, world)?;
         ready::known_agents(work, &settings, world)?;
         if work.dry_run {
-            return dry::run(&self.request(work, &settings, world), world);
+            return dry::run(self.request(work, &settings, world), world);
         }
         self.can_begin(work, world)?;
         let notes = before(work, world)?;
@@ -125,12 +128,12 @@ impl Order<'_> {
         }
         // A config file may have been written meanwhile.
         let settings = config::settings(world)?;
-        let mut body = self.request(work, &settings, world);
-        let (served, begun) = begun(&mut body, world)?;
-        let run = begun["id"].as_str().unwrap_or_default().to_owned();
-        let runs = lanes::joined(&served.client, &body, &run, self.jobs)?;
+        let mut request = self.request(work, &settings, world);
+        let (served, ReceivedReply { raw, value }) = started(&mut request, world)?;
+        let run = value.summary.id;
+        let runs = lanes::joined(&served.client, &request, &run, self.jobs)?;
         if work.detach {
-            return if world.json { Reply::json(&begun) } else { Ok(Reply::text(format!("{}\n", clean(&run)))) };
+            return if world.json { Reply::json(&raw) } else { Ok(Reply::text(format!("{}\n", clean(&run)))) };
         }
         if !world.json {
             reply::show(&format!("Run {} {}\n", clean(&run), self.said()))?;
@@ -139,7 +142,7 @@ impl Order<'_> {
             }
             reply::show(&notes.concat())?;
         }
-        let project = body["projectId"].as_str().unwrap_or_default();
+        let project = request.project_id.as_deref().unwrap_or_default();
         let (followed, served) = follow::to_the_end(served, &runs, project, self.audience.meanings(), world)?;
         match followed {
             Followed::Over(state) => {
@@ -174,7 +177,7 @@ impl Order<'_> {
     }
 
     /// The run that does it.
-    fn request(&self, work: &WorkArgs, settings: &Settings, world: &World) -> Json {
+    fn request(&self, work: &WorkArgs, settings: &Settings, world: &World) -> NewRun {
         let workspace = &world.places.project;
         let agent = work.agent.clone().unwrap_or_else(|| settings.agent.value.clone());
         let skills = match work.skills.as_slice() {
@@ -182,18 +185,20 @@ impl Order<'_> {
             [] => "auto".to_owned(),
             names => names.join(","),
         };
-        let mut params = json!({
-            "agent": agent,
-            "reviewer": work.reviewer.as_ref().unwrap_or(&agent),
-            "permission": work.permission.as_deref().unwrap_or("edits"),
-            "worktree": !work.in_place,
-            "checks": !settings.verify.value.is_empty(),
-            "review": !work.no_review,
-            "skills": skills,
-        });
+        let mut params = Map::new();
+        let mut set = |name: &str, value: Json| {
+            params.insert(name.to_owned(), value);
+        };
+        set("agent", json!(agent));
+        set("reviewer", json!(work.reviewer.as_ref().unwrap_or(&agent)));
+        set("permission", json!(work.permission.as_deref().unwrap_or("edits")));
+        set("worktree", json!(!work.in_place));
+        set("checks", json!(!settings.verify.value.is_empty()));
+        set("review", json!(!work.no_review));
+        set("skills", json!(skills));
         // Not every workflow of a user's own knows of it.
         if (work.merge || settings.merge_when_done.value) && !work.in_place {
-            params["merge"] = json!("yes");
+            set("merge", json!("yes"));
         }
         let task_budget = Allowance {
             minutes: work.task_minutes.or(settings.task_minutes.value),
@@ -201,14 +206,14 @@ impl Order<'_> {
             cost_usd: work.task_cost.or(settings.task_cost.value),
         };
         if !task_budget.is_unlimited() {
-            params["task_budget"] = json!(task_budget.to_string());
+            set("task_budget", json!(task_budget.to_string()));
         }
         match &self.what {
             What::Plan { path, most, said } => {
-                params["plan"] = json!(path);
-                params["most"] = json!(most);
+                set("plan", json!(path));
+                set("most", json!(most));
                 if self.jobs > 1 {
-                    params["shared"] = json!(true);
+                    set("shared", json!(true));
                 }
                 let plan_budget = Allowance {
                     minutes: said.minutes.or(settings.plan_minutes.value),
@@ -217,30 +222,35 @@ impl Order<'_> {
                 };
                 // Not every workflow of a user's own knows of it.
                 if !plan_budget.is_unlimited() {
-                    params["plan_budget"] = json!(plan_budget.part(self.jobs).to_string());
+                    set("plan_budget", json!(plan_budget.part(self.jobs).to_string()));
                 }
-                params["tracked"] = json!(ready::is_tracked(path, workspace));
+                set("tracked", json!(ready::is_tracked(path, workspace)));
             }
-            What::Task(task) => params["only"] = json!(task),
+            What::Task(task) => set("only", json!(task)),
         }
-        json!({ "workflow": self.workflow, "params": params, "workspace": workspace })
+        NewRun {
+            workflow: Some(self.workflow.to_owned()),
+            params: Some(params),
+            workspace: Some(workspace.to_string_lossy().into_owned()),
+            ..NewRun::default()
+        }
     }
 }
 
-/// Begins a run in the project of this directory. A server that is gone before it heard of the run, because it was another
-/// command's, is replaced.
-fn begun(request: &mut Json, world: &World) -> Result<(Served, Json), CommandError> {
+/// Starts a run in the project of this directory. A server that is gone before it received the request, because it was
+/// another command's, is replaced.
+fn started(request: &mut NewRun, world: &World) -> Result<(Served, ReceivedReply<RunBody>), CommandError> {
     let mut further = 0..own_server::MOST;
     loop {
         let served = Served::open(world)?;
-        let begun = init::known(&served.client, world).and_then(|project| {
-            request["projectId"] = json!(project.id);
-            request["driver"] = json!("server");
-            served.client.post("/api/runs", request)
+        let started = init::known(&served.client, world).and_then(|project| {
+            request.project_id = Some(project.id);
+            request.driver = Some(RunDriver::Server.as_str().to_owned());
+            served.client.call_raw(runs::create(request))
         });
-        match begun {
+        match started {
             Err(lost) if lost.was_not_sent() && further.next().is_some() => {}
-            begun => return begun.map(|begun| (served, begun)),
+            started => return started.map(|started| (served, started)),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use maestro_server::Changes;
 use maestro_server::mcp::{Options, speak};
 
-use crate::client;
+use crate::client::connect::connect;
 use crate::client::context;
 use crate::host::world::World;
 use crate::host::{shelves, workshop};
@@ -35,7 +35,7 @@ fn options(world: &World) -> Options {
     let (there, at_hand, home) = (world.clone(), Arc::clone(&shelves), world.maestro_home.clone());
     let told = |error: CommandError| error.message().to_owned();
     Options {
-        opening: Arc::new(move || client::open_door(&there, &at_hand).map_err(told)),
+        connect: Arc::new(move || connect(&there, &at_hand).map_err(told)),
         shelves,
         changes,
         directory: world.places.working_dir.clone(),

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Value as Json, json};
+use maestro_api::ReceivedReply;
+use maestro_api::projects::{self, NewProject, ProjectBody};
 
 use crate::args::{ProjectArgs, ProjectCommand};
-use crate::client::wire::{self, Project};
-use crate::client::{Client, escaped};
+use crate::client::Client;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -24,11 +24,10 @@ pub(crate) fn run(args: &ProjectArgs, world: &World) -> Result<Reply, CommandErr
 }
 
 fn list(client: &Client, world: &World) -> Result<Reply, CommandError> {
-    let found = client.list("/api/projects")?;
+    let ReceivedReply { raw, value: projects } = client.list_raw(projects::list())?;
     if world.json {
-        return Reply::json(&found);
+        return Reply::json(&raw);
     }
-    let projects: Vec<Project> = wire::read_all(&found)?;
     let width = projects.iter().map(|project| project.id.len()).max().unwrap_or_default();
     let mut text = String::new();
     for project in &projects {
@@ -45,14 +44,14 @@ fn list(client: &Client, world: &World) -> Result<Reply, CommandError> {
 }
 
 fn get(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
-    shown(&client.get(&format!("/api/projects/{}", escaped(id)))?, world)
+    shown(&client.call_raw(projects::get(id))?, world)
 }
 
-fn shown(whole: &Json, world: &World) -> Result<Reply, CommandError> {
+fn shown(reply: &ReceivedReply<ProjectBody>, world: &World) -> Result<Reply, CommandError> {
+    let ReceivedReply { raw, value: project } = reply;
     if world.json {
-        return Reply::json(whole);
+        return Reply::json(raw);
     }
-    let project: Project = wire::read(whole)?;
     let mut text = format!("{}  {}\n", world.paint.dim(&clean(&project.id)), world.paint.strong(&clean(&project.name)));
     if !project.working_dir.is_empty() {
         let _ = writeln!(text, "  in {}", clean_path(&project.working_dir));
@@ -76,14 +75,19 @@ fn create(
     let dir = dir.to_str().ok_or_else(|| {
         CommandError::invalid(format!("{} is not UTF-8 text", dir.display())).hint("use a directory with a UTF-8 name")
     })?;
-    let made: Json = client.post("/api/projects", &json!({ "name": name, "workingDir": dir, "description": desc }))?;
+    let new = NewProject {
+        name: Some(name.to_owned()),
+        working_dir: Some(dir.to_owned()),
+        description: desc.map(str::to_owned),
+    };
+    let made = client.call_raw(projects::create(&new))?;
     let reply = shown(&made, world)?;
     // That it is made is what was asked for; that another one is here too is good to know.
-    let projects: Vec<Json> = client.get("/api/projects").unwrap_or_default();
-    let other = |project: &&Json| project["workingDir"] == dir && project["id"] != made["id"];
+    let projects = client.call(projects::list()).unwrap_or_default();
+    let other = |project: &&ProjectBody| project.working_dir == dir && project.id != made.value.id;
     Ok(match projects.iter().find(other) {
         Some(other) => {
-            let (id, note) = (other["id"].as_str().unwrap_or_default(), world.note_paint.warning("warning:"));
+            let (id, note) = (&other.id, world.note_paint.warning("warning:"));
             let here = format!("{note} {dir} already has the project {}; use `--project` to choose one\n", clean(id));
             reply.with_notes(here)
         }
@@ -92,9 +96,9 @@ fn create(
 }
 
 fn delete(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
-    let gone: Json = client.delete(&format!("/api/projects/{}", escaped(id)))?;
+    let gone = client.call_raw(projects::delete(id))?;
     if world.json {
-        return Reply::json(&gone);
+        return Reply::json(&gone.raw);
     }
     Ok(Reply::text("Deleted.\n"))
 }

@@ -4,12 +4,17 @@ use std::fmt::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value as Json, json};
+use maestro_api::queue::{
+    self, NewQueueItem, QueueEndReply, QueueFailure, QueueItemBody, QueueItemsReply, QueueReply, QueueStartReply,
+    QueueStatsBody,
+};
+use maestro_api::{ApiRequest, ReceivedReply, tasks};
+use maestro_core::session::SessionStatus;
+use serde_json::Value as Json;
 
 use crate::args::{QueueArgs, QueueCommand};
-use crate::client::wire::Task;
+use crate::client::Client;
 use crate::client::worker::{self, Speaker};
-use crate::client::{Client, escaped};
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -41,104 +46,132 @@ fn take(
     client: Client,
     world: &World,
 ) -> Result<Reply, CommandError> {
-    let at = |what: &str| format!("{}{what}", path(session));
     match command {
-        QueueCommand::Top => item(&client.get(&at("/top"))?, "item", client, world),
+        QueueCommand::Top => {
+            let ReceivedReply { raw, value } = client.call_raw(queue::top(session))?;
+            let step = QueueStepView { message: value.message, item: value.item, lead: Lead::Current };
+            item(&raw, &step, client, world)
+        }
         QueueCommand::Start { poll_interval, poll_timeout } => {
             let patience = Duration::from_secs(poll_timeout.saturating_mul(60));
-            let started = start(&client, speaker, &at("/start"), Duration::from_secs(*poll_interval), patience)?;
-            item(&started, "item", client, world)
+            let interval = Duration::from_secs(*poll_interval);
+            let ReceivedReply { raw, value } = start(&client, speaker, session, interval, patience)?;
+            let step = QueueStepView { message: Some(value.message), item: value.item, lead: Lead::Current };
+            item(&raw, &step, client, world)
         }
-        QueueCommand::Complete => item(&client.step(&at("/complete"), &json!({}))?, "nextItem", client, world),
+        QueueCommand::Complete => ended(queue::complete(session), client, world),
         QueueCommand::Fail { reason } => {
-            item(&client.step(&at("/fail"), &json!({ "reason": reason }))?, "nextItem", client, world)
+            ended(queue::fail(session, &QueueFailure { reason: reason.clone() }), client, world)
         }
-        QueueCommand::Skip => item(&client.step(&at("/skip"), &json!({}))?, "nextItem", client, world),
-        QueueCommand::List => list(&client.get(&at("/items"))?, client, world),
-        QueueCommand::Status => status(&client.get(&at(""))?, client, world),
+        QueueCommand::Skip => ended(queue::skip(session), client, world),
+        QueueCommand::List => list(&client.call_raw(queue::items(session))?, client, world),
+        QueueCommand::Status => status(&client.call_raw(queue::get(session))?, client, world),
         QueueCommand::Push { task, .. } => push(task, session, client, world),
     }
 }
 
-fn path(session: &str) -> String {
-    format!("/api/sessions/{}/queue", escaped(session))
+/// The item that a step leads to.
+struct QueueStepView {
+    message: Option<String>,
+    item: Option<QueueItemBody>,
+    lead: Lead,
+}
+
+/// How the item of a step stands to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    /// It is being worked on.
+    Current,
+    /// It comes next.
+    Next,
+}
+
+fn ended(request: ApiRequest<QueueEndReply>, client: Client, world: &World) -> Result<Reply, CommandError> {
+    let ReceivedReply { raw, value } = client.call_raw(request)?;
+    let step = QueueStepView { message: Some(value.message), item: value.next_item, lead: Lead::Next };
+    item(&raw, &step, client, world)
 }
 
 /// Begins the next item; where there is none, looks again until there is one, time is up or the session is cancelled.
 fn start(
     client: &Client,
     speaker: &Speaker,
-    path: &str,
+    session: &str,
     interval: Duration,
     patience: Duration,
-) -> Result<Json, CommandError> {
+) -> Result<ReceivedReply<QueueStartReply>, CommandError> {
     let began = Instant::now();
     loop {
-        let answer: Json = client.step(path, &json!({}))?;
+        let answer = client.call_raw(queue::start(session))?;
         let left = patience.saturating_sub(began.elapsed());
-        if !answer["item"].is_null() || left.is_zero() {
+        if answer.value.item.is_some() || left.is_zero() {
             return Ok(answer);
         }
         thread::sleep(interval.min(left));
         // A sign of life while it waits.
-        if matches!(speaker.beat(client)?.session_status.as_str(), "stopped" | "failed" | "completed" | "paused") {
+        let status = speaker.beat(client)?.session_status;
+        if status.is_over() || status == SessionStatus::Paused {
             return Ok(answer);
         }
     }
 }
 
-/// The result of a step, and the next task.
-fn item(answer: &Json, key: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
+/// The result of a step, and the task it leads to.
+fn item(raw: &Json, step: &QueueStepView, client: Client, world: &World) -> Result<Reply, CommandError> {
     if world.json {
-        return Reply::json(answer);
+        return Reply::json(raw);
     }
     let mut text = String::new();
-    if let Some(message) = answer["message"].as_str() {
+    if let Some(message) = &step.message {
         let _ = writeln!(text, "{}", clean(message));
     }
-    if let Some(id) = answer[key]["taskId"].as_str() {
-        let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
-        if key == "nextItem" {
-            text.push_str("Next (start it with `maestro queue start`):\n");
+    match (&step.item, step.lead) {
+        (Some(item), lead) => {
+            let task = client.call(tasks::get(&item.task_id))?;
+            if lead == Lead::Next {
+                text.push_str("Next (start it with `maestro queue start`):\n");
+            }
+            text.push_str(&details(&task, &[], world));
         }
-        text.push_str(&details(&task, &[], world));
-    } else if key == "nextItem" {
-        text.push_str("The queue is empty.\n");
+        (None, Lead::Next) => text.push_str("The queue is empty.\n"),
+        (None, Lead::Current) => {}
     }
     Ok(worker::with_news(client, text, world))
 }
 
-fn list(answer: &Json, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn list(answer: &ReceivedReply<QueueItemsReply>, client: Client, world: &World) -> Result<Reply, CommandError> {
     if world.json {
-        return Reply::json(answer);
+        return Reply::json(&answer.raw);
     }
     let mut text = String::new();
-    for item in answer["items"].as_array().into_iter().flatten() {
-        let said = |key: &str| clean(item[key].as_str().unwrap_or_default()).into_owned();
-        let why = item["failReason"].as_str().map(|why| format!("  {}", clean(why))).unwrap_or_default();
-        let _ = writeln!(text, "{:<10}  {}{why}", said("status"), said("taskId"));
+    for item in &answer.value.items {
+        let why = item.fail_reason.as_deref().map(|why| format!("  {}", clean(why))).unwrap_or_default();
+        let _ = writeln!(text, "{:<10}  {}{why}", item.status.as_str(), clean(&item.task_id));
     }
-    let _ = writeln!(text, "{}", counts(&answer["stats"]));
+    let _ = writeln!(text, "{}", counts(answer.value.stats));
     Ok(worker::with_news(client, text, world))
 }
 
-fn status(answer: &Json, client: Client, world: &World) -> Result<Reply, CommandError> {
+fn status(answer: &ReceivedReply<QueueReply>, client: Client, world: &World) -> Result<Reply, CommandError> {
     if world.json {
-        return Reply::json(answer);
+        return Reply::json(&answer.raw);
     }
-    Ok(worker::with_news(client, format!("{}\n", counts(&answer["stats"])), world))
+    Ok(worker::with_news(client, format!("{}\n", counts(answer.value.stats)), world))
 }
 
-fn counts(stats: &Json) -> String {
-    let number = |key: &str| stats[key].as_u64().unwrap_or_default();
-    let parts = ["queued", "processing", "completed", "failed", "skipped"].map(|key| format!("{} {key}", number(key)));
-    format!("{} in all: {}", number("total"), parts.join(", "))
+fn counts(stats: QueueStatsBody) -> String {
+    let QueueStatsBody { total, queued, processing, completed, failed, skipped } = stats;
+    format!(
+        "{total} in all: {queued} queued, {processing} processing, {completed} completed, {failed} failed, \
+         {skipped} skipped"
+    )
 }
 
 fn push(task: &str, session: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
-    let answer: Json = client.post(&format!("{}/push", path(session)), &json!({ "taskId": task }))?;
+    let item = NewQueueItem { task_id: Some(task.to_owned()) };
+    let answer = client.call_raw(queue::push(session, &item))?;
     if world.json {
-        return Reply::json(&answer);
+        return Reply::json(&answer.raw);
     }
     Ok(worker::with_news(client, format!("{} waits in the queue of {}.\n", clean(task), clean(session)), world))
 }

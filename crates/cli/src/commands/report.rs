@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::ReceivedReply;
+use maestro_api::reports::NewReport;
+use maestro_api::tasks::TaskBody;
 use maestro_core::report::ReportKind;
-use serde_json::{Value as Json, json};
 
 use crate::args::{BlockedArgs, CompleteArgs, ReportArgs, SaidArgs};
 use crate::client::Client;
-use crate::client::wire::{self, Task};
 use crate::client::worker::{self, Speaker};
 use crate::commands::info::own_tasks;
 use crate::host::world::World;
@@ -31,12 +32,12 @@ pub(crate) fn complete(args: &CompleteArgs, world: &World) -> Result<Reply, Comm
     }
     let speaker = Speaker::of(world)?;
     let client = Client::open(world)?;
-    let body = json!({ "kind": ReportKind::Complete, "message": args.message });
-    let (_, answer) = speaker.say(&client, &body)?;
-    let mut text = format!("{}\n", answer.unless_ended(reported(ReportKind::Complete)));
-    let below: Vec<Json> = own_tasks(&client, &answer.session_id)?.into_iter().flat_map(|(_, below)| below).collect();
-    let open: Vec<Task> = wire::read_all(&below)?;
-    let open: Vec<(usize, &Task)> = open.iter().filter(|task| !task.is_closed()).map(|task| (0, task)).collect();
+    let report = worker::new_report(ReportKind::Complete, args.message.as_deref());
+    let ReceivedReply { value: answer, .. } = speaker.say(&client, &report)?;
+    let mut text = format!("{}\n", worker::said_unless_ended(&answer, reported(ReportKind::Complete)));
+    let own = own_tasks(&client, &answer.session_id)?;
+    let below = own.iter().flat_map(|own| &own.below.value);
+    let open: Vec<(usize, &TaskBody)> = below.filter(|task| !task.is_closed()).map(|task| (0, task)).collect();
     if !open.is_empty() {
         let noun = count(open.len(), "subtask is open", "subtasks are open");
         let _ = writeln!(text, "{} {noun}, so your task is not done yet:", world.paint.warning("!"));
@@ -55,8 +56,8 @@ fn send(kind: ReportKind, message: Option<&str>, tasks: &[String], world: &World
         return Err(CommandError::invalid("the message is empty").hint("pass a message of one sentence"));
     }
     let client = Client::open(world)?;
-    let body = json!({ "kind": kind, "message": message, "taskIds": tasks });
-    worker::report(client, &speaker, &body, reported(kind), world)
+    let report = NewReport { task_ids: Some(tasks.to_vec()), ..worker::new_report(kind, message) };
+    worker::report(client, &speaker, &report, reported(kind), world)
 }
 
 fn reported(kind: ReportKind) -> &'static str {

@@ -1,10 +1,11 @@
 //! `maestro say`: messages for an agent, which arrive with its next command.
 
-use serde_json::{Value as Json, json};
+use maestro_api::ReceivedReply;
+use maestro_api::messages::{self, NewMessage};
+use maestro_core::message::MessageState;
 
 use crate::args::SayArgs;
-use crate::client::wire::{self, Message};
-use crate::client::{Client, escaped};
+use crate::client::Client;
 use crate::host::world::World;
 use crate::output::error::{CommandError, Exit};
 use crate::output::reply::Reply;
@@ -12,12 +13,11 @@ use crate::output::screen::clean;
 
 pub(crate) fn run(args: &SayArgs, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
-    let path = format!("/api/sessions/{}/messages", escaped(&args.id));
-    let whole: Json = client.post(&path, &json!({ "text": args.text }))?;
-    let message: Message = wire::read(&whole)?;
-    let refused = message.state == "refused";
+    let new = NewMessage { text: Some(args.text.clone()), from: None };
+    let ReceivedReply { raw, value: message } = client.call_raw(messages::create(&args.id, &new))?;
+    let refused = message.state == MessageState::Refused;
     if world.json {
-        let reply = Reply::json(&whole)?;
+        let reply = Reply::json(&raw)?;
         return Ok(if refused { reply.ending(Exit::Failed) } else { reply });
     }
     if refused {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SayArgs, world: &World) -> Result<Reply, CommandError> 
     }
     let text = format!(
         "{}: {} receives it with its next command, or when it restarts.\n",
-        clean(&message.state),
+        message.state.as_str(),
         clean(&args.id)
     );
     Ok(Reply::text(text))

@@ -8,13 +8,15 @@ mod suggest_name;
 
 use std::fmt::Write as _;
 
-use serde_json::{Value as Json, json};
+use maestro_api::ReceivedReply;
+use maestro_api::messages::{self, MessageBody};
+use maestro_api::sessions::{self, SessionBody, SessionChange, SessionQuery, SessionSummary, SteerAction};
+use maestro_api::tasks;
 
 use crate::args::{SessionArgs, SessionCommand};
+use crate::client::Client;
 use crate::client::context;
-use crate::client::wire::{self, Message, Session};
 use crate::client::worker::{self, Speaker};
-use crate::client::{Client, escaped, with_query};
 use crate::commands::info::head;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -35,42 +37,37 @@ pub(crate) fn run(args: &SessionArgs, world: &World) -> Result<Reply, CommandErr
         SessionCommand::Info => info(world),
         SessionCommand::Get { id } => get(id, &Client::open(world)?, world),
         SessionCommand::List { task, all } => list(task.as_deref(), *all, Client::open(world)?, world),
-        SessionCommand::Pause { id } => steer(id, "pause", "Pauses now, or after its current step.", world),
-        SessionCommand::Resume { id } => steer(id, "resume", "Continues.", world),
-        SessionCommand::Cancel { id } => steer(id, "cancel", "Stops with its next command.", world),
+        SessionCommand::Pause { id } => steer(id, SteerAction::Pause, "Pauses now, or after its current step.", world),
+        SessionCommand::Resume { id } => steer(id, SteerAction::Resume, "Continues.", world),
+        SessionCommand::Cancel { id } => steer(id, SteerAction::Cancel, "Stops with its next command.", world),
         SessionCommand::SuggestName(args) => suggest_name::run(args, world),
         SessionCommand::Rename { id, name } => rename(id, name, world),
     }
-}
-
-/// Where a session is.
-fn path(id: &str) -> String {
-    format!("/api/sessions/{}", escaped(id))
 }
 
 fn info(world: &World) -> Result<Reply, CommandError> {
     let speaker = Speaker::of(world)?;
     let client = Client::open(world)?;
     let answer = speaker.beat(&client)?;
-    let whole: Json = client.get(&path(&answer.session_id))?;
+    let session = client.call_raw(sessions::get(&answer.session_id))?;
     if world.json {
-        return Reply::json(&whole);
+        return Reply::json(&session.raw);
     }
-    let text = details(&wire::read(&whole)?, &[], world);
+    let text = details(&session.value, &[], world);
     Ok(worker::told(client, &answer, text, world))
 }
 
 fn get(id: &str, client: &Client, world: &World) -> Result<Reply, CommandError> {
-    let whole: Json = client.get(&path(id))?;
+    let session = client.call_raw(sessions::get(id))?;
     if world.json {
-        return Reply::json(&whole);
+        return Reply::json(&session.raw);
     }
-    let messages = client.list(&format!("{}/messages", path(id)))?;
-    Ok(Reply::text(details(&wire::read(&whole)?, &wire::read_all(&messages)?, world)))
+    let messages = client.list(messages::list(id))?;
+    Ok(Reply::text(details(&session.value, &messages, world)))
 }
 
 /// A session, its tasks, its last words and the last words to it.
-fn details(session: &Session, messages: &[Message], world: &World) -> String {
+fn details(session: &SessionBody, messages: &[MessageBody], world: &World) -> String {
     let mut text = head(session, world);
     let tasks = if session.task_ids.is_empty() { "none".to_owned() } else { session.task_ids.join(", ") };
     let _ = writeln!(text, "  tasks: {}", clean(&tasks));
@@ -84,7 +81,8 @@ fn details(session: &Session, messages: &[Message], world: &World) -> String {
     }
     for message in messages.iter().skip(messages.len().saturating_sub(LAST)) {
         let how = message.how.as_ref().map(|how| format!(", {}", clean(how))).unwrap_or_default();
-        let _ = writeln!(text, "  {}: {} ({}{how})", clean(&message.from), clean(&message.text), message.state);
+        let _ =
+            writeln!(text, "  {}: {} ({}{how})", clean(&message.from), clean(&message.text), message.state.as_str());
     }
     text
 }
@@ -93,22 +91,17 @@ fn list(task: Option<&str>, all: bool, client: Client, world: &World) -> Result<
     let project = match task {
         Some(task) => {
             // A task that does not exist has no sessions, and that would be half the truth.
-            client.get::<Json>(&format!("/api/tasks/{}", escaped(task)))?;
+            client.call(tasks::get(task))?;
             world.aim.project.clone()
         }
         None => Some(context::project(&client, world)?.id),
     };
-    let questions = [
-        ("projectId", project.as_deref()),
-        ("taskId", task),
-        ("active", (!all).then_some("alive")),
-        ("fields", Some("summary")),
-    ];
-    let found = client.list(&with_query("/api/sessions", &questions))?;
+    let which = if all { SessionQuery::default() } else { SessionQuery::alive() };
+    let query = SessionQuery { project_id: project, task_id: task.map(str::to_owned), ..which };
+    let ReceivedReply { raw, value: sessions } = client.list_raw(sessions::summaries(&query))?;
     if world.json {
-        return Reply::json(&found);
+        return Reply::json(&raw);
     }
-    let sessions: Vec<Session> = wire::read_all(&found)?;
     let mut text = rows(&sessions, world);
     text.push_str(&match sessions.len() {
         0 => "No sessions".to_owned(),
@@ -119,35 +112,35 @@ fn list(task: Option<&str>, all: bool, client: Client, world: &World) -> Result<
 }
 
 /// Sessions, a line each.
-pub(crate) fn rows(sessions: &[Session], world: &World) -> String {
+pub(crate) fn rows(sessions: &[SessionSummary], world: &World) -> String {
     let width = sessions.iter().map(|session| session.id.len()).max().unwrap_or_default();
     sessions.iter().fold(String::new(), |mut text, session| {
-        let (status, role) = (pad(&clean(&session.status), 9), pad(&clean(&session.role), 12));
+        let (status, role) = (pad(session.status.as_str(), 9), pad(session.role.as_str(), 12));
         let id = world.paint.dim(&pad(&clean(&session.id), width));
         let _ = writeln!(text, "{id}  {status}  {role}  {}", clean(&session.name));
         text
     })
 }
 
-fn steer(id: &str, order: &str, said: &str, world: &World) -> Result<Reply, CommandError> {
+fn steer(id: &str, action: SteerAction, said: &str, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
-    let whole: Json = client.step(&format!("{}/{order}", path(id)), &json!({})).map_err(|error| match order {
-        "resume" => error.hint("only a paused session, or one whose agent failed, can resume"),
-        _ => error,
+    let steered = client.call_raw(sessions::steer(id, action)).map_err(|error| match action {
+        SteerAction::Resume => error.hint("only a paused session, or one whose agent failed, can resume"),
+        SteerAction::Pause | SteerAction::Cancel => error,
     })?;
+    let ReceivedReply { raw, value: session } = steered;
     if world.json {
-        return Reply::json(&whole);
+        return Reply::json(&raw);
     }
-    let session: Session = wire::read(&whole)?;
-    Ok(Reply::text(format!("{}  {}  {said}\n", clean(&session.id), clean(&session.status))))
+    Ok(Reply::text(format!("{}  {}  {said}\n", clean(&session.id), session.status)))
 }
 
 fn rename(id: &str, name: &str, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
-    let whole: Json = client.patch(&path(id), &json!({ "name": name }))?;
+    let change = SessionChange { name: Some(name.to_owned()), ..SessionChange::default() };
+    let ReceivedReply { raw, value: session } = client.call_raw(sessions::update(id, &change))?;
     if world.json {
-        return Reply::json(&whole);
+        return Reply::json(&raw);
     }
-    let session: Session = wire::read(&whole)?;
     Ok(Reply::text(format!("{}  {}\n", clean(&session.id), clean(&session.name))))
 }

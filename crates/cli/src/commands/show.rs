@@ -3,12 +3,15 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use maestro_core::agent::AgentEvent;
+use maestro_api::ReceivedReply;
+use maestro_api::sessions::{self, SessionBody};
+use maestro_api::spawns::{self, PermissionBody, PermissionQuery, ReceiptBody, SpawnBody, SpawnOutcomeView};
+use maestro_core::session::SessionStatus;
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::args::ShowArgs;
-use crate::client::wire::{self, Session};
-use crate::client::{Client, escaped, with_query};
+use crate::client::Client;
 use crate::commands::info::head;
 use crate::commands::session::permit;
 use crate::host::world::World;
@@ -27,12 +30,11 @@ pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<Reply, CommandError>
     if args.follow {
         return follow(&client, &args.id, world);
     }
-    let known = Known::of(&client, &args.id)?;
+    let known = SessionDetails::of(&client, &args.id)?;
     if world.json {
         return Reply::json(&known.json(args, &client)?);
     }
-    let session: Session = wire::read(&known.session)?;
-    let mut text = head(&session, world);
+    let mut text = head(&known.session.value, world);
     known.agent(&mut text);
     known.questions(&mut text);
     if args.skills {
@@ -41,10 +43,8 @@ pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<Reply, CommandError>
     if args.transcript {
         let mut shown = Shown::new(world.paint);
         text.push('\n');
-        for entry in transcript::whole(&client, &args.id)? {
-            if let Ok(event) = serde_json::from_value::<AgentEvent>(entry["event"].clone()) {
-                text.push_str(&shown.event(&event));
-            }
+        for entry in transcript::whole(&client, &args.id)?.value {
+            text.push_str(&shown.event(&entry.event));
         }
         text.push_str(&shown.close());
     }
@@ -52,104 +52,124 @@ pub(crate) fn run(args: &ShowArgs, world: &World) -> Result<Reply, CommandError>
 }
 
 /// What there is to know of a session.
-struct Known {
-    session: Json,
-    spawn: Json,
-    receipts: Vec<Json>,
-    questions: Vec<Json>,
+struct SessionDetails {
+    session: ReceivedReply<SessionBody>,
+    /// Nothing for a session that was not spawned: it has no agent of ours.
+    spawn: Option<ReceivedReply<SpawnBody>>,
+    receipts: ReceivedReply<Vec<ReceiptBody>>,
+    questions: ReceivedReply<Vec<PermissionBody>>,
 }
 
-impl Known {
+/// What a session's metadata says of skills.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SkillMetadata {
+    skills: Json,
+    loaded_skills: Json,
+}
+
+impl SessionDetails {
     fn of(client: &Client, id: &str) -> Result<Self, CommandError> {
-        let path = format!("/api/sessions/{}", escaped(id));
         Ok(Self {
-            session: client.get(&path)?,
-            // A session that Maestro did not spawn has no agent of ours.
-            spawn: client.get(&format!("{path}/spawn")).unwrap_or_default(),
-            receipts: client.get(&format!("{path}/receipts"))?,
-            questions: client.get(&with_query("/api/permissions", &[("sessionId", Some(id))]))?,
+            session: client.call_raw(sessions::get(id))?,
+            spawn: found(client.call_raw(spawns::get(id)))?,
+            receipts: client.call_raw(spawns::receipts(id))?,
+            questions: client.call_raw(spawns::permissions(&of_session(id)))?,
         })
     }
 
     fn json(self, args: &ShowArgs, client: &Client) -> Result<Json, CommandError> {
+        let SkillMetadata { skills, loaded_skills } = self.metadata();
+        let transcript = if args.transcript { Some(transcript::whole(client, &args.id)?.raw) } else { None };
         let mut whole = json!({
-            "session": self.session,
-            "spawn": self.spawn,
-            "questions": self.questions,
-            "skills": { "asked": self.session["metadata"]["skills"], "loaded": self.session["metadata"]["loadedSkills"], "receipts": self.receipts },
+            "session": self.session.raw,
+            "spawn": self.spawn.map(|spawn| spawn.raw),
+            "questions": self.questions.raw,
+            "skills": { "asked": skills, "loaded": loaded_skills, "receipts": self.receipts.raw },
         });
-        if args.transcript {
-            whole["transcript"] = Json::Array(transcript::whole(client, &args.id)?);
+        if let (Some(whole), Some(transcript)) = (whole.as_object_mut(), transcript) {
+            whole.insert("transcript".to_owned(), transcript);
         }
         Ok(whole)
     }
 
+    fn metadata(&self) -> SkillMetadata {
+        SkillMetadata::deserialize(Json::Object(self.session.value.metadata.clone())).unwrap_or_default()
+    }
+
     fn agent(&self, text: &mut String) {
-        let Some(state) = self.spawn["state"].as_str() else { return };
-        let agent = self.spawn["spec"]["agent"].as_str().unwrap_or("any");
-        let attempt = self.spawn["attempt"].as_i64().unwrap_or_default();
-        let _ = write!(text, "  agent: {} ({}", clean(agent), clean(state));
-        let _ = writeln!(text, "{})", if attempt > 1 { format!(", start {attempt}") } else { String::new() });
-        let outcome = &self.spawn["outcome"];
-        if let Some(kind) = outcome["kind"].as_str() {
-            let reasons = outcome["reasons"].as_array().into_iter().flatten().filter_map(Json::as_str);
-            let reasons: Vec<String> =
-                reasons.chain(outcome["reason"].as_str()).map(|word| clean(word).into_owned()).collect();
-            let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
-            let _ = writeln!(text, "  outcome: {}{why}", clean(kind));
-        }
-        let listed = |key: &str| -> Vec<String> {
-            let words = outcome[key].as_array().into_iter().flatten().filter_map(Json::as_str);
-            words.map(|word| clean(word).into_owned()).collect()
-        };
-        for (key, heading) in [("denied", "denied"), ("changedFiles", "changed")] {
-            let words = listed(key);
-            if !words.is_empty() {
-                let _ = writeln!(text, "  {heading}: {}", words.join(", "));
-            }
-        }
-        if let Some(spent) = outcome["spent"].as_object() {
-            let number = |name: &str| spent.get(name).and_then(Json::as_f64).unwrap_or_default();
-            let tokens = number("input") + number("output");
-            if tokens > 0.0 {
-                let cost = number("costUsd");
-                // What no agent told is not free.
-                let money = if cost > 0.0 { format!(", ${cost:.4}") } else { String::new() };
-                let _ = writeln!(text, "  spent: {tokens} tokens{money}");
-            }
+        let Some(spawn) = self.spawn.as_ref().map(|spawn| &spawn.value) else { return };
+        let agent = spawn.read_spec().agent.unwrap_or_else(|| "any".to_owned());
+        let _ = write!(text, "  agent: {} ({}", clean(&agent), clean(&spawn.state));
+        let starts = if spawn.attempt > 1 { format!(", start {}", spawn.attempt) } else { String::new() };
+        let _ = writeln!(text, "{starts})");
+        if let Some(outcome) = spawn.read_outcome() {
+            show_outcome(&outcome, text);
         }
     }
 
     fn questions(&self, text: &mut String) {
-        for question in &self.questions {
-            let title = question["title"].as_str().unwrap_or_default();
-            let _ = writeln!(text, "  asks: {} (`maestro session answer {}`)", clean(title), self.id());
+        for question in &self.questions.value {
+            let id = clean(&self.session.value.id);
+            let _ = writeln!(text, "  asks: {} (`maestro session answer {id}`)", clean(&question.title));
         }
-    }
-
-    fn id(&self) -> String {
-        clean(self.session["id"].as_str().unwrap_or_default()).into_owned()
     }
 
     /// Which skills were asked for and arrived, and how far each text got.
     fn skills(&self, text: &mut String) {
-        let words = |value: &Json| -> String {
-            let words: Vec<String> = value
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Json::as_str)
-                .map(|word| clean(word).into_owned())
-                .collect();
-            if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+        let listed = |value: &Json| {
+            let words: Vec<String> = Vec::deserialize(value).unwrap_or_default();
+            if words.is_empty() { "none".to_owned() } else { joined(&words, ", ") }
         };
-        let _ = writeln!(text, "  skills requested: {}", words(&self.session["metadata"]["skills"]));
-        let _ = writeln!(text, "  skills delivered: {}", words(&self.session["metadata"]["loadedSkills"]));
-        let word = |receipt: &Json, key: &str| clean(receipt[key].as_str().unwrap_or_default()).into_owned();
-        let width = self.receipts.iter().map(|receipt| word(receipt, "skill").len()).max().unwrap_or_default();
-        for receipt in &self.receipts {
-            let hash: String = word(receipt, "hash").chars().take(HASH).collect();
-            let _ = writeln!(text, "    {}  {hash}  {}", pad(&word(receipt, "skill"), width), word(receipt, "stage"));
+        let metadata = self.metadata();
+        let _ = writeln!(text, "  skills requested: {}", listed(&metadata.skills));
+        let _ = writeln!(text, "  skills delivered: {}", listed(&metadata.loaded_skills));
+        let receipts = &self.receipts.value;
+        let width = receipts.iter().map(|receipt| clean(&receipt.skill).len()).max().unwrap_or_default();
+        for receipt in receipts {
+            let hash: String = clean(&receipt.hash).chars().take(HASH).collect();
+            let skill = pad(&clean(&receipt.skill), width);
+            let _ = writeln!(text, "    {skill}  {hash}  {}", clean(&receipt.stage));
+        }
+    }
+}
+
+/// Nothing where there is no such thing; any other failure stays one.
+fn found<T>(answer: Result<T, CommandError>) -> Result<Option<T>, CommandError> {
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn of_session(id: &str) -> PermissionQuery {
+    PermissionQuery { session_id: Some(id.to_owned()), all: None }
+}
+
+fn joined(words: &[String], between: &str) -> String {
+    let words: Vec<String> = words.iter().map(|word| clean(word).into_owned()).collect();
+    words.join(between)
+}
+
+/// The result of a session: what, why, what was denied and changed, and what it cost.
+fn show_outcome(outcome: &SpawnOutcomeView, text: &mut String) {
+    if let Some(kind) = &outcome.kind {
+        let reasons: Vec<String> = outcome.reasons.iter().chain(&outcome.reason).cloned().collect();
+        let why = if reasons.is_empty() { String::new() } else { format!(": {}", joined(&reasons, "; ")) };
+        let _ = writeln!(text, "  outcome: {}{why}", clean(kind));
+    }
+    for (heading, words) in [("denied", &outcome.denied), ("changed", &outcome.changed_files)] {
+        if !words.is_empty() {
+            let _ = writeln!(text, "  {heading}: {}", joined(words, ", "));
+        }
+    }
+    if let Some(spent) = outcome.spent {
+        let tokens = spent.input + spent.output;
+        if tokens > 0.0 {
+            // What no agent reported is not free.
+            let money = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
+            let _ = writeln!(text, "  spent: {tokens} tokens{money}");
         }
     }
 }
@@ -158,42 +178,41 @@ impl Known {
 pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, CommandError> {
     // Who follows wants to know by the exit code how it went; so it is followed before there is a reply.
     let mut tail = Tail { client, session: id, shown: Shown::new(world.paint), after: 0, form: Form::of(world) };
-    let mut asked: Vec<Json> = Vec::new();
+    let mut asked: Vec<String> = Vec::new();
     let session = loop {
-        let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
+        let session = client.call(sessions::get(id))?;
         tail.more(reply::show)?;
-        let over = matches!(session["status"].as_str(), Some("completed" | "failed" | "stopped"));
-        let waits = session["needsInput"]["active"].as_bool() == Some(true);
-        if over || waits {
-            let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(id))).unwrap_or_default();
-            if spawn["state"] != "claimed" {
+        if session.status.is_over() || session.needs_input.is_some() {
+            let spawn = found(client.call(spawns::get(id)))?;
+            if spawn.is_none_or(|spawn| spawn.state != "claimed") {
                 tail.more(reply::show)?;
                 break session;
             }
         }
         if world.terminals.stdin && world.terminals.stderr {
-            let path = with_query("/api/permissions", &[("sessionId", Some(id))]);
-            for question in client.get::<Vec<Json>>(&path)? {
-                if !asked.contains(&question["request"]) {
+            for question in client.call(spawns::permissions(&of_session(id)))? {
+                if !asked.contains(&question.request) {
                     permit::ask(client, &question)?;
-                    asked.push(question["request"].clone());
+                    asked.push(question.request);
                 }
             }
         }
         std::thread::sleep(LOOK);
     };
     reply::show(&tail.shown.close())?;
-    let known = Known::of(client, id)?;
-    let exit = match session["status"].as_str() {
-        Some("completed") => Exit::Ok,
-        _ if known.spawn["outcome"]["kind"] == "not_started" => Exit::NotSpawned,
+    let known = SessionDetails::of(client, id)?;
+    let outcome = known.spawn.as_ref().and_then(|spawn| spawn.value.read_outcome());
+    let not_started = outcome.is_some_and(|outcome| outcome.kind.as_deref() == Some("not_started"));
+    let exit = match session.status {
+        SessionStatus::Completed => Exit::Ok,
+        _ if not_started => Exit::NotSpawned,
         _ => Exit::Failed,
     };
     if world.json {
         let args = ShowArgs { id: id.to_owned(), skills: false, transcript: false, follow: true };
         return Ok(Reply::json(&known.json(&args, client)?)?.ending(exit));
     }
-    let mut text = head(&wire::read::<Session>(&session)?, world);
+    let mut text = head(&session, world);
     known.agent(&mut text);
     Ok(Reply::text(text).ending(exit))
 }

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::ReceivedReply;
+use maestro_api::sessions::{self, SessionQuery};
+use maestro_api::tasks::{self, TaskQuery, TaskSummary};
 use maestro_core::task::{Priority, TaskStatus};
 use serde_json::{Map, Value as Json, json};
 
+use crate::client::Client;
 use crate::client::context;
-use crate::client::wire::{self, Session, Task};
-use crate::client::{Client, with_query};
 use crate::commands::session::rows;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -17,22 +19,21 @@ use crate::output::screen::{clean, count};
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
     let project = context::project(&client, world)?;
-    let of_project = ("projectId", Some(project.id.as_str()));
-    let short = ("fields", Some("summary"));
-    let tasks: Vec<Task> = wire::read_all(&client.list(&with_query("/api/tasks", &[of_project, short]))?)?;
-    let sessions = client.list(&with_query("/api/sessions", &[of_project, ("active", Some("alive")), short]))?;
-    let by_status =
-        TaskStatus::ALL.map(|status| (status.as_str(), number(&tasks, |task| task.status == status.as_str())));
+    let of_project = Some(project.id.clone());
+    let tasks = TaskQuery { project_id: of_project.clone(), ..TaskQuery::default() };
+    let tasks = client.list(tasks::summaries(&tasks))?;
+    let alive = SessionQuery { project_id: of_project, ..SessionQuery::alive() };
+    let ReceivedReply { raw, value: sessions } = client.list_raw(sessions::summaries(&alive))?;
+    let by_status = TaskStatus::ALL.map(|status| (status.as_str(), number(&tasks, |task| task.status == status)));
     let by_priority =
-        Priority::ALL.map(|priority| (priority.as_str(), number(&tasks, |task| task.priority == priority.as_str())));
+        Priority::ALL.map(|priority| (priority.as_str(), number(&tasks, |task| task.priority == priority)));
     if world.json {
         return Reply::json(&json!({
             "project": { "id": project.id, "name": project.name, "workingDir": project.working_dir },
             "tasks": { "total": tasks.len(), "byStatus": object(&by_status), "byPriority": object(&by_priority) },
-            "activeSessions": sessions,
+            "activeSessions": raw,
         }));
     }
-    let sessions: Vec<Session> = wire::read_all(&sessions)?;
     let mut text = format!("{} {}\n", world.paint.dim(&clean(&project.id)), world.paint.strong(&clean(&project.name)));
     let _ = writeln!(text, "{}{}", count(tasks.len(), "task", "tasks"), listed(&by_status));
     if !tasks.is_empty() {
@@ -43,7 +44,7 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     Ok(Reply::text(text))
 }
 
-fn number(tasks: &[Task], is_meant: impl Fn(&Task) -> bool) -> usize {
+fn number(tasks: &[TaskSummary], is_meant: impl Fn(&TaskSummary) -> bool) -> usize {
     tasks.iter().filter(|task| is_meant(task)).count()
 }
 

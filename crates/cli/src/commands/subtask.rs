@@ -1,13 +1,16 @@
 //! `maestro subtask`: subtasks of a worker's own task.
 
+use maestro_api::ReceivedReply;
+use maestro_api::reports::NewReport;
+use maestro_api::tasks::{self, NewTask, TaskBody};
+use maestro_core::report::ReportKind;
 use maestro_core::task::TaskStatus;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::args::{SubtaskArgs, SubtaskCommand};
+use crate::client::Client;
 use crate::client::context;
-use crate::client::wire::{self, Task};
 use crate::client::worker::{self, Speaker};
-use crate::client::{Client, escaped};
 use crate::commands::info::own_tasks;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -23,26 +26,33 @@ pub(crate) fn run(args: &SubtaskArgs, world: &World) -> Result<Reply, CommandErr
         SubtaskCommand::Complete { id } => {
             let subtask = open_subtask(&client, id, TaskStatus::Completed)?;
             let said = format!("Completed: {}", clean(&subtask.title));
-            worker::report(client, &speaker, &json!({ "kind": "complete", "taskIds": [id] }), &said, world)
+            let report = about(id, worker::new_report(ReportKind::Complete, None));
+            worker::report(client, &speaker, &report, &said, world)
         }
         SubtaskCommand::Fail { id, reason } => {
             let subtask = open_subtask(&client, id, TaskStatus::Blocked)?;
             let said = format!("Failed: {}", clean(&subtask.title));
-            let body = json!({ "kind": "error", "message": reason, "taskIds": [id] });
-            worker::report(client, &speaker, &body, &said, world)
+            let report = about(id, worker::new_report(ReportKind::Error, Some(reason)));
+            worker::report(client, &speaker, &report, &said, world)
         }
         SubtaskCommand::Create { title, desc } => create(client, &speaker, title, desc.as_deref(), world),
     }
 }
 
+/// A report about one task.
+fn about(task: &str, report: NewReport) -> NewReport {
+    NewReport { task_ids: Some(vec![task.to_owned()]), ..report }
+}
+
 fn list(client: Client, speaker: &Speaker, world: &World) -> Result<Reply, CommandError> {
     let answer = speaker.beat(&client)?;
-    let below: Vec<Json> = own_tasks(&client, &answer.session_id)?.into_iter().flat_map(|(_, below)| below).collect();
+    let own = own_tasks(&client, &answer.session_id)?;
     if world.json {
-        // Not confirmed: only shown messages count as read.
-        return Reply::json(&below);
+        // Not confirmed: what is not shown was not received.
+        let raw = own.into_iter().flat_map(|own| own.below.raw.as_array().cloned().unwrap_or_default());
+        return Reply::json(&raw.collect::<Vec<Json>>());
     }
-    let tree = Tree::of(wire::read_all(&below)?);
+    let tree = Tree::of(own.into_iter().flat_map(|own| own.below.value).collect());
     let subtasks = tree.below(None);
     let closed = subtasks.iter().filter(|(_, task)| task.is_closed()).count();
     let mut text = tree::lines(&subtasks, 0, world);
@@ -56,13 +66,13 @@ fn list(client: Client, speaker: &Speaker, world: &World) -> Result<Reply, Comma
 }
 
 /// The subtask with this ID, if it can get that status.
-fn open_subtask(client: &Client, id: &str, status: TaskStatus) -> Result<Task, CommandError> {
-    let task: Task = client.get(&format!("/api/tasks/{}", escaped(id)))?;
+fn open_subtask(client: &Client, id: &str, status: TaskStatus) -> Result<TaskBody, CommandError> {
+    let task = client.call(tasks::get(id))?;
     if task.parent_id.is_none() {
         return Err(CommandError::invalid(format!("task `{id}` is not a subtask"))
             .hint("use `maestro complete` or `maestro blocked` for your own task"));
     }
-    if !task.may_become(status) {
+    if !task.status.may_become(status) {
         return Err(CommandError::invalid(format!("subtask `{id}` is {} and cannot become {status}", task.status))
             .hint(format!("run `maestro task update {id} --status todo` to reopen it")));
     }
@@ -77,12 +87,17 @@ fn create(
     world: &World,
 ) -> Result<Reply, CommandError> {
     let parent = context::task(None, &client, world)?;
-    let made: Json = client.post("/api/tasks", &json!({ "parentId": parent, "title": title, "description": desc }))?;
+    let new = NewTask {
+        parent_id: Some(parent),
+        title: Some(title.to_owned()),
+        description: desc.map(str::to_owned),
+        ..NewTask::default()
+    };
+    let ReceivedReply { raw, value: task } = client.call_raw(tasks::create(&new))?;
     if world.json {
-        return Reply::json(&made);
+        return Reply::json(&raw);
     }
-    let task: Task = wire::read(&made)?;
     let text = format!("{}  {}\n", clean(&task.id), clean(&task.title));
-    let answer = speaker.beat(&client)?.without(&task.id);
+    let answer = worker::without_task(speaker.beat(&client)?, &task.id);
     Ok(worker::told(client, &answer, text, world))
 }

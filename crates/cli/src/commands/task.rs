@@ -6,13 +6,13 @@ mod tree;
 
 use std::fmt::Write as _;
 
-use serde_json::{Value as Json, json};
+use maestro_api::ReceivedReply;
+use maestro_api::tasks::{self, DeletionQuery, DepthQuery, NewTask};
 
 use crate::args::{TaskCommand, TaskCreateArgs, TaskGroup};
+use crate::client::Client;
 use crate::client::context;
-use crate::client::wire::{self, Task};
 use crate::client::worker;
-use crate::client::{Client, escaped};
 use crate::host::world::World;
 use crate::output::error::{CommandError, Exit};
 use crate::output::reply::Reply;
@@ -35,19 +35,13 @@ pub(crate) fn run(args: &TaskGroup, world: &World) -> Result<Reply, CommandError
     }
 }
 
-/// Where a task is.
-fn path(id: &str) -> String {
-    format!("/api/tasks/{}", escaped(id))
-}
-
 fn get(id: Option<&str>, client: Client, world: &World) -> Result<Reply, CommandError> {
     let id = context::task(id, &client, world)?;
-    let whole: Json = client.get(&path(&id))?;
+    let ReceivedReply { raw, value: task } = client.call_raw(tasks::get(&id))?;
     if world.json {
-        return Reply::json(&whole);
+        return Reply::json(&raw);
     }
-    let below = Tree::of(wire::read_all(&client.list(&format!("{}/children?recursive=true", path(&id)))?)?);
-    let task: Task = wire::read(&whole)?;
+    let below = Tree::of(client.list(tasks::children(&id, DepthQuery { recursive: Some(true) }))?);
     let mut text = details(&task, &below.below(None), world);
     if let Some(parent) = &task.parent_id {
         let _ = writeln!(text, "  part of {}", clean(parent));
@@ -65,27 +59,30 @@ fn create(args: &TaskCreateArgs, client: Client, world: &World) -> Result<Reply,
         Some(_) => world.aim.project.clone(),
         None => Some(context::project(&client, world)?.id),
     };
-    let body = json!({
-        "projectId": project, "title": title, "parentId": args.parent, "description": args.desc,
-        "priority": args.priority,
-    });
-    let made: Json = client.post("/api/tasks", &body).map_err(|error| match (error.exit(), &args.parent) {
+    let new = NewTask {
+        project_id: project,
+        title: title.cloned(),
+        parent_id: args.parent.clone(),
+        description: args.desc.clone(),
+        priority: args.priority.map(|priority| priority.to_string()),
+        ..NewTask::default()
+    };
+    let made = client.call_raw(tasks::create(&new)).map_err(|error| match (error.exit(), &args.parent) {
         (Exit::Forbidden, None) => error.hint("use `maestro subtask create` for your own task"),
         _ => error,
     })?;
+    let ReceivedReply { raw, value: task } = made;
     if world.json {
-        return Reply::json(&made);
+        return Reply::json(&raw);
     }
-    let task: Task = wire::read(&made)?;
     let text = format!("{}  {}\n", clean(&task.id), clean(&task.title));
     Ok(worker::with_news(client, text, world))
 }
 
 fn delete(id: &str, cascade: bool, client: Client, world: &World) -> Result<Reply, CommandError> {
-    let query = if cascade { "?cascade=true" } else { "" };
-    let gone: Json = client.delete(&format!("{}{query}", path(id)))?;
+    let gone = client.call_raw(tasks::delete(id, DeletionQuery { cascade: cascade.then_some(true) }))?;
     if world.json {
-        return Reply::json(&gone);
+        return Reply::json(&gone.raw);
     }
     let what = if cascade { "Deleted with its subtasks." } else { "Deleted." };
     Ok(worker::with_news(client, format!("{what}\n"), world))

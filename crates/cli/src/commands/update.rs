@@ -1,6 +1,7 @@
 //! `maestro update`: progress of the work; without a message, only a heartbeat.
 
-use serde_json::json;
+use maestro_api::reports::NewReport;
+use maestro_core::report::ReportKind;
 
 use crate::args::UpdateArgs;
 use crate::client::Client;
@@ -13,7 +14,7 @@ pub(crate) fn run(args: &UpdateArgs, world: &World) -> Result<Reply, CommandErro
     let speaker = Speaker::of(world)?;
     let client = Client::open(world)?;
     let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
-    let body = json!({ "kind": "progress", "message": message, "taskIds": args.task });
+    let report = NewReport { task_ids: Some(args.task.clone()), ..worker::new_report(ReportKind::Progress, message) };
     let said = if message.is_some() { "Reported." } else { "Heartbeat recorded." };
-    worker::report(client, &speaker, &body, said, world)
+    worker::report(client, &speaker, &report, said, world)
 }

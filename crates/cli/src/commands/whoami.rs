@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::sessions::{self, SessionBody, SessionQuery};
+use maestro_api::tasks;
 use maestro_core::Role;
+use maestro_core::session::Approach;
 use serde_json::{Value as Json, json};
 
 use crate::client::context;
 use crate::client::permissions::{RULES, Right};
-use crate::client::wire::Session;
-use crate::client::{Client, Target, escaped, with_query};
+use crate::client::{Client, Target};
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -17,7 +19,7 @@ use crate::output::screen::{clean, clean_path, pad};
 /// Who speaks.
 pub(crate) struct Me {
     /// The own session, if there is one.
-    pub(crate) session: Option<Session>,
+    pub(crate) session: Option<SessionBody>,
     /// What the session may do; a person may do everything.
     pub(crate) role: Option<Role>,
 }
@@ -29,16 +31,15 @@ impl Me {
             (None, Some(task)) => at_work_on(task, client)?,
             (None, None) => return Ok(Self { session: None, role: None }),
         };
-        let session: Option<Session> =
-            id.map(|id| client.get(&format!("/api/sessions/{}", escaped(&id)))).transpose()?;
-        let named = session.as_ref().map(|session| session.role.as_str()).or_else(|| world.variable("MAESTRO_ROLE"));
-        // A caller with a task is a worker.
-        let role = named.and_then(|role| role.parse().ok()).unwrap_or(Role::Worker);
+        let session = id.map(|id| client.call(sessions::get(&id))).transpose()?;
+        let named = || world.variable("MAESTRO_ROLE").and_then(|role| role.parse().ok());
+        // A caller that has a task works on it.
+        let role = session.as_ref().map(|session| session.role).or_else(named).unwrap_or(Role::Worker);
         Ok(Self { session, role: Some(role) })
     }
 
     pub(crate) fn has_queue(&self) -> bool {
-        self.session.as_ref().is_some_and(|session| session.strategy == "queue")
+        self.session.as_ref().is_some_and(|session| session.strategy == Approach::Queue)
     }
 
     /// The word for the role.
@@ -55,10 +56,9 @@ impl Me {
 
 /// The youngest session at work on a task.
 fn at_work_on(task: &str, client: &Client) -> Result<Option<String>, CommandError> {
-    client.get::<Json>(&format!("/api/tasks/{}", escaped(task)))?;
-    let questions = [("taskId", Some(task)), ("active", Some("alive")), ("fields", Some("summary"))];
-    let sessions = client.list(&with_query("/api/sessions", &questions))?;
-    Ok(sessions.last().and_then(|session| session["id"].as_str()).map(str::to_owned))
+    client.call(tasks::get(task))?;
+    let query = SessionQuery { task_id: Some(task.to_owned()), ..SessionQuery::alive() };
+    Ok(client.list(sessions::summaries(&query))?.pop().map(|session| session.id))
 }
 
 pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
@@ -82,8 +82,8 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
     };
     row("role", me.word());
     if let Some(session) = &me.session {
-        row("session", &format!("{}  {}, {}", clean(&session.id), clean(&session.status), clean(&session.name)));
-        row("strategy", &clean(&session.strategy));
+        row("session", &format!("{}  {}, {}", clean(&session.id), session.status, clean(&session.name)));
+        row("strategy", session.strategy.as_str());
     }
     row("project", &project.map_or("none here".to_owned(), |project| clean(&project).into_owned()));
     row("tasks", &if tasks.is_empty() { "none".to_owned() } else { clean(&tasks.join(", ")).into_owned() });

@@ -1,13 +1,16 @@
 //! `maestro worker` and `maestro orchestrator`: the process that starts queued agents.
 
+use maestro_api::{sessions, spawns};
 use maestro_core::Role;
 use maestro_core::id::{Id as _, SessionId};
 use maestro_server::Changes;
-use serde_json::{Value as Json, json};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::json;
 
 use crate::args::{OrchestratorArgs, OrchestratorCommand, WorkerArgs, WorkerCommand};
 use crate::client::context;
-use crate::client::{Client, Target, escaped};
+use crate::client::{Client, Target};
 use crate::commands::show;
 use crate::commands::up::told_to_end;
 use crate::host::world::World;
@@ -85,14 +88,14 @@ fn init(role: Role, world: &World) -> Result<Reply, CommandError> {
     check_manifest(role, world)?;
     let beside = world.beside_the_session();
     let client = Client::open(&beside)?;
-    let session: Json = client.get(&format!("/api/sessions/{}", escaped(id)))?;
-    if session["role"] != role.as_str() {
+    let session = client.call(sessions::get(id))?;
+    if session.role != role {
         return Err(CommandError::invalid(format!("session `{id}` is not of the role {role}"))
             .hint("start it with its own role"));
     }
     let id = SessionId::parse(id).map_err(|error| CommandError::invalid(format!("`{id}`: {error}")))?;
-    let spawn: Json = client.get(&format!("/api/sessions/{}/spawn", escaped(id.as_str())))?;
-    if spawn["state"] == "waiting" {
+    let spawn = client.call(spawns::get(id.as_str()))?;
+    if spawn.state == "waiting" {
         let (worker, runtime, session) = (worker(1, &beside)?, runtime()?, id.clone());
         // It runs beside the output, and ends with it.
         std::thread::spawn(move || runtime.block_on(worker.run_one(session)));
@@ -100,15 +103,23 @@ fn init(role: Role, world: &World) -> Result<Reply, CommandError> {
     show::follow(&client, id.as_str(), world)
 }
 
+/// What of a session's manifest says for whom it is.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ManifestHead {
+    role: Option<String>,
+    tasks: Vec<IgnoredAny>,
+}
+
 /// Checks that the session's manifest exists and matches.
 fn check_manifest(role: Role, world: &World) -> Result<(), CommandError> {
     let Some(path) = world.variable("MAESTRO_MANIFEST_PATH") else { return Ok(()) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| CommandError::io(format!("cannot read {path}"), &error).hint("spawn the session again"))?;
-    let manifest: Json = serde_json::from_str(&text).map_err(|error| {
+    let manifest: ManifestHead = serde_json::from_str(&text).map_err(|error| {
         CommandError::invalid(format!("{path} is not a manifest: {error}")).hint("spawn the session again")
     })?;
-    if manifest["role"] != role.as_str() || manifest["tasks"].as_array().is_none_or(Vec::is_empty) {
+    if manifest.role.as_deref() != Some(role.as_str()) || manifest.tasks.is_empty() {
         return Err(CommandError::invalid(format!("{path} is not a manifest for the role {role}"))
             .hint("use `maestro worker init` or `maestro orchestrator init`, as the session's role says"));
     }

@@ -14,6 +14,7 @@ mod turn;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use maestro_api::sessions::SteerAction;
 use maestro_core::RunId;
 use maestro_core::workflow::simulate::{Bounds, Simulation, simulate};
 use maestro_engine::workflows::{Loaded, Workflows};
@@ -39,9 +40,9 @@ pub(crate) fn run(args: &WorkflowArgs, world: &World) -> Result<Reply, CommandEr
             runs::list(status.as_deref(), if *all { runs::Whose::All } else { runs::Whose::Project }, world)
         }
         WorkflowCommand::Log { run } => runs::log(run, world),
-        WorkflowCommand::Pause { run } => runs::steer(run, "pause", &FormArgs::default(), world),
-        WorkflowCommand::Resume { run, form } => runs::steer(run, "resume", form, world),
-        WorkflowCommand::Cancel { run } => runs::steer(run, "cancel", &FormArgs::default(), world),
+        WorkflowCommand::Pause { run } => runs::steer(run, SteerAction::Pause, &FormArgs::default(), world),
+        WorkflowCommand::Resume { run, form } => runs::steer(run, SteerAction::Resume, form, world),
+        WorkflowCommand::Cancel { run } => runs::steer(run, SteerAction::Cancel, &FormArgs::default(), world),
         WorkflowCommand::Graph { name, format } if name.parse::<RunId>().is_ok() => graph::of_run(name, *format, world),
         about_definitions => definitions(about_definitions, &args.dirs.dirs, world),
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use maestro_core::Problem;
+use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use crate::output::screen::{Paint, clean, clean_lines, place};
@@ -93,12 +94,12 @@ pub(crate) struct CommandError {
     causes: Vec<String>,
     hints: Vec<String>,
     /// Details from the server, for programs.
-    told: Option<Box<Json>>,
+    details: Option<Box<Json>>,
 }
 
 impl CommandError {
     fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new(), told: None }
+        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new(), details: None }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -209,14 +210,14 @@ impl CommandError {
     }
 
     /// Adds details from the server, for programs.
-    pub(crate) fn with_details(mut self, details: &Json) -> Self {
-        self.told = Some(details).filter(|details| !details.is_null()).cloned().map(Box::new);
+    pub(crate) fn with_details(mut self, details: Option<Box<Json>>) -> Self {
+        self.details = details;
         self
     }
 
-    /// A detail from the server, by name.
-    pub(crate) fn detail(&self, name: &str) -> Option<&Json> {
-        self.told.as_ref()?.get(name)
+    /// What the server added for programs, read as `T`.
+    pub(crate) fn details<T: DeserializeOwned>(&self) -> Option<T> {
+        T::deserialize(self.details.as_deref()?).ok()
     }
 
     /// Whether the state does not allow the request.

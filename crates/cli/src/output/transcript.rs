@@ -2,24 +2,18 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::ReceivedReply;
+use maestro_api::fields::PageQuery;
+use maestro_api::spawns::{self, TranscriptBody};
 use maestro_core::agent::{AgentEvent, PlannedStatus, Stop, Stream, ToolStatus};
-use serde::Deserialize;
-use serde_json::Value as Json;
 
-use crate::client::{Client, escaped};
+use crate::client::Client;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::screen::{Paint, clean};
 
 /// How many characters of a line are shown.
 const WIDE: usize = 200;
-
-/// An entry of a transcript, as the server sends it.
-#[derive(Debug, Deserialize)]
-struct Entry {
-    ord: i64,
-    event: AgentEvent,
-}
 
 /// Renders events. Text that arrives in pieces is one text.
 pub(crate) struct Shown {
@@ -142,8 +136,8 @@ fn short(text: &str) -> String {
 }
 
 /// The stored transcript of a session.
-pub(crate) fn whole(client: &Client, session: &str) -> Result<Vec<Json>, CommandError> {
-    client.list(&format!("/api/sessions/{}/transcript", escaped(session)))
+pub(crate) fn whole(client: &Client, session: &str) -> Result<ReceivedReply<Vec<TranscriptBody>>, CommandError> {
+    client.list_raw(spawns::transcript(session, PageQuery::default()))
 }
 
 /// Output format of a transcript.
@@ -174,17 +168,16 @@ impl Tail<'_> {
     /// Shows the entries since the last call, in batches.
     pub(crate) fn more(&mut self, show: fn(&str) -> Result<(), CommandError>) -> Result<(), CommandError> {
         loop {
-            let path = format!("/api/sessions/{}/transcript?limit=500&cursor={}", escaped(self.session), self.after);
-            let entries: Vec<Json> = self.client.get(&path)?;
-            let full = entries.len() == 500;
+            let page = PageQuery { limit: Some(500), cursor: Some(self.after) };
+            let ReceivedReply { raw, value } = self.client.call_raw(spawns::transcript(self.session, page))?;
+            let full = value.len() == 500;
             let mut text = String::new();
-            for whole in entries {
-                let entry: Entry = crate::client::wire::read(&whole)?;
+            for (raw, entry) in raw.as_array().into_iter().flatten().zip(value) {
                 self.after = entry.ord;
                 match self.form {
                     Form::Text => text.push_str(&self.shown.event(&entry.event)),
                     Form::Json => {
-                        let _ = writeln!(text, "{whole}");
+                        let _ = writeln!(text, "{raw}");
                     }
                 }
             }

@@ -3,19 +3,21 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use crate::client::wire::Task;
+use maestro_api::tasks::TaskBody;
+use maestro_core::task::{Priority, TaskStatus};
+
 use crate::host::world::World;
 use crate::output::screen::{clean, clean_lines, count, fit};
 
 /// Tasks and their hierarchy.
 pub(crate) struct Tree {
-    tasks: Vec<Task>,
+    tasks: Vec<TaskBody>,
     /// Positions of the children of each task; tasks whose parent is not here count as roots.
     children: HashMap<Option<String>, Vec<usize>>,
 }
 
 impl Tree {
-    pub(crate) fn of(tasks: Vec<Task>) -> Self {
+    pub(crate) fn of(tasks: Vec<TaskBody>) -> Self {
         let known: HashSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
         let mut children: HashMap<Option<String>, Vec<usize>> = HashMap::new();
         for (index, task) in tasks.iter().enumerate() {
@@ -26,7 +28,7 @@ impl Tree {
     }
 
     /// The tasks below a task, or all of them: parents first, each with its depth.
-    pub(crate) fn below(&self, root: Option<&str>) -> Vec<(usize, &Task)> {
+    pub(crate) fn below(&self, root: Option<&str>) -> Vec<(usize, &TaskBody)> {
         let mut found = Vec::new();
         let mut waiting = self.waiting(root, 0);
         while let Some((depth, index)) = waiting.pop() {
@@ -45,7 +47,7 @@ impl Tree {
 }
 
 /// Lines for tasks at their depths, below an indent.
-pub(crate) fn lines(tasks: &[(usize, &Task)], indent: usize, world: &World) -> String {
+pub(crate) fn lines(tasks: &[(usize, &TaskBody)], indent: usize, world: &World) -> String {
     let mut text = String::new();
     for (depth, task) in tasks {
         let blanks = " ".repeat(indent + 2 * depth);
@@ -55,30 +57,33 @@ pub(crate) fn lines(tasks: &[(usize, &Task)], indent: usize, world: &World) -> S
 }
 
 /// A task on one line; cut only to fit the terminal.
-fn line(task: &Task, indent: usize, world: &World) -> String {
+fn line(task: &TaskBody, indent: usize, world: &World) -> String {
     let title = clean(&task.title);
-    let priority = match task.priority.as_str() {
-        "medium" => String::new(),
-        other => format!("  {}", world.paint.dim(&format!("({})", clean(other)))),
+    let priority = match task.priority {
+        Priority::Medium => String::new(),
+        other => format!("  {}", world.paint.dim(&format!("({other})"))),
     };
     let room = world.width.map(|width| width.saturating_sub(indent + task.id.len() + priority.len() + 6).max(20));
     let title = room.map_or(title.clone(), |room| fit(&title, room).into_owned().into());
     format!("{} {}  {title}{priority}", marked(task, world), world.paint.dim(&clean(&task.id)))
 }
 
-fn marked(task: &Task, world: &World) -> String {
-    match task.status.as_str() {
-        "completed" => world.paint.good(task.mark()),
-        "blocked" => world.paint.error(task.mark()),
-        "in_progress" | "in_review" => world.paint.warning(task.mark()),
-        _ => task.mark().to_owned(),
+/// The mark of a task, as plans have them.
+fn marked(task: &TaskBody, world: &World) -> String {
+    match task.status {
+        TaskStatus::Todo => "[ ]".to_owned(),
+        TaskStatus::InProgress => world.paint.warning("[~]"),
+        TaskStatus::InReview => world.paint.warning("[?]"),
+        TaskStatus::Blocked => world.paint.error("[!]"),
+        TaskStatus::Completed => world.paint.good("[x]"),
+        TaskStatus::Cancelled | TaskStatus::Archived => "[-]".to_owned(),
     }
 }
 
 /// A task in full: title, status, description and subtasks.
-pub(crate) fn details(task: &Task, below: &[(usize, &Task)], world: &World) -> String {
+pub(crate) fn details(task: &TaskBody, below: &[(usize, &TaskBody)], world: &World) -> String {
     let mut text = format!("{} {}\n", world.paint.dim(&clean(&task.id)), world.paint.strong(&clean(&task.title)));
-    let _ = writeln!(text, "  {}, {} priority", clean(&task.status), clean(&task.priority));
+    let _ = writeln!(text, "  {}, {} priority", task.status, task.priority);
     for line in clean_lines(task.description.trim_end()).lines() {
         let _ = writeln!(text, "{}", format!("  {} {line}", world.paint.dim("|")).trim_end());
     }
@@ -94,16 +99,28 @@ pub(crate) fn details(task: &Task, below: &[(usize, &Task)], world: &World) -> S
 mod tests {
     use super::*;
 
-    fn task(id: &str, parent: Option<&str>) -> Task {
-        Task {
+    fn task(id: &str, parent: Option<&str>) -> TaskBody {
+        TaskBody {
             id: id.to_owned(),
             project_id: "p".to_owned(),
             parent_id: parent.map(str::to_owned),
             title: String::new(),
             description: String::new(),
-            status: "todo".to_owned(),
-            priority: "medium".to_owned(),
+            status: TaskStatus::Todo,
+            session_status: None,
+            priority: Priority::Medium,
+            created_at: 0,
+            updated_at: 0,
+            started_at: None,
+            completed_at: None,
+            initial_prompt: String::new(),
             session_ids: Vec::new(),
+            skill_ids: Vec::new(),
+            agent_ids: Vec::new(),
+            dependencies: Vec::new(),
+            model: None,
+            task_session_statuses: std::collections::BTreeMap::new(),
+            revision: 0,
         }
     }
 

@@ -8,11 +8,15 @@ use serde_json::Value as Json;
 /// Each crate of the workspace and the crates it may know.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("maestro-core", &[]),
+    ("maestro-api", &["maestro-core"]),
     ("maestro-skills", &["maestro-core"]),
     ("maestro-store", &["maestro-core"]),
     ("maestro-engine", &["maestro-store", "maestro-skills", "maestro-core"]),
-    ("maestro-server", &["maestro-engine", "maestro-store", "maestro-skills", "maestro-core"]),
-    ("maestro", &["maestro-server", "maestro-engine", "maestro-store", "maestro-skills", "maestro-core"]),
+    ("maestro-server", &["maestro-api", "maestro-engine", "maestro-store", "maestro-skills", "maestro-core"]),
+    (
+        "maestro",
+        &["maestro-server", "maestro-api", "maestro-engine", "maestro-store", "maestro-skills", "maestro-core"],
+    ),
     (MODEL, &[]),
 ];
 

@@ -5,16 +5,15 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
+use maestro_api::events::{EventBody, EventQuery};
 use maestro_store::{EventFilter, EventRow, EventsAfter, LastSeq};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use utoipa::OpenApi;
 
 use super::{Failures, NEXT};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, LARGEST, word};
 use crate::live;
-use crate::wire::words::{Id, RunUuid};
 
 /// How many events a list holds when nobody says, and at most.
 const MOST: i64 = 1000;
@@ -28,55 +27,14 @@ pub(super) fn routes() -> Router<App> {
 #[openapi(paths(events))]
 pub(super) struct Document;
 
-/// Which events are wanted.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-struct Wanted {
-    /// Only this project's.
-    #[param(value_type = Option<Id>)]
-    project_id: Option<String>,
-    /// Only this task's.
-    #[param(value_type = Option<Id>)]
-    task_id: Option<String>,
-    /// Only this session's.
-    #[param(value_type = Option<Id>)]
-    session_id: Option<String>,
-    /// Only this run's.
-    #[param(value_type = Option<RunUuid>)]
-    run_id: Option<String>,
-    /// Only those after this one. Without it, a stream begins now and a list at the beginning.
-    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
-    since: Option<i64>,
-    /// How many a list holds at most.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<i64>,
-}
-
-/// Something that happened.
-#[derive(Serialize, ToSchema)]
-struct EventJson {
-    seq: i64,
-    at: i64,
-    #[serde(rename = "type")]
-    kind: String,
-    version: i64,
-    project: Option<String>,
-    task: Option<String>,
-    session: Option<String>,
-    run: Option<String>,
-    #[schema(value_type = Object)]
-    payload: serde_json::Value,
-}
-
 /// What happened: a list, or with `Accept: text/event-stream` everything as it happens
 #[utoipa::path(get, path = "/api/events", tag = "events",
-    params(Wanted, ("Last-Event-ID" = Option<String>, Header, description = "The last `id` a stream has seen")),
-    responses((status = 200, content((Vec<EventJson> = "application/json"), (String = "text/event-stream"))), Failures))]
+    params(EventQuery, ("Last-Event-ID" = Option<String>, Header, description = "The last `id` a stream has seen")),
+    responses((status = 200, content((Vec<EventBody> = "application/json"), (String = "text/event-stream"))), Failures))]
 async fn events(
     State(app): State<App>,
     headers: HeaderMap,
-    Asked(wanted): Asked<Wanted>,
+    Asked(wanted): Asked<EventQuery>,
 ) -> Result<Response, ApiError> {
     let filter = EventFilter {
         project: word("projectId", wanted.project_id.as_deref())?,
@@ -101,16 +59,31 @@ async fn events(
     Ok(([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")], body).into_response())
 }
 
-async fn list(app: &App, wanted: &Wanted, filter: EventFilter) -> Result<Response, ApiError> {
+async fn list(app: &App, wanted: &EventQuery, filter: EventFilter) -> Result<Response, ApiError> {
     let limit = wanted.limit.unwrap_or(MOST);
     if !(1..=MOST).contains(&limit) {
         return Err(ApiError::field("limit", format!("must be 1 to {MOST}")));
     }
     let rows = app.store.read(EventsAfter { seq: wanted.since.unwrap_or(0), limit, filter }).await?;
     let next = rows.last().filter(|_| i64::try_from(rows.len()) == Ok(limit)).map(|row: &EventRow| row.seq);
-    let mut response = Json(rows).into_response();
+    let mut response = Json(rows.into_iter().map(body).collect::<Vec<_>>()).into_response();
     if let Some(next) = next {
         response.headers_mut().insert(NEXT, HeaderValue::from(next));
     }
     Ok(response)
+}
+
+/// An event as it is sent.
+pub(crate) fn body(row: EventRow) -> EventBody {
+    EventBody {
+        seq: row.seq,
+        at: row.at,
+        kind: row.kind,
+        version: row.version,
+        project: row.project,
+        task: row.task,
+        session: row.session,
+        run: row.run,
+        payload: row.payload,
+    }
 }

@@ -4,8 +4,8 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
 use axum::{Json, Router, routing};
-use serde::Serialize;
-use utoipa::{OpenApi, ToSchema};
+use maestro_api::server::{ListenerBody, ListenerList};
+use utoipa::OpenApi;
 
 use super::Failures;
 use crate::app::App;
@@ -33,30 +33,10 @@ pub(crate) async fn open(State(app): State<App>, request: Request) -> Result<Res
     ws::upgrade(app, upgrade).await
 }
 
-/// Who listens.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Listeners {
-    /// How many there are.
-    connected_clients: usize,
-    /// Each of them.
-    clients: Vec<Listener>,
-}
-
-/// Somebody who listens.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Listener {
-    /// Always 1: whoever left is not in the list.
-    ready_state: u8,
-    /// Always `OPEN`.
-    ready_state_text: &'static str,
-}
-
 /// Who listens over a WebSocket
-#[utoipa::path(get, path = "/ws-status", tag = "server", responses((status = 200, body = Listeners), Failures))]
-async fn status(State(app): State<App>) -> Json<Listeners> {
+#[utoipa::path(get, path = "/ws-status", tag = "server", responses((status = 200, body = ListenerList), Failures))]
+async fn status(State(app): State<App>) -> Json<ListenerList> {
     let connected_clients = app.hub.clients();
-    let listener = Listener { ready_state: 1, ready_state_text: "OPEN" };
-    Json(Listeners { connected_clients, clients: vec![listener; connected_clients] })
+    let listener = ListenerBody { ready_state: 1, ready_state_text: "OPEN".into() };
+    Json(ListenerList { connected_clients, clients: vec![listener; connected_clients] })
 }

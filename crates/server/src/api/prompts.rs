@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::{Json, Router, routing};
+use maestro_api::skills::SkillRequest;
 use maestro_core::plan::{TaskSelection, skill_hints};
 use maestro_skills::render::{References, tokens};
 use maestro_skills::{PromptLimits, Selector, TaskNeeds, TaskPrompt, task_prompt};
@@ -10,7 +11,7 @@ use serde_json::{Value as Json_, json};
 use utoipa::OpenApi;
 
 use super::Failures;
-use super::skills::{Wish, fresh_run, record, shelf};
+use super::skills::{fresh_run, record, requested_step, requested_task, shelf};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Sent;
@@ -26,12 +27,12 @@ pub(super) fn routes() -> Router<App> {
 pub(super) struct Document;
 
 /// Exactly what an agent would be told about a task
-#[utoipa::path(post, path = "/api/prompts", tag = "skills", request_body = Wish,
+#[utoipa::path(post, path = "/api/prompts", tag = "skills", request_body = SkillRequest,
     responses((status = 200, body = Object), Failures))]
-async fn prompt(State(app): State<App>, Sent { value, .. }: Sent<Wish>) -> Result<Json<Json_>, ApiError> {
-    let label = value.task()?.split_whitespace().collect::<Vec<_>>().join(" ");
+async fn prompt(State(app): State<App>, Sent { value, .. }: Sent<SkillRequest>) -> Result<Json<Json_>, ApiError> {
+    let label = requested_task(&value)?.split_whitespace().collect::<Vec<_>>().join(" ");
     let shelf = shelf(&app, value.project_id.as_deref(), Freshness::Kept).await?;
-    let (step, most) = value.step(&shelf.settings)?;
+    let (step, most) = requested_step(&value, &shelf.settings)?;
     let run = fresh_run();
     let make = move || -> TaskPrompt {
         let task = TaskSelection { skill_hints: skill_hints(&label), label, line_number: 1, section: None };

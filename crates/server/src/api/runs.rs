@@ -1,9 +1,8 @@
 //! Runs of workflows over HTTP: begun, told what happened, stopped, looked at.
 
+mod bodies;
 mod inputs;
-mod wire;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, State};
@@ -11,16 +10,19 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
+use maestro_api::events::RunLogEntry;
+use maestro_api::fields::PageQuery;
+use maestro_api::runs::{NewRun, RunBody, RunLogQuery, RunQuery, RunStateBody, RunStateQuery, RunSummary};
+use maestro_api::words::RunUuid;
 use maestro_core::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::pinned::{MAX_PINNED, Pinned};
 use maestro_core::workflow::run::Ticket;
 use maestro_engine::runs::{RunError, Start};
 use maestro_engine::workflows::{DefinitionError, Workflows};
-use maestro_store::{Driver, RunLog, RunRecord, RunState, Runs};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json_, json};
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use maestro_store::{Driver, RunLog, RunState, Runs};
+use serde_json::json;
+use utoipa::OpenApi;
 
 use super::{Failures, listed, skills, tagged};
 use crate::app::App;
@@ -28,11 +30,8 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{Asked, Paging, Prefer, Retry, Sent, Wait, word};
 use crate::shelves::Freshness;
-use crate::wire::words::{Directory, DriverWord, Id, RunStateWord, RunUuid, Text};
 
-use self::wire::{RunJson, RunSummary, StateJson};
-
-pub(crate) use inputs::Instead;
+use self::bodies::{run_body, run_state, run_summary, served_run};
 
 /// How large the body may be that begins a run: what it is started with comes along, and JSON makes texts longer.
 const BODY: usize = 4 * MAX_PINNED;
@@ -76,31 +75,14 @@ impl<S: Send + Sync> FromRequestParts<S> for OneRun {
     }
 }
 
-/// Which runs are wanted.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-struct Wanted {
-    /// Only this project's.
-    #[param(value_type = Option<Id>)]
-    project_id: Option<String>,
-    /// Only those of this workflow.
-    workflow: Option<String>,
-    /// Only those that stand so.
-    #[param(value_type = Option<RunStateWord>)]
-    status: Option<String>,
-    /// How many at most.
-    #[param(minimum = 1, maximum = 10_000)]
-    limit: Option<i64>,
-    /// The `Maestro-Next-Cursor` of the part before.
-    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
-    cursor: Option<i64>,
-}
-
 /// Runs, oldest first
-#[utoipa::path(get, path = "/api/runs", tag = "runs", params(Wanted),
+#[utoipa::path(get, path = "/api/runs", tag = "runs", params(RunQuery, PageQuery),
     responses((status = 200, body = [RunSummary]), Failures))]
-async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Response, ApiError> {
+async fn list(
+    State(app): State<App>,
+    Asked(wanted): Asked<RunQuery>,
+    Paging(page): Paging,
+) -> Result<Response, ApiError> {
     let status = match wanted.status.as_deref() {
         None => None,
         Some(word) => Some(RunState::from_word(word).ok_or_else(|| {
@@ -111,74 +93,14 @@ async fn list(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Result<Re
         project: word::<ProjectId>("projectId", wanted.project_id.as_deref())?,
         workflow: wanted.workflow,
         status,
-        page: Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?,
+        page,
     };
-    Ok(listed::<RunRecord, RunSummary>(app.store.read(runs).await?))
-}
-
-/// What a run is begun with: a workflow's name, a definition with all it reaches, or a sub-agent's ticket.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct NewRun {
-    /// The name of a workflow that the server can find.
-    #[schema(value_type = Option<Text>)]
-    workflow: Option<String>,
-    /// A definition and all it reaches, from a caller that found it itself.
-    #[schema(value_type = Option<PinnedBody>)]
-    pinned: Option<Pinned>,
-    /// The run and the ticket of a sub-agent that walks through a workflow.
-    parent: Option<ParentTicket>,
-    /// The workflow's parameters.
-    #[schema(value_type = Option<Object>)]
-    params: Option<Map<String, Json_>>,
-    /// The directory it works in; without it the project's.
-    #[schema(value_type = Option<Directory>)]
-    workspace: Option<String>,
-    /// The directory of the tool that asks, such as `.claude`.
-    tool: Option<String>,
-    #[schema(value_type = Option<Id>)]
-    project_id: Option<String>,
-    #[schema(value_type = Option<Id>)]
-    task_id: Option<String>,
-    /// Who executes the commands of its steps: the server, or whoever asks what to do next.
-    #[schema(value_type = Option<DriverWord>)]
-    driver: Option<String>,
-}
-
-/// A definition and all it reaches, as [`Pinned`] reads it.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only describes what is read")]
-struct PinnedBody {
-    /// The name of what is walked through.
-    main: String,
-    /// Its definition and those it may call, by the names they are called by.
-    definitions: BTreeMap<String, DefinitionBody>,
-}
-
-/// One definition with the texts it hands out.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only describes what is read")]
-struct DefinitionBody {
-    /// The definition.
-    text: String,
-    /// The folder of the skill it belongs to.
-    folder: String,
-    /// What its resources say, by their names.
-    #[schema(value_type = Object)]
-    resources: BTreeMap<String, String>,
-}
-
-/// A sub-agent's ticket.
-#[derive(Debug, Deserialize, ToSchema)]
-struct ParentTicket {
-    #[schema(value_type = RunUuid)]
-    run: String,
-    ticket: String,
+    Ok(listed(app.store.read(runs).await?, run_summary))
 }
 
 /// Begin a run
 #[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun, params(Retry, Prefer),
-    responses((status = 201, body = RunJson), Failures))]
+    responses((status = 201, body = RunBody), Failures))]
 async fn start(
     State(app): State<App>,
     Caller(actor): Caller,
@@ -190,7 +112,7 @@ async fn start(
         let run = parent.run.parse().map_err(|_| ApiError::field("parent.run", "must be the id of a run (a UUID)"))?;
         let view = app.runs.start_child(run, &Ticket::quoted(parent.ticket.as_str()), now).await.map_err(refused)?;
         let view = app.driven(view, patience).await.map_err(refused)?;
-        return Ok((StatusCode::CREATED, Json(RunJson::of(view, &app))).into_response());
+        return Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response());
     }
     let project = word::<ProjectId>("projectId", value.project_id.as_deref())?;
     let driver = match value.driver.as_deref() {
@@ -228,7 +150,7 @@ async fn start(
     };
     let view = app.runs.start(start, now, once).await.map_err(refused)?;
     let view = app.driven(view, patience).await.map_err(refused)?;
-    Ok((StatusCode::CREATED, Json(RunJson::of(view, &app))).into_response())
+    Ok((StatusCode::CREATED, Json(served_run(view, &app))).into_response())
 }
 
 /// The workflow of a name, as the server finds it in the directory that the run works in.
@@ -286,7 +208,7 @@ pub(super) fn refused(error: RunError) -> ApiError {
                 }
                 Refusal::OtherDefinition => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
             };
-            let run = serde_json::to_value(RunJson::from(*view)).unwrap_or_default();
+            let run = serde_json::to_value(run_body(*view)).unwrap_or_default();
             ApiError::new(status, code, message).with(json!({ "run": run }))
         }
         RunError::CannotStart(_) => ApiError::invalid(message),
@@ -302,72 +224,41 @@ pub(super) fn refused(error: RunError) -> ApiError {
 
 /// A run: where it stands, and what is to be done now
 #[utoipa::path(get, path = "/api/runs/{id}", tag = "runs", params(("id" = RunUuid, Path)),
-    responses((status = 200, body = RunJson), Failures))]
+    responses((status = 200, body = RunBody), Failures))]
 async fn get(State(app): State<App>, OneRun(id): OneRun) -> Result<Response, ApiError> {
     let view = app.runs.recall(id, (app.clock)()).await.map_err(refused)?;
-    Ok(tagged(view.record.revision, RunJson::of(view, &app)))
-}
-
-/// What of a run's state is wanted.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct HowMuch {
-    /// Whether what it was started with is wanted too.
-    pinned: Option<bool>,
+    Ok(tagged(view.record.revision, served_run(view, &app)))
 }
 
 /// A run's whole state, for whoever executes what it orders
-#[utoipa::path(get, path = "/api/runs/{id}/state", tag = "runs", params(("id" = RunUuid, Path), HowMuch),
-    responses((status = 200, body = StateJson), Failures))]
+#[utoipa::path(get, path = "/api/runs/{id}/state", tag = "runs", params(("id" = RunUuid, Path), RunStateQuery),
+    responses((status = 200, body = RunStateBody), Failures))]
 async fn state(
     State(app): State<App>,
     OneRun(id): OneRun,
-    Asked(wanted): Asked<HowMuch>,
+    Asked(wanted): Asked<RunStateQuery>,
 ) -> Result<Response, ApiError> {
     let view = app.runs.get(id, (app.clock)()).await.map_err(refused)?;
     let pinned = match wanted.pinned {
         Some(true) => Some(app.runs.pinned(&view.record).await.map_err(refused)?),
         _ => None,
     };
-    Ok(tagged(view.record.revision, StateJson::new(view.record, pinned)))
-}
-
-/// Which part of a log is wanted.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct LogPart {
-    /// Only what happened after this event.
-    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
-    after: Option<i64>,
-    /// How many at most.
-    #[param(minimum = 1, maximum = 10_000)]
-    limit: Option<i64>,
-}
-
-/// Something that happened to a run.
-#[derive(Debug, Serialize, ToSchema)]
-struct Entry {
-    seq: i64,
-    at: i64,
-    /// `run:` and what happened.
-    #[serde(rename = "type")]
-    kind: String,
-    #[schema(value_type = Object)]
-    payload: Box<serde_json::value::RawValue>,
+    Ok(tagged(view.record.revision, run_state(view.record, pinned)))
 }
 
 /// What happened to a run, oldest first
-#[utoipa::path(get, path = "/api/runs/{id}/log", tag = "runs", params(("id" = RunUuid, Path), LogPart),
-    responses((status = 200, body = [Entry]), Failures))]
+#[utoipa::path(get, path = "/api/runs/{id}/log", tag = "runs", params(("id" = RunUuid, Path), RunLogQuery),
+    responses((status = 200, body = [RunLogEntry]), Failures))]
 async fn log(
     State(app): State<App>,
     OneRun(id): OneRun,
-    Asked(part): Asked<LogPart>,
-) -> Result<Json<Vec<Entry>>, ApiError> {
-    let page = Paging { limit: part.limit, cursor: part.after }.page()?;
+    Asked(part): Asked<RunLogQuery>,
+) -> Result<Json<Vec<RunLogEntry>>, ApiError> {
+    let Paging(page) = Paging::of(PageQuery { limit: part.limit, cursor: part.after })?;
     // A run that does not exist is told as that.
     app.store.read(maestro_store::RunById(id)).await?;
     let rows = app.store.read(RunLog { id, after: page.after, limit: page.limit }).await?;
-    let entry = |row: maestro_store::EventRow| Entry { seq: row.seq, at: row.at, kind: row.kind, payload: row.payload };
+    let entry =
+        |row: maestro_store::EventRow| RunLogEntry { seq: row.seq, at: row.at, kind: row.kind, payload: row.payload };
     Ok(Json(rows.into_iter().map(entry).collect()))
 }

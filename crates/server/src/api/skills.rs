@@ -4,23 +4,24 @@ use std::path::PathBuf;
 
 use axum::extract::{Path, State};
 use axum::{Json, Router, routing};
+use maestro_api::ErrorBody;
+use maestro_api::skills::{CatalogueQuery, HiddenSkill, SkillBody, SkillDiagnostics, SkillRequest};
+use maestro_api::words::{RoleWord, SkillName};
 use maestro_core::event::Event;
 use maestro_core::id::ProjectId;
 use maestro_core::plan::skill_hints;
-use maestro_core::{Problem, Role, RunId, Settings, SkillSelection, StepKind};
+use maestro_core::{Role, RunId, Settings, SkillSelection, StepKind};
 use maestro_skills::render::{Part, References, body};
 use maestro_skills::{Catalogue, Lookup, Selector, Skill, TaskNeeds, for_role};
 use maestro_store::{ProjectById, Record, Scope};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json_, json};
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use serde_json::json;
+use utoipa::OpenApi;
 
 use super::Failures;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, Sent, required, word};
 use crate::shelves::{Freshness, Shelf};
-use crate::wire::words::{Id, Part as RoleWord, SkillName, Step, Text};
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -37,60 +38,27 @@ pub(super) fn routes() -> Router<App> {
 #[openapi(paths(list, get, reload, of_role, diagnostics, select))]
 pub(super) struct Document;
 
-/// Whose skills are meant.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-struct Whose {
-    /// Those of this project's directory; without it, those where the server was started.
-    #[param(value_type = Option<Id>)]
-    project_id: Option<String>,
-}
-
-/// A skill in a list.
-#[derive(Debug, Serialize, ToSchema)]
-struct SkillJson {
-    id: String,
-    name: String,
-    description: String,
-    /// system, role, custom.
-    #[serde(rename = "type")]
-    kind: String,
-    version: String,
-    /// Its real id, where `id` is the name shown to people.
-    #[serde(rename = "skillId", skip_serializing_if = "Option::is_none")]
-    skill_id: Option<String>,
-    /// Its text, when one skill was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<String>,
-    /// That it was read again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reloaded: Option<bool>,
-}
-
-impl From<&Skill> for SkillJson {
-    fn from(skill: &Skill) -> Self {
-        Self {
-            id: skill.id.to_string(),
-            name: skill.display_name.clone(),
-            description: skill.description.clone(),
-            kind: skill.kind.to_string(),
-            version: skill.version.clone(),
-            skill_id: None,
-            instructions: None,
-            reloaded: None,
-        }
+fn skill_body(skill: &Skill) -> SkillBody {
+    SkillBody {
+        id: skill.id.to_string(),
+        name: skill.display_name.clone(),
+        description: skill.description.clone(),
+        kind: skill.kind.to_string(),
+        version: skill.version.clone(),
+        skill_id: None,
+        instructions: None,
+        reloaded: None,
     }
 }
 
 /// The skills there are, sorted by id; none when there are none, whatever is wrong
-#[utoipa::path(get, path = "/api/skills", tag = "skills", params(Whose),
-    responses((status = 200, body = [SkillJson]), Failures))]
-async fn list(State(app): State<App>, Asked(whose): Asked<Whose>) -> Result<Json<Vec<SkillJson>>, ApiError> {
+#[utoipa::path(get, path = "/api/skills", tag = "skills", params(CatalogueQuery),
+    responses((status = 200, body = [SkillBody]), Failures))]
+async fn list(State(app): State<App>, Asked(whose): Asked<CatalogueQuery>) -> Result<Json<Vec<SkillBody>>, ApiError> {
     let directory = directory(&app, whose.project_id.as_deref()).await?;
     // Where no place can be looked at there is nothing; `diagnostics` says why.
     let Ok(shelf) = look(&app, directory, Freshness::Kept).await else { return Ok(Json(Vec::new())) };
-    let mut skills: Vec<SkillJson> = shelf.catalogue.skills.iter().map(|entry| entry.skill().into()).collect();
+    let mut skills: Vec<SkillBody> = shelf.catalogue.skills.iter().map(|entry| skill_body(entry.skill())).collect();
     skills.sort_by(|one, other| one.id.cmp(&other.id));
     Ok(Json(skills))
 }
@@ -115,34 +83,34 @@ pub(super) async fn look(app: &App, directory: Option<PathBuf>, freshness: Fresh
 }
 
 /// One skill with its text; by id, directory or a unique display name
-#[utoipa::path(get, path = "/api/skills/{id}", tag = "skills", params(("id" = SkillName, Path), Whose),
-    responses((status = 200, body = SkillJson), Failures,
-        (status = 500, description = "The skill is there and cannot be loaded", body = crate::error::ErrorBody)))]
+#[utoipa::path(get, path = "/api/skills/{id}", tag = "skills", params(("id" = SkillName, Path), CatalogueQuery),
+    responses((status = 200, body = SkillBody), Failures,
+        (status = 500, description = "The skill is there and cannot be loaded", body = ErrorBody)))]
 async fn get(
     State(app): State<App>,
     Path(name): Path<String>,
-    Asked(whose): Asked<Whose>,
-) -> Result<Json<SkillJson>, ApiError> {
+    Asked(whose): Asked<CatalogueQuery>,
+) -> Result<Json<SkillBody>, ApiError> {
     one(&app, name, whose, Freshness::Kept).await.map(Json)
 }
 
 /// Read a skill from the disk again
-#[utoipa::path(post, path = "/api/skills/{id}/reload", tag = "skills", params(("id" = SkillName, Path), Whose),
-    responses((status = 200, body = SkillJson), Failures,
-        (status = 500, description = "The skill is there and cannot be loaded", body = crate::error::ErrorBody),
-        (status = 501, description = "Never sent: skills can always be read again", body = crate::error::ErrorBody)))]
+#[utoipa::path(post, path = "/api/skills/{id}/reload", tag = "skills", params(("id" = SkillName, Path), CatalogueQuery),
+    responses((status = 200, body = SkillBody), Failures,
+        (status = 500, description = "The skill is there and cannot be loaded", body = ErrorBody),
+        (status = 501, description = "Never sent: skills can always be read again", body = ErrorBody)))]
 async fn reload(
     State(app): State<App>,
     Path(name): Path<String>,
-    Asked(whose): Asked<Whose>,
-) -> Result<Json<SkillJson>, ApiError> {
+    Asked(whose): Asked<CatalogueQuery>,
+) -> Result<Json<SkillBody>, ApiError> {
     let skill = one(&app, name, whose, Freshness::Reread).await?;
-    Ok(Json(SkillJson { instructions: None, reloaded: Some(true), ..skill }))
+    Ok(Json(SkillBody { instructions: None, reloaded: Some(true), ..skill }))
 }
 
-async fn one(app: &App, name: String, whose: Whose, freshness: Freshness) -> Result<SkillJson, ApiError> {
+async fn one(app: &App, name: String, whose: CatalogueQuery, freshness: Freshness) -> Result<SkillBody, ApiError> {
     let shelf = shelf(app, whose.project_id.as_deref(), freshness).await?;
-    let read = move || -> Result<SkillJson, ApiError> {
+    let read = move || -> Result<SkillBody, ApiError> {
         let skill = find(&shelf.catalogue, &name)?;
         let text = match skill.instructions {
             Some(_) => {
@@ -152,7 +120,7 @@ async fn one(app: &App, name: String, whose: Whose, freshness: Freshness) -> Res
             }
             None => String::new(),
         };
-        Ok(SkillJson { instructions: Some(text), ..SkillJson::from(skill) })
+        Ok(SkillBody { instructions: Some(text), ..skill_body(skill) })
     };
     tokio::task::spawn_blocking(read).await.map_err(|error| ApiError::internal(error.to_string()))?
 }
@@ -169,105 +137,68 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Skill, ApiError>
 }
 
 /// The skills that a role's sessions get, dependencies first
-#[utoipa::path(get, path = "/api/skills/role/{role}", tag = "skills", params(("role" = RoleWord, Path), Whose),
-    responses((status = 200, body = [SkillJson]), Failures))]
+#[utoipa::path(get, path = "/api/skills/role/{role}", tag = "skills", params(("role" = RoleWord, Path), CatalogueQuery),
+    responses((status = 200, body = [SkillBody]), Failures))]
 async fn of_role(
     State(app): State<App>,
     Path(role): Path<String>,
-    Asked(whose): Asked<Whose>,
-) -> Result<Json<Vec<SkillJson>>, ApiError> {
+    Asked(whose): Asked<CatalogueQuery>,
+) -> Result<Json<Vec<SkillBody>>, ApiError> {
     let role: Role =
         role.parse().map_err(|error: maestro_core::role::UnknownRole| ApiError::invalid(error.to_string()))?;
     let shelf = shelf(&app, whose.project_id.as_deref(), Freshness::Kept).await?;
-    let shown = |skill: &&Skill| SkillJson {
+    let shown = |skill: &&Skill| SkillBody {
         id: skill.display_name.clone(),
         skill_id: Some(skill.id.to_string()),
-        ..SkillJson::from(*skill)
+        ..skill_body(skill)
     };
     Ok(Json(for_role(&shelf.catalogue, role).skills.iter().map(shown).collect()))
 }
 
-/// What is wrong with skills, and which are hidden by others.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Diagnostics {
-    #[schema(value_type = Vec<Object>)]
-    problems: Vec<Problem>,
-    /// Skills that another one of the same name hides.
-    shadowed: Vec<Hidden>,
-    /// Folders that are skills and could not be loaded.
-    not_loaded: Vec<String>,
-    /// Where was looked.
-    #[schema(value_type = Vec<Object>)]
-    roots: Json_,
-}
-
-/// A skill that another one of the same name hides.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Hidden {
-    id: String,
-    path: String,
-    shadowed_by: String,
-}
-
 /// What is wrong with skills, and which are hidden by others
-#[utoipa::path(get, path = "/api/skills/diagnostics", tag = "skills", params(Whose),
-    responses((status = 200, body = Diagnostics), Failures))]
-async fn diagnostics(State(app): State<App>, Asked(whose): Asked<Whose>) -> Result<Json<Diagnostics>, ApiError> {
+#[utoipa::path(get, path = "/api/skills/diagnostics", tag = "skills", params(CatalogueQuery),
+    responses((status = 200, body = SkillDiagnostics), Failures))]
+async fn diagnostics(
+    State(app): State<App>,
+    Asked(whose): Asked<CatalogueQuery>,
+) -> Result<Json<SkillDiagnostics>, ApiError> {
     let catalogue = shelf(&app, whose.project_id.as_deref(), Freshness::Kept).await?.catalogue;
-    let shadowed = catalogue.shadowed.iter().map(|hidden| Hidden {
+    let shadowed = catalogue.shadowed.iter().map(|hidden| HiddenSkill {
         id: hidden.skill.id().to_owned(),
         path: hidden.skill.path().to_string_lossy().into_owned(),
         shadowed_by: hidden.shadowed_by.to_string_lossy().into_owned(),
     });
-    Ok(Json(Diagnostics {
-        problems: catalogue.problems.clone(),
+    Ok(Json(SkillDiagnostics {
+        problems: catalogue.problems.iter().map(|problem| json!(problem)).collect(),
         shadowed: shadowed.collect(),
         not_loaded: catalogue.broken.iter().map(|broken| broken.path.to_string_lossy().into_owned()).collect(),
         roots: json!(catalogue.roots),
     }))
 }
 
-/// A task that skills are wanted for.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Wish {
-    /// The task, as in a plan.
-    #[schema(value_type = Text)]
-    pub(super) task: Option<String>,
-    /// implementation unless said otherwise.
-    #[schema(value_type = Option<Step>)]
-    pub(super) step: Option<String>,
-    /// Whose skills.
-    #[schema(value_type = Option<Id>)]
-    pub(super) project_id: Option<String>,
+pub(super) fn requested_task(request: &SkillRequest) -> Result<String, ApiError> {
+    required(request.task.clone(), "task is required")
 }
 
-impl Wish {
-    pub(super) fn task(&self) -> Result<String, ApiError> {
-        required(self.task.clone(), "task is required")
-    }
-
-    /// The kind of step, and how many skills the settings allow it.
-    pub(super) fn step(&self, settings: &Settings) -> Result<(StepKind, usize), ApiError> {
-        match self.step.as_deref() {
-            None | Some("implementation") => {
-                Ok((StepKind::Implementation, settings.skills_max_selected_impl.value.into()))
-            }
-            Some("review") => Ok((StepKind::Review, settings.skills_max_selected_review.value.into())),
-            Some(_) => Err(ApiError::field("step", "must be one of implementation, review")),
-        }
+/// The kind of step, and how many skills the settings allow it.
+pub(super) fn requested_step(request: &SkillRequest, settings: &Settings) -> Result<(StepKind, usize), ApiError> {
+    match request.step.as_deref() {
+        None | Some("implementation") => Ok((StepKind::Implementation, settings.skills_max_selected_impl.value.into())),
+        Some("review") => Ok((StepKind::Review, settings.skills_max_selected_review.value.into())),
+        Some(_) => Err(ApiError::field("step", "must be one of implementation, review")),
     }
 }
 
 /// Choose the skills for a task
-#[utoipa::path(post, path = "/api/skills/select", tag = "skills", request_body = Wish,
+#[utoipa::path(post, path = "/api/skills/select", tag = "skills", request_body = SkillRequest,
     responses((status = 200, body = Object), Failures))]
-async fn select(State(app): State<App>, Sent { value, .. }: Sent<Wish>) -> Result<Json<SkillSelection>, ApiError> {
-    let task = value.task()?;
+async fn select(
+    State(app): State<App>,
+    Sent { value, .. }: Sent<SkillRequest>,
+) -> Result<Json<SkillSelection>, ApiError> {
+    let task = requested_task(&value)?;
     let shelf = shelf(&app, value.project_id.as_deref(), Freshness::Kept).await?;
-    let (step, most) = value.step(&shelf.settings)?;
+    let (step, most) = requested_step(&value, &shelf.settings)?;
     let run = fresh_run();
     let choose = move || choose(&shelf, run, &task, step, most);
     let chosen = tokio::task::spawn_blocking(choose).await.map_err(|error| ApiError::internal(error.to_string()))?;

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing};
+use maestro_api::spawns::{NewSpawn, SkillProblem, SpawnReply};
 use maestro_core::agent::spawn::{Budget, SpawnSpec};
 use maestro_core::agent::{Driver, PROMPT_MAX_CHARS, Permission};
 use maestro_core::id::{Id as _, ProjectId, SessionId, TaskId};
@@ -19,9 +20,8 @@ use maestro_store::{
     Actor, CreateSession, NeedsToken, ProjectById, RequestSpawn, SessionById, Starter, StoreError, TaskById,
     UpdateSession,
 };
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json_, json};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::OpenApi;
 
 use super::Failures;
 use super::skills::{fresh_run, record};
@@ -29,9 +29,8 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{Retry, Sent, word};
+use crate::full_session::FullSession;
 use crate::shelves::{Freshness, Shelf};
-use crate::wire::words::{Id, Part as RolePart, PermissionWord, SourceWord, StarterWord, Strategy, WayWord};
-use crate::wire::{FullSession, SessionJson};
 
 /// How many skills may be asked for.
 const MOST_SKILLS: usize = 100;
@@ -44,51 +43,6 @@ pub(super) fn routes() -> Router<App> {
 #[derive(OpenApi)]
 #[openapi(paths(spawn))]
 pub(super) struct Document;
-
-/// What an agent is started for.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct NewSpawn {
-    #[schema(value_type = Id)]
-    project_id: Option<String>,
-    /// Its tasks, the main one first; at least one.
-    #[schema(value_type = Vec<Id>, min_items = 1)]
-    task_ids: Option<Vec<String>>,
-    #[schema(value_type = Option<RolePart>)]
-    role: Option<String>,
-    #[schema(value_type = Option<Strategy>)]
-    strategy: Option<String>,
-    /// `ui` or `session`.
-    #[schema(value_type = Option<SourceWord>)]
-    spawn_source: Option<String>,
-    /// The session that starts it, where one does.
-    #[schema(value_type = Option<Id>)]
-    session_id: Option<String>,
-    session_name: Option<String>,
-    /// Skills beside those of its role.
-    skills: Option<Vec<String>>,
-    /// What the starter wants to be written down.
-    #[schema(value_type = Option<Object>)]
-    context: Option<Map<String, Json_>>,
-    /// Which agent; the one that the settings name, unless said otherwise.
-    agent: Option<String>,
-    /// How it is spoken with, if not in the preferred way: `json`, `acp` or `text`.
-    #[schema(value_type = Option<WayWord>)]
-    driver: Option<String>,
-    /// Which model.
-    model: Option<String>,
-    /// `ask`, `edits` or `all`: what it may do without asking.
-    #[schema(value_type = Option<PermissionWord>)]
-    permission: Option<String>,
-    /// What it is told beside its tasks.
-    prompt: Option<String>,
-    /// How much it may use up.
-    #[schema(value_type = Option<Object>)]
-    budget: Option<Json_>,
-    /// `worker`, or `ui` for a client that runs `maestro worker init` itself.
-    #[schema(value_type = Option<StarterWord>)]
-    spawn_mode: Option<String>,
-}
 
 fn refused(code: &'static str, message: impl Into<String>) -> ApiError {
     ApiError::new(StatusCode::BAD_REQUEST, code, message)
@@ -176,7 +130,7 @@ fn meant<T: std::str::FromStr>(field: &'static str, value: Option<&str>, known: 
 
 /// Start an agent for tasks
 #[utoipa::path(post, path = "/api/sessions/spawn", tag = "sessions", request_body = NewSpawn, params(Retry),
-    responses((status = 201, body = Spawned), Failures))]
+    responses((status = 201, body = SpawnReply), Failures))]
 async fn spawn(
     State(app): State<App>,
     caller: Caller,
@@ -207,12 +161,12 @@ async fn spawn(
     write_manifest(&app, &session, &wanted).await?;
     let max_chars = shelf.as_ref().map_or(0, |shelf| shelf.settings.skills_max_body_chars.value);
     record(&app, Some(session.project.as_str()), handed.events(fresh_run(), max_chars)).await?;
-    let spawned = Spawned {
+    let spawned = SpawnReply {
         success: true,
         session_id: session.id.to_string(),
         manifest_path: app.facts.around.manifest_path(&session),
         message: message(starter).to_owned(),
-        skill_problems: handed.missing.into_iter().map(SkillProblem::from).collect(),
+        skill_problems: handed.missing.into_iter().map(skill_problem).collect(),
         session: app.store.read(FullSession(session.id)).await?,
     };
     Ok((StatusCode::CREATED, Json(spawned)).into_response())
@@ -225,31 +179,8 @@ fn message(starter: Starter) -> &'static str {
     }
 }
 
-/// That an agent will be started.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Spawned {
-    success: bool,
-    #[schema(value_type = Id)]
-    session_id: String,
-    manifest_path: String,
-    message: String,
-    /// The skills that it will not have, and why.
-    skill_problems: Vec<SkillProblem>,
-    session: SessionJson,
-}
-
-/// A skill that an agent will not have.
-#[derive(Debug, Serialize, ToSchema)]
-struct SkillProblem {
-    name: String,
-    reason: String,
-}
-
-impl From<Missing> for SkillProblem {
-    fn from(Missing { name, reason }: Missing) -> Self {
-        Self { name, reason }
-    }
+fn skill_problem(Missing { name, reason }: Missing) -> SkillProblem {
+    SkillProblem { name, reason }
 }
 
 /// What is needed to start it.

@@ -2,18 +2,19 @@
 
 use axum::extract::{Path, State};
 use axum::{Json, Router, routing};
+use maestro_api::skills::CatalogueQuery;
+use maestro_api::words::SkillName;
+use maestro_api::workflows::{ParamBody, StepBody, WorkflowBody};
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::definition::Variable;
 use maestro_engine::workflows::{Loaded, Workflows};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use utoipa::OpenApi;
 
 use super::{Failures, runs, skills};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Asked;
 use crate::shelves::Freshness;
-use crate::wire::words::{Id, SkillName};
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -27,121 +28,76 @@ pub(super) fn routes() -> Router<App> {
 #[openapi(paths(list, get, beside))]
 pub(super) struct Document;
 
-/// Whose workflows are meant.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-struct Whose {
-    /// Those of this project's directory; without it, those where the server was started.
-    #[param(value_type = Option<Id>)]
-    project_id: Option<String>,
-}
-
-/// A workflow.
-#[derive(Debug, Serialize, ToSchema)]
-struct WorkflowJson {
-    name: String,
-    description: Option<String>,
-    category: Option<String>,
-    version: Option<String>,
-    /// Whether it can be started.
-    sound: bool,
-    path: String,
-    params: Vec<ParamJson>,
-    steps: Vec<StepJson>,
-    /// What is wrong with it, one line each.
-    findings: Vec<String>,
-}
-
-/// What a workflow is started with.
-#[derive(Debug, Serialize, ToSchema)]
-struct ParamJson {
-    name: String,
-    #[serde(rename = "type")]
-    kind: String,
-    required: bool,
-    description: Option<String>,
-}
-
-/// A step of a workflow.
-#[derive(Debug, Serialize, ToSchema)]
-struct StepJson {
-    id: String,
-    #[serde(rename = "type")]
-    kind: String,
-    title: String,
-    phase: Option<String>,
-}
-
-impl From<Loaded> for WorkflowJson {
-    fn from(loaded: Loaded) -> Self {
-        let param = |param: &Variable| ParamJson {
-            name: param.name.to_string(),
-            kind: param.kind.word().to_owned(),
-            required: param.required && param.default.is_none(),
-            description: param.description.clone(),
-        };
-        let steps = |workflow: &Workflow| {
-            let step = workflow.steps.iter().map(|step| StepJson {
-                id: step.id.to_string(),
-                kind: step.work.word().to_owned(),
-                title: step.title.clone(),
-                phase: step.phase.clone(),
-            });
-            step.collect::<Vec<_>>()
-        };
-        let workflow = loaded.workflow.as_ref();
-        Self {
-            name: loaded.source.name.clone(),
-            description: workflow.map(|workflow| workflow.description.clone()),
-            category: workflow.and_then(|workflow| workflow.category.clone()),
-            version: workflow.and_then(|workflow| workflow.version.clone()),
-            sound: loaded.is_sound(),
-            path: loaded.source.path.to_string_lossy().into_owned(),
-            params: workflow.map(|workflow| workflow.params.iter().map(param).collect()).unwrap_or_default(),
-            steps: workflow.map(steps).unwrap_or_default(),
-            findings: loaded.findings.iter().map(ToString::to_string).collect(),
-        }
+fn workflow_body(loaded: &Loaded) -> WorkflowBody {
+    let param = |param: &Variable| ParamBody {
+        name: param.name.to_string(),
+        kind: param.kind.word().to_owned(),
+        required: param.required && param.default.is_none(),
+        description: param.description.clone(),
+    };
+    let steps = |workflow: &Workflow| {
+        let step = workflow.steps.iter().map(|step| StepBody {
+            id: step.id.to_string(),
+            kind: step.work.word().to_owned(),
+            title: step.title.clone(),
+            phase: step.phase.clone(),
+        });
+        step.collect::<Vec<_>>()
+    };
+    let workflow = loaded.workflow.as_ref();
+    WorkflowBody {
+        name: loaded.source.name.clone(),
+        description: workflow.map(|workflow| workflow.description.clone()),
+        category: workflow.and_then(|workflow| workflow.category.clone()),
+        version: workflow.and_then(|workflow| workflow.version.clone()),
+        sound: loaded.is_sound(),
+        path: loaded.source.path.to_string_lossy().into_owned(),
+        params: workflow.map(|workflow| workflow.params.iter().map(param).collect()).unwrap_or_default(),
+        steps: workflow.map(steps).unwrap_or_default(),
+        findings: loaded.findings.iter().map(ToString::to_string).collect(),
     }
 }
 
 /// The workflows that can be started, and those that have errors
-#[utoipa::path(get, path = "/api/workflows", tag = "workflows", params(Whose),
-    responses((status = 200, body = [WorkflowJson]), Failures))]
-async fn list(State(app): State<App>, Asked(whose): Asked<Whose>) -> Result<Json<Vec<WorkflowJson>>, ApiError> {
+#[utoipa::path(get, path = "/api/workflows", tag = "workflows", params(CatalogueQuery),
+    responses((status = 200, body = [WorkflowBody]), Failures))]
+async fn list(
+    State(app): State<App>,
+    Asked(whose): Asked<CatalogueQuery>,
+) -> Result<Json<Vec<WorkflowBody>>, ApiError> {
     let read = |workflows: &Workflows<'_>| {
         let loaded = workflows.all().iter().filter_map(|source| workflows.load(source).ok());
-        Ok(loaded.filter(Loaded::is_listed).map(WorkflowJson::from).collect())
+        Ok(loaded.filter(Loaded::is_listed).map(|loaded| workflow_body(&loaded)).collect())
     };
     look(&app, whose, read).await.map(Json)
 }
 
 /// One workflow, by its name or alias
-#[utoipa::path(get, path = "/api/workflows/{name}", tag = "workflows", params(("name" = SkillName, Path), Whose),
-    responses((status = 200, body = WorkflowJson), Failures))]
+#[utoipa::path(get, path = "/api/workflows/{name}", tag = "workflows", params(("name" = SkillName, Path), CatalogueQuery),
+    responses((status = 200, body = WorkflowBody), Failures))]
 async fn get(
     State(app): State<App>,
     Path(name): Path<String>,
-    Asked(whose): Asked<Whose>,
-) -> Result<Json<WorkflowJson>, ApiError> {
+    Asked(whose): Asked<CatalogueQuery>,
+) -> Result<Json<WorkflowBody>, ApiError> {
     one(&app, whose, name).await
 }
 
 /// One workflow that lies beside its skill's own
 #[utoipa::path(get, path = "/api/workflows/{skill}/{name}", tag = "workflows",
-    params(("skill" = SkillName, Path), ("name" = SkillName, Path), Whose),
-    responses((status = 200, body = WorkflowJson), Failures))]
+    params(("skill" = SkillName, Path), ("name" = SkillName, Path), CatalogueQuery),
+    responses((status = 200, body = WorkflowBody), Failures))]
 async fn beside(
     State(app): State<App>,
     Path((skill, name)): Path<(String, String)>,
-    Asked(whose): Asked<Whose>,
-) -> Result<Json<WorkflowJson>, ApiError> {
+    Asked(whose): Asked<CatalogueQuery>,
+) -> Result<Json<WorkflowBody>, ApiError> {
     one(&app, whose, format!("{skill}/{name}")).await
 }
 
-async fn one(app: &App, whose: Whose, name: String) -> Result<Json<WorkflowJson>, ApiError> {
+async fn one(app: &App, whose: CatalogueQuery, name: String) -> Result<Json<WorkflowBody>, ApiError> {
     let read = move |workflows: &Workflows<'_>| {
-        workflows.find(&name).map(WorkflowJson::from).map_err(|error| runs::unfound(&error))
+        workflows.find(&name).map(|loaded| workflow_body(&loaded)).map_err(|error| runs::unfound(&error))
     };
     look(app, whose, read).await.map(Json)
 }
@@ -149,7 +105,7 @@ async fn one(app: &App, whose: Whose, name: String) -> Result<Json<WorkflowJson>
 /// Looks through the workflows of a project, where that holds nobody up.
 async fn look<T: Send + 'static>(
     app: &App,
-    whose: Whose,
+    whose: CatalogueQuery,
     read: impl FnOnce(&Workflows<'_>) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     let project = whose.project_id.as_deref();

@@ -1,6 +1,8 @@
 //! Frames for WebSocket clients: the original's objects in their current state, encoded once for all clients.
 
 use axum::extract::ws::Utf8Bytes;
+use maestro_api::projects::ProjectBody;
+use maestro_api::tasks::TaskBody;
 use maestro_core::agent::spawn::init_command;
 use maestro_core::id::{Id, ProjectId, SessionId, TaskId};
 use maestro_core::session::Session;
@@ -10,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::sign::{Sign, Subject};
-use crate::wire::{FullSession, ProjectJson, TaskJson};
+use crate::full_session::FullSession;
 
 /// An event, ready to be sent.
 #[derive(Debug)]
@@ -72,13 +74,13 @@ fn data(sign: &Sign, db: &mut Db<'_>) -> Result<(String, Vec<String>), StoreErro
         }
         Subject::Project(id) => {
             let project = ProjectById(parse::<ProjectId>(id)?).load(db)?;
-            Ok((text(&ProjectJson::from(project))?, Vec::new()))
+            Ok((text(&ProjectBody::from(project))?, Vec::new()))
         }
         Subject::Task(id) => {
             let task = TaskById(parse::<TaskId>(id)?).load(db)?;
             let mut about = vec![id.clone()];
             about.extend(task.sessions.iter().map(|pair| pair.session.to_string()));
-            Ok((text(&TaskJson::from(task))?, about))
+            Ok((text(&TaskBody::from(task))?, about))
         }
         Subject::Session(id) if sign.name == "session:spawn" => {
             let (data, session) = spawn(parse::<SessionId>(id)?, db)?;

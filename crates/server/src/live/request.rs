@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
+use maestro_api::live::{SocketMessage, SocketReply};
 use maestro_core::id::{Id, ProjectId};
-use serde::Deserialize;
-use serde_json::{Value as Json, json};
 
 use super::frame::Frame;
 
@@ -30,26 +29,15 @@ pub(crate) struct Wish {
     sessions: Option<HashSet<String>>,
 }
 
-/// A message as it is sent.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Said {
-    #[serde(rename = "type")]
-    kind: String,
-    project_id: Option<String>,
-    task_ids: Option<HashSet<String>>,
-    session_ids: Option<HashSet<String>>,
-    since: Option<i64>,
-}
-
 impl Request {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let said: Said = serde_json::from_str(text).map_err(|error| format!("not a valid message: {error}"))?;
+        let said: SocketMessage =
+            serde_json::from_str(text).map_err(|error| format!("not a valid message: {error}"))?;
         match said.kind.as_str() {
             "ping" => Ok(Self::Ping),
             "heartbeat" | "keepalive" => Ok(Self::Alive),
             "unsubscribe" => Ok(Self::Unsubscribe),
-            "subscribe" => said.subscribe(),
+            "subscribe" => subscribe(said),
             other => {
                 let shown: String = other.chars().take(64).collect();
                 Err(format!("unknown type `{shown}`; expected ping, heartbeat, keepalive, subscribe, unsubscribe"))
@@ -58,16 +46,14 @@ impl Request {
     }
 }
 
-impl Said {
-    fn subscribe(self) -> Result<Request, String> {
-        let project = self.project_id.map(|id| ProjectId::parse(&id)).transpose();
-        let project = project.map_err(|error| format!("projectId: {error}"))?;
-        if self.since.is_some_and(|since| since < 0) {
-            return Err("since: must not be negative".to_owned());
-        }
-        let wish = Wish { project, tasks: self.task_ids, sessions: self.session_ids };
-        Ok(Request::Subscribe { wish, since: self.since })
+fn subscribe(said: SocketMessage) -> Result<Request, String> {
+    let project = said.project_id.map(|id| ProjectId::parse(&id)).transpose();
+    let project = project.map_err(|error| format!("projectId: {error}"))?;
+    if said.since.is_some_and(|since| since < 0) {
+        return Err("since: must not be negative".to_owned());
     }
+    let wish = Wish { project, tasks: said.task_ids, sessions: said.session_ids };
+    Ok(Request::Subscribe { wish, since: said.since })
 }
 
 impl Wish {
@@ -82,25 +68,19 @@ impl Wish {
     }
 
     /// The confirmation the client receives of its filter.
-    pub(crate) fn confirmation(&self, since: i64, now: i64) -> Json {
-        let sorted = |ids: &Option<HashSet<String>>| {
-            let mut ids: Vec<String> = ids.iter().flatten().cloned().collect();
+    pub(crate) fn confirmation(&self, since: i64, now: i64) -> SocketReply {
+        let sorted = |ids: &HashSet<String>| {
+            let mut ids: Vec<String> = ids.iter().cloned().collect();
             ids.sort_unstable();
             ids
         };
-        let mut answer = json!({ "type": "subscribed" });
-        if let Some(project) = &self.project {
-            answer["projectId"] = project.as_str().into();
+        SocketReply::Subscribed {
+            project_id: self.project.as_ref().map(ToString::to_string),
+            task_ids: self.tasks.as_ref().map(sorted),
+            session_ids: self.sessions.as_ref().map(sorted),
+            since,
+            timestamp: now,
         }
-        if self.tasks.is_some() {
-            answer["taskIds"] = sorted(&self.tasks).into();
-        }
-        if self.sessions.is_some() {
-            answer["sessionIds"] = sorted(&self.sessions).into();
-        }
-        answer["since"] = since.into();
-        answer["timestamp"] = now.into();
-        answer
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
+use maestro_api::live::SocketReply;
 use maestro_store::{LastSeq, StoreError};
-use serde_json::{Value as Json, json};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{sleep, timeout};
 
@@ -133,7 +133,7 @@ impl Client {
         };
         let now = (hub.clock)();
         match request {
-            Ok(Request::Ping) => self.answer(&json!({ "type": "pong", "timestamp": now })).await,
+            Ok(Request::Ping) => self.answer(&SocketReply::Pong { timestamp: now }).await,
             Ok(Request::Alive) => Ok(()),
             Ok(Request::Subscribe { wish, since }) => {
                 self.wish = wish;
@@ -147,14 +147,16 @@ impl Client {
             }
             Ok(Request::Unsubscribe) => {
                 self.wish = Wish::default();
-                self.answer(&json!({ "type": "unsubscribed", "timestamp": now })).await
+                self.answer(&SocketReply::Unsubscribed { timestamp: now }).await
             }
-            Err(message) => self.answer(&json!({ "type": "error", "message": message, "timestamp": now })).await,
+            Err(message) => self.answer(&SocketReply::Error { message, timestamp: now }).await,
         }
     }
 
-    async fn answer(&mut self, answer: &Json) -> Result<(), Gone> {
-        self.send(Message::Text(answer.to_string().into())).await
+    async fn answer(&mut self, answer: &SocketReply) -> Result<(), Gone> {
+        // Texts and numbers can always be written.
+        let Ok(text) = serde_json::to_string(answer) else { return Err(Gone) };
+        self.send(Message::Text(text.into())).await
     }
 
     async fn send(&mut self, message: Message) -> Result<(), Gone> {

@@ -3,7 +3,7 @@
 use maestro_core::RunId;
 use maestro_core::id::{Id as _, TaskId};
 
-use crate::escaped;
+use maestro_api::in_path as escaped;
 
 /// What an address names.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use maestro_api::{ApiClient, RouterTransport};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tower::ServiceExt as _;
 
-use super::{Allowed, Door, Link, Mcp, Opened, Options, Secret};
+use super::{Allowed, Connection, Link, Mcp, Options, Secret};
 use crate::api;
 use crate::app::App;
 use crate::shelves::Changes;
@@ -75,12 +75,9 @@ fn sessions() -> LocalSessionManager {
 /// The way to the API is the API itself, told who asks by what the guard made out.
 fn options(app: &App, site: &Site) -> Options {
     let api = api::routes().layer(DefaultBodyLimit::max(BODY)).with_state(app.clone());
-    let door: Door = Arc::new(move |request| {
-        let api = api.clone();
-        Box::pin(async move { Ok(api.oneshot(request).await.unwrap_or_else(|never| match never {})) })
-    });
+    let client = ApiClient::new(Arc::new(RouterTransport(api)));
     Options {
-        opening: Arc::new(move || Ok(Opened { door: Arc::clone(&door), project: None })),
+        connect: Arc::new(move || Ok(Connection { client: client.clone(), project: None })),
         shelves: Arc::clone(&app.shelves),
         changes: site.changes.clone(),
         directory: site.directory.clone(),

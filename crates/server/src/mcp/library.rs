@@ -11,10 +11,10 @@ use maestro_skills::{Catalogue, Lookup, Skill, Source};
 use rmcp::model::Tool;
 use serde_json::{Map, Value as Json};
 
-use super::desk::{Desk, Unheard, Who};
+use super::client::{ReconnectingClient, Who};
 use super::tools;
-use crate::escaped;
 use crate::shelves::{Freshness, Shelf, Shelves};
+use maestro_api::{ClientError, projects};
 
 /// How often the disk is looked at for what is not known.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -138,21 +138,26 @@ impl Library {
     }
 
     /// The shelf of a project, or of the handler's own directory.
-    pub(super) async fn of(&self, desk: &Desk, who: &Who, project: Option<&str>) -> Result<Shelf, Unheard> {
-        let directory = directory(desk, who, project).await?;
-        self.shelf(directory, Freshness::Kept).await.map_err(Unheard::Unreachable)
+    pub(super) async fn of(
+        &self,
+        api: &ReconnectingClient,
+        who: &Who,
+        project: Option<&str>,
+    ) -> Result<Shelf, ClientError> {
+        let directory = directory(api, who, project).await?;
+        self.shelf(directory, Freshness::Kept).await.map_err(ClientError::NotConnected)
     }
 
     /// The same, in which a skill is looked for.
     pub(super) async fn of_with(
         &self,
-        desk: &Desk,
+        api: &ReconnectingClient,
         who: &Who,
         project: Option<&str>,
         skill: &str,
-    ) -> Result<Shelf, Unheard> {
-        let directory = directory(desk, who, project).await?;
-        self.with(directory, skill).await.map_err(Unheard::Unreachable)
+    ) -> Result<Shelf, ClientError> {
+        let directory = directory(api, who, project).await?;
+        self.with(directory, skill).await.map_err(ClientError::NotConnected)
     }
 
     async fn with(&self, directory: Option<PathBuf>, skill: &str) -> Result<Shelf, String> {
@@ -201,10 +206,9 @@ impl Library {
 }
 
 /// Where a project works.
-async fn directory(desk: &Desk, who: &Who, project: Option<&str>) -> Result<Option<PathBuf>, Unheard> {
+async fn directory(api: &ReconnectingClient, who: &Who, project: Option<&str>) -> Result<Option<PathBuf>, ClientError> {
     let Some(id) = project else { return Ok(None) };
-    let project: Json = desk.get(who, &format!("/api/projects/{}", escaped(id))).await?;
-    Ok(project["workingDir"].as_str().map(PathBuf::from))
+    Ok(Some(PathBuf::from(api.call(who, projects::get(id)).await?.working_dir)))
 }
 
 /// What is listed of a catalogue: what was, unless a setting or what somebody allows has changed since.

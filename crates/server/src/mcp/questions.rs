@@ -22,11 +22,11 @@ use rmcp::{ErrorData, RoleServer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use super::desk::Who;
+use super::client::Who;
 use super::runs::Turn;
 use super::tools::Failure;
 use super::{Mcp, internal};
-use crate::api::runs::Instead;
+use maestro_api::runs::NoAnswer as Instead;
 
 pub(super) use self::form::for_params;
 use self::form::{Field, Form};

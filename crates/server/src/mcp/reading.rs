@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::skills::{self, SkillRequest};
 use maestro_core::{SkillSelection, StepKind};
 use maestro_skills::folder::{SKILL_MD, children};
 use maestro_skills::render::{Part, References, body};
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::address::of_skill;
-use super::desk::Who;
+use super::client::Who;
 use super::library::skill;
 use super::tools::{Failure, told, words};
 use super::{Mcp, clipped, media_type};
@@ -42,13 +43,14 @@ pub(super) struct UseArgs {
 /// The skills for a task. Of a project's selections there is an event, as of all others.
 pub(super) async fn find(mcp: &Mcp, who: &Who, args: FindArgs) -> Result<CallToolResult, Failure> {
     let step = args.step.unwrap_or(StepKind::Implementation);
-    let shelf = mcp.library().of(mcp.desk(), who, args.project_id.as_deref()).await?;
+    let shelf = mcp.library().of(mcp.api(), who, args.project_id.as_deref()).await?;
     // Whoever cannot be reached keeps nobody from finding what lies on this disk.
-    let here = mcp.desk().project(who).await.unwrap_or_default();
+    let here = mcp.api().project(who).await.unwrap_or_default();
     let chosen = match args.project_id.or(here) {
         Some(project) => {
-            let body = json!({ "task": args.task, "step": step, "projectId": project });
-            mcp.desk().post(who, "/api/skills/select", &body, None).await?
+            let request =
+                SkillRequest { task: Some(args.task), step: Some(step.as_str().to_owned()), project_id: Some(project) };
+            mcp.api().call(who, skills::select(&request)).await?
         }
         None => chosen_here(shelf.clone(), args.task, step).await?,
     };
@@ -81,7 +83,7 @@ async fn chosen_here(shelf: Shelf, task: String, step: StepKind) -> Result<Skill
 /// A skill's text as agents read it, and where its other files are.
 pub(super) async fn read(mcp: &Mcp, who: &Who, args: UseArgs) -> Result<CallToolResult, Failure> {
     let name = args.name.trim();
-    let shelf = mcp.library().of_with(mcp.desk(), who, args.project_id.as_deref(), name).await?;
+    let shelf = mcp.library().of_with(mcp.api(), who, args.project_id.as_deref(), name).await?;
     let read = tokio::task::spawn_blocking(move || {
         let skill = skill(&shelf.catalogue, args.name.trim())?;
         page(skill, shelf.settings.skills_max_body_chars.value)

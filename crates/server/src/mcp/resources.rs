@@ -9,15 +9,18 @@ use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
     ResourceTemplate,
 };
-use serde_json::Value as Json;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::address::{Address, of_skill};
-use super::desk::{Unheard, Who};
+use super::client::Who;
 use super::{FRESH_MS, Mcp, clipped, media_type, skills};
-use crate::escaped;
+use maestro_api::runs::{self, RunLogQuery};
+use maestro_api::tasks::{self, DepthQuery, TaskBody};
+use maestro_api::{ApiRequest, ClientError};
 
 /// How many events of a run are read at once.
-const LOG_PART: usize = 1000;
+const LOG_PART: i64 = 1000;
 
 /// The skills' texts, as resources.
 pub(super) fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
@@ -67,15 +70,15 @@ pub(super) async fn read(mcp: &Mcp, who: &Who, uri: &str, seek: Seek) -> Result<
     let contents = match Address::parse(uri).ok_or_else(missing)? {
         Address::Skill { id, path } => of_file(mcp, uri, id, path, seek).await?.ok_or_else(missing)?,
         Address::Task(id) => {
-            let path = format!("/api/tasks/{}", escaped(&id.to_string()));
-            let mut task = stored(mcp, who, &path, missing).await?;
-            task["subtasks"] = stored(mcp, who, &format!("{path}/children?recursive=true"), missing).await?;
-            in_json(uri, &task)
+            let id = id.to_string();
+            let task = stored(mcp, who, tasks::get(&id), missing).await?;
+            let below = tasks::children(&id, DepthQuery { recursive: Some(true) });
+            in_json(uri, &TaskResource { task, subtasks: stored(mcp, who, below, missing).await? })?
         }
-        Address::Run(id) => in_json(uri, &stored(mcp, who, &format!("/api/runs/{id}"), missing).await?),
+        Address::Run(id) => in_json(uri, &stored(mcp, who, runs::get(&id.to_string()), missing).await?)?,
         Address::RunLog(id) => {
-            let path = format!("/api/runs/{id}/log?limit={LOG_PART}");
-            in_json(uri, &stored(mcp, who, &path, missing).await?)
+            let log = runs::log(&id.to_string(), RunLogQuery { after: None, limit: Some(LOG_PART) });
+            in_json(uri, &stored(mcp, who, log, missing).await?)?
         }
     };
     // What is stored changes by the second; a skill's text is fresh as long as lists are.
@@ -83,16 +86,30 @@ pub(super) async fn read(mcp: &Mcp, who: &Who, uri: &str, seek: Seek) -> Result<
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
 }
 
-async fn stored(mcp: &Mcp, who: &Who, path: &str, missing: impl Fn() -> ErrorData) -> Result<Json, ErrorData> {
-    mcp.desk().get(who, path).await.map_err(|error| match error {
+/// A task with everything below it.
+#[derive(Serialize)]
+struct TaskResource {
+    #[serde(flatten)]
+    task: TaskBody,
+    subtasks: Vec<TaskBody>,
+}
+
+async fn stored<T: DeserializeOwned>(
+    mcp: &Mcp,
+    who: &Who,
+    request: ApiRequest<T>,
+    missing: impl Fn() -> ErrorData,
+) -> Result<T, ErrorData> {
+    mcp.api().call(who, request).await.map_err(|error| match error {
         error if error.is_not_found() => missing(),
-        Unheard::Refused { message, .. } => ErrorData::invalid_params(message, None),
-        Unheard::Unreachable(why) => ErrorData::internal_error(why, None),
+        ClientError::Refused { message, .. } => ErrorData::invalid_params(message, None),
+        other => ErrorData::internal_error(other.to_string(), None),
     })
 }
 
-fn in_json(uri: &str, value: &Json) -> ResourceContents {
-    ResourceContents::text(value.to_string(), uri).with_mime_type("application/json")
+fn in_json(uri: &str, value: &impl Serialize) -> Result<ResourceContents, ErrorData> {
+    let text = serde_json::to_string(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    Ok(ResourceContents::text(text, uri).with_mime_type("application/json"))
 }
 
 async fn of_file(

@@ -7,17 +7,21 @@ mod page;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use maestro_core::workflow::run::{Ticket, Waiting};
+use maestro_api::ClientError;
+use maestro_api::fields::PageQuery;
+use maestro_api::runs::{self, NewRun, RefusedRun, RunAnswer, RunBody, RunQuery, RunReport};
+use maestro_api::sessions::SteerAction;
+use maestro_core::workflow::run::{RunState, Seen, Ticket, Waiting};
 use maestro_core::workflow::told::{News, Now};
 use maestro_engine::changes;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNotificationParam};
 use rmcp::service::RequestContext;
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use tokio::time::Instant;
 
-use super::desk::{Unheard, Who};
+use super::client::Who;
 use super::library::{Flow, FlowKind};
 use super::questions::{self, Asked, Given, Open, Origin, Response};
 use super::tools::{Failure, told};
@@ -46,24 +50,7 @@ const RECONSIDERED: Duration = Duration::from_secs(2);
 const ANSWERS: &str = "answers";
 /// How many runs are listed, the newest first, and among how many.
 const MOST_LISTED: usize = 50;
-const MOST_SEEN: usize = 10_000;
-
-/// A run, as the API tells of it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct RunReply {
-    pub(super) id: String,
-    workflow: String,
-    waiting: Option<String>,
-    workspace: String,
-    reviewed: Option<String>,
-    /// Why what is to be executed is not.
-    not_allowed: Option<String>,
-    /// Whether what is to be done now is done by a session that is started for it.
-    by_session: bool,
-    news: Vec<News>,
-    pub(super) now: Now,
-}
+const MOST_SEEN: i64 = 10_000;
 
 /// What becomes of a run whose caller gives up while it is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,15 +119,24 @@ impl<'t> Turn<'t> {
         if let Some(open) = self.open.take() {
             return self.go_on(open).await;
         }
-        let mut body = json!({ "workflow": args.workflow, "params": args.params, "taskId": self.mcp.parts.task });
-        if let Some(project) = args.project_id {
-            body["projectId"] = json!(project);
-        } else {
-            body["projectId"] = json!(self.mcp.desk().project(self.who).await?);
-            body["workspace"] = json!(self.mcp.library().directory.to_string_lossy());
+        let mut run = NewRun {
+            workflow: Some(args.workflow),
+            params: Some(args.params),
+            task_id: self.mcp.parts.task.clone(),
+            project_id: args.project_id,
+            ..NewRun::default()
+        };
+        if run.project_id.is_none() {
+            run.project_id = self.mcp.api().project(self.who).await?;
+            run.workspace = Some(self.mcp.library().directory.to_string_lossy().into_owned());
         }
-        let begun = self.mcp.desk().post(self.who, "/api/runs", &body, args.key.as_deref()).await?;
-        self.settle(begun, Stake::Ends).await
+        let request = runs::create(&run);
+        let request = match args.key {
+            Some(key) => request.under_key(key),
+            None => request,
+        };
+        let started = self.mcp.api().call(self.who, request).await?;
+        self.settle(started, Stake::Ends).await
     }
 
     /// Begins a workflow by its own tool: its parameters are the arguments.
@@ -174,10 +170,14 @@ impl<'t> Turn<'t> {
             return self.go_on(open).await;
         }
         let seen = self.seen(self.get(&args.run_id).await?).await?;
-        let body = json!({
-            "ticket": args.ticket, "outcome": args.outcome, "set": args.set, "result": args.result, "seen": seen,
-        });
-        match self.tell(&args.run_id, "report", &body).await {
+        let report = RunReport {
+            ticket: Some(args.ticket),
+            outcome: args.outcome,
+            set: Some(args.set),
+            result: Some(args.result),
+            seen: Some(seen),
+        };
+        match self.mcp.api().call(self.who, runs::report(args.run_id.trim(), &report)).await {
             Ok(reply) => self.settle(reply, Stake::Ends).await,
             Err(error) => refused(error),
         }
@@ -215,24 +215,23 @@ impl<'t> Turn<'t> {
 
     /// The runs that are not over, of the project here or of all.
     async fn open_runs(&self) -> Result<CallToolResult, Failure> {
-        let project = self.mcp.desk().project(self.who).await?;
-        let of_project = project.map(|project| format!("&projectId={project}")).unwrap_or_default();
-        let (mut lines, mut runs) = (Vec::new(), Vec::new());
-        for status in ["running", "paused"] {
-            let path = format!("/api/runs?status={status}&limit={MOST_SEEN}{of_project}");
-            let found: Vec<Json> = self.mcp.desk().get(self.who, &path).await?;
-            for run in found.iter().rev().take(MOST_LISTED) {
-                let word = |field: &str| run[field].as_str().unwrap_or_default().to_owned();
-                let waits = run["waiting"].as_str().map(|whom| format!(", waits for the {whom}")).unwrap_or_default();
-                lines.push(format!("- {} {}: {status} at {}{waits}", word("id"), word("workflow"), word("step")));
-                runs.push(json!({
-                    "run_id": run["id"], "workflow": run["workflow"], "status": status,
-                    "step": run["step"], "waiting": run["waiting"],
-                }));
+        let project = self.mcp.api().project(self.who).await?;
+        let page = PageQuery { limit: Some(MOST_SEEN), cursor: None };
+        let (mut lines, mut open) = (Vec::new(), Vec::new());
+        for status in [RunState::Running, RunState::Paused] {
+            let word = status.as_str();
+            let query = RunQuery { project_id: project.clone(), status: Some(word.to_owned()), workflow: None };
+            let found = self.mcp.api().call(self.who, runs::list(&query).with_query(&page)).await?;
+            for run in found.into_iter().rev().take(MOST_LISTED) {
+                let waits = run.waiting.map(|whom| format!(", waits for the {}", whom.as_str())).unwrap_or_default();
+                let step = run.step.as_deref().unwrap_or_default();
+                lines.push(format!("- {} {}: {word} at {step}{waits}", run.id, run.workflow));
+                let (run_id, workflow, step, waiting) = (run.id, run.workflow, run.step, run.waiting);
+                open.push(OpenRun { run_id, workflow, status, step, waiting });
             }
         }
         let text = if lines.is_empty() { "No run is open.".to_owned() } else { lines.join("\n") };
-        Ok(told(text, json!({ "runs": runs })))
+        Ok(told(text, json!({ "runs": open })))
     }
 
     /// Goes on after a question that the client was asked. One that is not the open one any more was answered, by this call
@@ -264,7 +263,7 @@ impl<'t> Turn<'t> {
     }
 
     /// Waits, asks and answers until somebody else must do something.
-    async fn settle(mut self, mut reply: RunReply, stake: Stake) -> Result<CallToolResponse, Failure> {
+    async fn settle(mut self, mut reply: RunBody, stake: Stake) -> Result<CallToolResponse, Failure> {
         loop {
             reply = self.waited(reply, stake).await?;
             if self.busy(&reply).is_some() {
@@ -276,14 +275,14 @@ impl<'t> Turn<'t> {
                 return Ok(self.told(reply).into());
             }
             // Whether something is done again that may have happened is for the user to say, and not beforehand.
-            let foreseen = reply.waiting.as_deref() == Some(Waiting::User.as_str());
+            let foreseen = reply.summary.waiting == Some(Waiting::User);
             let step = directive.step.id.as_str();
             let given = match self.answers.remove(step).filter(|_| foreseen) {
                 Some(value) => {
                     self.spent.push(step.to_owned());
                     Given::Value(value)
                 }
-                None => match questions::ask(&self, &reply.id, directive).await? {
+                None => match questions::ask(&self, &reply.summary.id, directive).await? {
                     Asked::Answered(answered) => {
                         self.answers.extend(answered.others);
                         answered.given
@@ -295,7 +294,7 @@ impl<'t> Turn<'t> {
             let ticket = directive.ticket.clone();
             // A person may take a while, and what is executed then has its own time.
             self.until = self.until.max(Instant::now() + PATIENCE / 2);
-            reply = match self.submit(&reply.id, &ticket, given).await {
+            reply = match self.submit(&reply.summary.id, &ticket, given).await {
                 Ok(reply) => reply,
                 Err(error) => return refused(error),
             };
@@ -303,7 +302,7 @@ impl<'t> Turn<'t> {
     }
 
     /// The run once it is not busy any more, or when waiting for it has become too long.
-    async fn waited(&self, mut reply: RunReply, stake: Stake) -> Result<RunReply, Failure> {
+    async fn waited(&self, mut reply: RunBody, stake: Stake) -> Result<RunBody, Failure> {
         let (mut pause, mut told, mut at) = (LOOK.0, String::new(), Instant::now());
         while let Some(title) = self.busy(&reply) {
             let now = Instant::now();
@@ -321,19 +320,20 @@ impl<'t> Turn<'t> {
                 () = self.context.ct.cancelled() => {
                     if stake == Stake::Ends {
                         // It may have ended meanwhile, which is as good.
-                        let _ = self.tell(&reply.id, "cancel", &json!({})).await;
+                        let cancel = runs::steer(&reply.summary.id, SteerAction::Cancel);
+                        let _ = self.mcp.api().call(self.who, cancel).await;
                     }
                     return Err(Failure::Told("the call was cancelled".to_owned()));
                 }
                 () = tokio::time::sleep(pause) => pause = (pause * 2).min(LOOK.1),
             }
-            reply = self.get(&reply.id).await?;
+            reply = self.get(&reply.summary.id).await?;
         }
         Ok(reply)
     }
 
     /// What is done by others, if whoever asks has nothing to do but to wait. A session may be the one that was started for it.
-    fn busy<'r>(&self, reply: &'r RunReply) -> Option<&'r str> {
+    fn busy<'r>(&self, reply: &'r RunBody) -> Option<&'r str> {
         let is_session = || self.who.session().is_some() || self.mcp.parts.session.is_some();
         match &reply.now {
             Now::Busy { title, .. } => Some(title),
@@ -352,10 +352,10 @@ impl<'t> Turn<'t> {
         }
     }
 
-    fn told(&self, mut reply: RunReply) -> CallToolResult {
+    fn told(&self, mut reply: RunBody) -> CallToolResult {
         let mut news = self.news.clone();
         news.append(&mut reply.news);
-        let mut reply = RunReply { news, ..reply };
+        let mut reply = RunBody { news, ..reply };
         reply.by_session = reply.by_session && self.busy(&reply).is_some();
         match self.begins {
             None => page::page(reply),
@@ -364,50 +364,47 @@ impl<'t> Turn<'t> {
         }
     }
 
-    async fn get(&self, run: &str) -> Result<RunReply, Unheard> {
-        self.mcp.desk().get(self.who, &path(run, "")).await
+    async fn get(&self, run: &str) -> Result<RunBody, ClientError> {
+        self.mcp.api().call(self.who, runs::get(run.trim())).await
     }
 
-    async fn tell(&self, run: &str, what: &str, body: &Json) -> Result<RunReply, Unheard> {
-        self.mcp.desk().post(self.who, &path(run, what), body, None).await
-    }
-
-    async fn submit(&self, run: &str, ticket: &Ticket, given: Given) -> Result<RunReply, Unheard> {
-        let body = match given {
-            Given::Value(value) => json!({ "ticket": ticket, "value": value }),
-            Given::Instead(instead) => json!({ "ticket": ticket, "instead": instead }),
+    async fn submit(&self, run: &str, ticket: &Ticket, given: Given) -> Result<RunBody, ClientError> {
+        let ticket = Some(ticket.as_str().to_owned());
+        let answer = match given {
+            Given::Value(value) => RunAnswer { ticket, value: Some(value), instead: None },
+            Given::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead) },
         };
-        self.tell(run, "answer", &body).await
+        self.mcp.api().call(self.who, runs::answer(run.trim(), &answer)).await
     }
 
     /// What is known of the files, where a review wants to know.
-    async fn seen(&self, reply: RunReply) -> Result<Json, Failure> {
+    async fn seen(&self, reply: RunBody) -> Result<Seen, Failure> {
         let reviewed = matches!(&reply.now, Now::Directive { directive } if directive.round.review.is_some());
-        if !reviewed || reply.workspace.is_empty() {
-            return Ok(json!({}));
+        if !reviewed || reply.summary.workspace.is_empty() {
+            return Ok(Seen::default());
         }
-        let look = move || changes::seen(reply.workspace.as_ref(), reply.reviewed.as_deref());
-        let seen = tokio::task::spawn_blocking(look).await.map_err(|error| Failure::Told(error.to_string()))?;
-        Ok(json!(seen))
+        let look = move || changes::seen(reply.summary.workspace.as_ref(), reply.reviewed.as_deref());
+        tokio::task::spawn_blocking(look).await.map_err(|error| Failure::Told(error.to_string()))
     }
 }
 
-/// The place of a run in the API.
-fn path(run: &str, what: &str) -> String {
-    let place = format!("/api/runs/{}", crate::escaped(run.trim()));
-    if what.is_empty() { place } else { format!("{place}/{what}") }
+/// A run that is not over, as a program reads it in a list.
+#[derive(Serialize)]
+struct OpenRun {
+    run_id: String,
+    workflow: String,
+    status: RunState,
+    step: Option<String>,
+    waiting: Option<Waiting>,
 }
 
-/// How a run stands that did not take what it was told.
-fn stands(error: &Unheard) -> Option<RunReply> {
-    match error {
-        Unheard::Refused { details, .. } => serde_json::from_value(details["run"].clone()).ok(),
-        Unheard::Unreachable(_) => None,
-    }
+/// How a run stands that did not accept a report.
+fn stands(error: &ClientError) -> Option<RunBody> {
+    error.details::<RefusedRun>().map(|refused| refused.run)
 }
 
 /// Why a run did not take what it was told, and what it wants all the same.
-fn refused(error: Unheard) -> Result<CallToolResponse, Failure> {
+fn refused(error: ClientError) -> Result<CallToolResponse, Failure> {
     let Some(reply) = stands(&error) else { return Err(error.into()) };
     Ok(page::not_taken(&error.to_string(), reply).into())
 }

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::address::{Address, of_skill};
 use super::library::Library;
+use super::tools::put;
 use super::{FRESH_MS, media_type};
 
 /// The extension's name.
@@ -156,11 +157,11 @@ fn directory(catalogue: &Catalogue, uri: &str, cursor: Option<&str>) -> Result<J
 
 /// A whole answer of the extension; the protocol's crate does not know it, and adds nothing to it.
 fn complete(mut answer: Json, next: Option<String>) -> Json {
-    answer["resultType"] = json!("complete");
-    answer["ttlMs"] = json!(FRESH_MS);
-    answer["cacheScope"] = json!("private");
+    put(&mut answer, "resultType", json!("complete"));
+    put(&mut answer, "ttlMs", json!(FRESH_MS));
+    put(&mut answer, "cacheScope", json!("private"));
     if let Some(next) = next {
-        answer["nextCursor"] = json!(next);
+        put(&mut answer, "nextCursor", json!(next));
     }
     answer
 }

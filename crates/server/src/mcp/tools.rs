@@ -7,6 +7,7 @@ mod schema;
 
 use std::collections::BTreeSet;
 
+use maestro_api::ClientError;
 use maestro_core::visible::visible;
 use maestro_skills::Source;
 use rmcp::ErrorData;
@@ -17,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
-use super::desk::{Unheard, Who};
+use super::client::Who;
 use super::library::{Flow, FlowKind, Offer};
 use super::questions::Origin;
 use super::runs::{self, Turn};
@@ -36,8 +37,8 @@ pub(super) enum Failure {
     Protocol(ErrorData),
 }
 
-impl From<Unheard> for Failure {
-    fn from(error: Unheard) -> Self {
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
         Self::Told(error.to_string())
     }
 }
@@ -232,10 +233,17 @@ fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Failure> {
 /// model nothing but those.
 pub(super) fn told(text: impl AsRef<str>, data: Json) -> CallToolResult {
     let (text, mut data) = (visible(text.as_ref()), cleaned(data));
-    data["text"] = json!(text);
+    put(&mut data, "text", json!(text));
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(data);
     result
+}
+
+/// Adds a field to data, which is an object.
+pub(super) fn put(data: &mut Json, name: &str, value: Json) {
+    if let Some(data) = data.as_object_mut() {
+        data.insert(name.to_owned(), value);
+    }
 }
 
 /// Words alone.

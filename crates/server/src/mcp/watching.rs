@@ -14,7 +14,7 @@ use rmcp::{ErrorData, Peer, RoleServer};
 use tokio::task::AbortHandle;
 
 use super::Mcp;
-use super::desk::Who;
+use super::client::Who;
 use super::resources::{self, Seek};
 
 /// How often it is looked.

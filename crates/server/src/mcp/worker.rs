@@ -14,10 +14,14 @@ use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::desk::{Unheard, Who};
-use super::tools::{Failure, told};
+use super::client::Who;
+use super::tools::{Failure, put, told};
 use super::{Mcp, clipped};
-use crate::escaped;
+use maestro_api::fields::PageQuery;
+use maestro_api::reports::{self, NewReport, NoticeConfirmation, ReportReply};
+use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
+use maestro_api::{ApiRequest, ClientError};
+use serde::Serialize;
 
 pub(super) const INFO: &str =
     "Get details about the current assigned task and subtasks, and what changed since you last heard.";
@@ -63,16 +67,6 @@ pub(super) struct CompletionArgs {
 pub(super) struct BlockerArgs {
     reason: String,
     task_id: Option<String>,
-}
-
-/// What a report is answered with.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    session_id: String,
-    session_status: SessionStatus,
-    changes: Vec<String>,
-    notice_cursor: i64,
 }
 
 /// What sessions said and heard last. That a session calls again shows that it heard the answer before; only then is that
@@ -129,10 +123,10 @@ enum Place {
 }
 
 impl Place {
-    fn reports(&self) -> String {
+    fn report(&self, report: &NewReport) -> ApiRequest<ReportReply> {
         match self {
-            Self::Session(id) => format!("/api/sessions/{}/reports", escaped(id)),
-            Self::Task(id) => format!("/api/tasks/{}/reports", escaped(id)),
+            Self::Session(id) => reports::of_session(id, report),
+            Self::Task(id) => reports::of_task(id, report),
         }
     }
 }
@@ -163,14 +157,19 @@ impl<'s> Speaker<'s> {
 
     /// Reports something, after what the last answer said was confirmed. The same words again are a sign of life, or what was
     /// heard already.
-    async fn say(&self, kind: ReportKind, message: Option<&str>, about: Option<&str>) -> Result<Answer, Unheard> {
-        let (desk, reports) = (self.mcp.desk(), &self.mcp.parts.reports);
-        let last = reports.of(&self.place);
+    async fn say(
+        &self,
+        kind: ReportKind,
+        message: Option<&str>,
+        about: Option<&str>,
+    ) -> Result<ReportReply, ClientError> {
+        let (api, known) = (self.mcp.api(), &self.mcp.parts.reports);
+        let last = known.of(&self.place);
         if let Some(last) = last.as_ref().filter(|last| last.heard > 0) {
-            let path = format!("/api/sessions/{}/notices/confirm", escaped(&last.session));
-            let body = json!({ "noticeCursor": last.heard, "how": "reply to a tool call" });
+            let confirmation =
+                NoticeConfirmation { notice_cursor: Some(last.heard), how: Some("reply to a tool call".to_owned()) };
             // What is not confirmed is told again.
-            let _ = desk.post::<Json>(self.who, &path, &body, None).await;
+            let _ = api.call(self.who, reports::confirm(&last.session, &confirmation)).await;
         }
         let task = about.or(self.task.as_deref());
         let said = Said { kind, task: task.map(str::to_owned), words: message.map(hash) };
@@ -180,38 +179,47 @@ impl<'s> Speaker<'s> {
             Some(last) => last.key.clone(),
             None => uuid::Uuid::now_v7().to_string(),
         };
-        let body = json!({ "kind": kind, "message": message, "taskIds": task.into_iter().collect::<Vec<_>>() });
-        let path = self.path(last.as_ref().filter(|_| repeated.is_none())).await?;
-        let answer: Answer = desk.post(self.who, &path, &body, Some(&key)).await?;
-        let (session, status, heard) = (answer.session_id.clone(), answer.session_status, answer.notice_cursor);
-        reports.note(&self.place, Last { said, key, session, status, heard });
+        let report = NewReport {
+            kind: Some(kind.to_string()),
+            message: message.map(str::to_owned),
+            task_ids: Some(task.into_iter().map(str::to_owned).collect()),
+            metadata: None,
+        };
+        let place = self.target(last.as_ref().filter(|_| repeated.is_none())).await?;
+        let answer = api.call(self.who, place.report(&report).under_key(key.as_str())).await?;
+        let (session, status, heard) = (answer.session_id.clone(), answer.session_status, answer.news.notice_cursor);
+        known.note(&self.place, Last { said, key, session, status, heard });
         Ok(answer)
     }
 
-    /// Where a report goes. What comes late to a task that is done goes to the session that did it, and begins no other.
-    async fn path(&self, last: Option<&Last>) -> Result<String, Unheard> {
+    /// Where a report goes. What comes late to a task that is done goes to the session that did it, and starts no other.
+    async fn target(&self, last: Option<&Last>) -> Result<Place, ClientError> {
         if let (Place::Task(task), Some(last)) = (&self.place, last)
             && last.status.is_over()
+            && self.mcp.api().call(self.who, tasks::get(task)).await?.status.is_closed()
         {
-            let task: Json = self.mcp.desk().get(self.who, &format!("/api/tasks/{}", escaped(task))).await?;
-            if is_closed(&task) {
-                return Ok(Place::Session(last.session.clone()).reports());
-            }
+            return Ok(Place::Session(last.session.clone()));
         }
-        Ok(self.place.reports())
+        Ok(self.place.clone())
     }
 
     /// The session's tasks, each with everything below it.
-    async fn tasks(&self, session: &str) -> Result<Vec<Json>, Unheard> {
-        let path = format!("/api/tasks?sessionId={}&limit=100", escaped(session));
-        let mut tasks: Vec<Json> = self.mcp.desk().get(self.who, &path).await?;
-        for task in &mut tasks {
-            let id = task["id"].as_str().unwrap_or_default();
-            let below = format!("/api/tasks/{}/children?recursive=true", escaped(id));
-            task["subtasks"] = self.mcp.desk().get(self.who, &below).await?;
+    async fn tasks(&self, session: &str) -> Result<Vec<OwnTask>, ClientError> {
+        let query = TaskQuery { session_id: Some(session.to_owned()), ..TaskQuery::default() };
+        let page = PageQuery { limit: Some(100), cursor: None };
+        let mut own = Vec::new();
+        for task in self.mcp.api().call(self.who, tasks::list(&query).with_query(&page)).await? {
+            let below = tasks::children(&task.id, DepthQuery { recursive: Some(true) });
+            own.push(OwnTask { below: self.mcp.api().call(self.who, below).await?, task });
         }
-        Ok(tasks)
+        Ok(own)
     }
+}
+
+/// A task of a session with everything below it.
+struct OwnTask {
+    task: TaskBody,
+    below: Vec<TaskBody>,
 }
 
 pub(super) async fn info(mcp: &Mcp, who: &Who, args: InfoArgs) -> Result<CallToolResult, Failure> {
@@ -221,18 +229,19 @@ pub(super) async fn info(mcp: &Mcp, who: &Who, args: InfoArgs) -> Result<CallToo
     let tasks = speaker.tasks(&answer.session_id).await?;
     let mut text = String::new();
     for task in &tasks {
+        let OwnTask { task, below } = task;
         let _ = writeln!(text, "Task {}", line(task));
-        if let Some(description) = task["description"].as_str().filter(|text| !text.trim().is_empty()) {
-            let _ = writeln!(text, "{}", description.trim());
+        if !task.description.trim().is_empty() {
+            let _ = writeln!(text, "{}", task.description.trim());
         }
-        for subtask in task["subtasks"].as_array().into_iter().flatten() {
+        for subtask in below {
             let _ = writeln!(text, "- {}", line(subtask));
         }
     }
     if tasks.is_empty() {
         text.push_str("You have no task.\n");
     }
-    let data = json!({ "tasks": tasks.iter().map(short).collect::<Vec<_>>() });
+    let data = json!({ "tasks": tasks.iter().map(TaskDetails::of).collect::<Vec<_>>() });
     Ok(heard(text, data, &answer))
 }
 
@@ -245,17 +254,16 @@ pub(super) async fn progress(mcp: &Mcp, who: &Who, args: ProgressArgs) -> Result
 pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<CallToolResult, Failure> {
     let speaker = Speaker::of(mcp, who, args.task_id)?;
     let id = args.subtask_id.trim();
-    let found: Result<Json, Unheard> = mcp.desk().get(who, &format!("/api/tasks/{}", escaped(id))).await;
-    let mut task = match found {
-        Ok(task) if task["parentId"].is_string() => task,
+    let mut task = match mcp.api().call(who, tasks::get(id)).await {
+        Ok(task) if task.parent_id.is_some() => task,
         Err(error) if !error.is_not_found() => return Err(error.into()),
         _ => return Err(Failure::Told(other_subtasks(&speaker, id).await?)),
     };
-    let (text, answer) = if is_closed(&task) {
+    let (text, answer) = if task.status.is_closed() {
         (format!("It is done already: {}\n", line(&task)), speaker.say(ReportKind::Progress, None, None).await?)
     } else {
         let answer = speaker.say(ReportKind::Complete, None, Some(id)).await?;
-        task["status"] = json!(TaskStatus::Completed);
+        task.status = TaskStatus::Completed;
         (format!("Completed: {}\n", line(&task)), answer)
     };
     Ok(heard(text, json!({ "subtaskId": id }), &answer))
@@ -265,7 +273,7 @@ pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<C
 async fn other_subtasks(speaker: &Speaker<'_>, id: &str) -> Result<String, Failure> {
     let answer = speaker.say(ReportKind::Progress, None, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
-    let below = tasks.iter().flat_map(|task| task["subtasks"].as_array().into_iter().flatten());
+    let below = tasks.iter().flat_map(|own| &own.below);
     let known: Vec<String> = below.map(|subtask| format!("- {}", line(subtask))).collect();
     Ok(match known.as_slice() {
         [] => format!("`{id}` is no subtask of yours, and you have none"),
@@ -278,8 +286,8 @@ pub(super) async fn completion(mcp: &Mcp, who: &Who, args: CompletionArgs) -> Re
     let message = args.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
     let answer = speaker.say(ReportKind::Complete, message, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
-    let below = tasks.iter().flat_map(|task| task["subtasks"].as_array().into_iter().flatten());
-    let open: Vec<&Json> = below.filter(|task| !is_closed(task)).collect();
+    let below = tasks.iter().flat_map(|own| &own.below);
+    let open: Vec<&TaskBody> = below.filter(|task| !task.status.is_closed()).collect();
     let mut text = "Reported as complete.\n".to_owned();
     if !open.is_empty() {
         text.push_str("Subtasks are open, so your task is not done yet:\n");
@@ -287,7 +295,7 @@ pub(super) async fn completion(mcp: &Mcp, who: &Who, args: CompletionArgs) -> Re
             let _ = writeln!(text, "- {}", line(task));
         }
     }
-    let data = json!({ "open_subtasks": open.iter().map(|task| task["id"].clone()).collect::<Vec<_>>() });
+    let data = json!({ "open_subtasks": open.iter().map(|task| &task.id).collect::<Vec<_>>() });
     Ok(heard(text, data, &answer))
 }
 
@@ -308,38 +316,51 @@ fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// Whether nothing more is to be done for a task.
-fn is_closed(task: &Json) -> bool {
-    let status: Option<TaskStatus> = serde_json::from_value(task["status"].clone()).ok();
-    status.is_some_and(TaskStatus::is_closed)
+/// A task on a line.
+fn line(task: &TaskBody) -> String {
+    format!("{} [{}] {}", task.id, task.status, clipped(&task.title, 200))
 }
 
-/// A task on a line.
-fn line(task: &Json) -> String {
-    let word = |field: &str| task[field].as_str().unwrap_or_default();
-    format!("{} [{}] {}", word("id"), word("status"), clipped(word("title"), 200))
+/// A task as a program reads it in a list.
+#[derive(Serialize)]
+struct TaskBrief<'t> {
+    id: &'t str,
+    title: &'t str,
+    status: TaskStatus,
+}
+
+impl<'t> TaskBrief<'t> {
+    fn of(task: &'t TaskBody) -> Self {
+        Self { id: &task.id, title: &task.title, status: task.status }
+    }
 }
 
 /// What of a task a program needs to go on.
-fn short(task: &Json) -> Json {
-    let brief = |task: &Json| json!({ "id": task["id"], "title": task["title"], "status": task["status"] });
-    let mut told = brief(task);
-    told["description"] = task["description"].clone();
-    let below = task["subtasks"].as_array().into_iter().flatten();
-    told["subtasks"] = below.map(brief).collect();
-    told
+#[derive(Serialize)]
+struct TaskDetails<'t> {
+    #[serde(flatten)]
+    brief: TaskBrief<'t>,
+    description: &'t str,
+    subtasks: Vec<TaskBrief<'t>>,
 }
 
-/// The answer of a tool, with what changed since the session last heard.
-fn heard(mut text: String, mut data: Json, answer: &Answer) -> CallToolResult {
+impl<'t> TaskDetails<'t> {
+    fn of(OwnTask { task, below }: &'t OwnTask) -> Self {
+        let subtasks = below.iter().map(TaskBrief::of).collect();
+        Self { brief: TaskBrief::of(task), description: &task.description, subtasks }
+    }
+}
+
+/// The answer of a tool, with what changed since the session's last call.
+fn heard(mut text: String, mut data: Json, answer: &ReportReply) -> CallToolResult {
     if answer.session_status == SessionStatus::Stopped {
         "Noted. Your session has ended, so nothing changes.\n".clone_into(&mut text);
     }
-    for change in &answer.changes {
+    for change in &answer.news.changes {
         let _ = writeln!(text, "! {}", clipped(change, 2000));
     }
-    data["session_id"] = json!(answer.session_id);
-    data["session_status"] = json!(answer.session_status);
-    data["changes"] = json!(answer.changes);
+    put(&mut data, "session_id", json!(answer.session_id));
+    put(&mut data, "session_status", json!(answer.session_status));
+    put(&mut data, "changes", json!(answer.news.changes));
     told(text, data)
 }

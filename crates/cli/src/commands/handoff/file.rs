@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use maestro_core::handoff::{Handoff, HandoffState};
+use maestro_api::handoffs::HandoffBody;
+use maestro_core::handoff::HandoffState;
 
 use crate::host::files;
 use crate::output::screen::clean;
@@ -19,7 +20,7 @@ const LARGEST: u64 = 1024 * 1024;
 const DIRECTORY: &str = ".maestro/handoffs";
 
 /// Writes the file for a hand-off as it is now, in place of the one for what it was before.
-pub(super) fn write(handoff: &Handoff, project: Option<&Path>) -> Result<PathBuf, String> {
+pub(super) fn write(handoff: &HandoffBody, project: Option<&Path>) -> Result<PathBuf, String> {
     let project = project.ok_or("the project has no directory on this machine")?;
     // A server of ours sees to this; who knows whose server it is.
     if ![&handoff.from, &handoff.to].into_iter().all(|role| fits_a_name(role)) {
@@ -46,19 +47,19 @@ fn fits_a_name(role: &str) -> bool {
     (1..=64).contains(&role.len()) && role.bytes().all(is_plain)
 }
 
-fn name(handoff: &Handoff, state: HandoffState) -> String {
+fn name(handoff: &HandoffBody, state: HandoffState) -> String {
     let time = time::in_a_name(handoff.created_at);
     format!("{time}.{}.{}.{}.md", handoff.from, handoff.to, state.as_str())
 }
 
 /// What it may have been before, the latest first.
-fn earlier(handoff: &Handoff) -> impl Iterator<Item = HandoffState> {
+fn earlier(handoff: &HandoffBody) -> impl Iterator<Item = HandoffState> {
     let now = handoff.state;
     HandoffState::ALL.into_iter().rev().skip_while(move |state| *state != now).skip(1)
 }
 
 /// The text of a file, if it is this hand-off's: a plain file whose header has its id.
-fn read_own(path: &Path, handoff: &Handoff) -> Option<String> {
+fn read_own(path: &Path, handoff: &HandoffBody) -> Option<String> {
     if !path.symlink_metadata().is_ok_and(|file| file.is_file()) {
         return None;
     }
@@ -73,7 +74,7 @@ fn header(text: &str) -> Option<&str> {
 }
 
 /// The file of a hand-off that has none yet.
-fn fresh(handoff: &Handoff) -> String {
+fn fresh(handoff: &HandoffBody) -> String {
     let task = handoff.task_id.as_ref().map_or_else(|| "null".to_owned(), ToString::to_string);
     let mut text = format!(
         "---\nid: {}\nfrom: {}\nto: {}\ntask: {task}\nstate: {}\ncreated: {}\n---\n\n# {}\n",
@@ -92,7 +93,7 @@ fn fresh(handoff: &Handoff) -> String {
 }
 
 /// The same file with its new state; additions to it stay.
-fn moved_on(text: &str, handoff: &Handoff) -> String {
+fn moved_on(text: &str, handoff: &HandoffBody) -> String {
     let old = header(text).unwrap_or_default();
     let state = |line: &str| {
         if line.starts_with("state: ") { format!("state: {}", handoff.state.as_str()) } else { line.to_owned() }
@@ -101,7 +102,7 @@ fn moved_on(text: &str, handoff: &Handoff) -> String {
     with_result(text.replacen(old, &new.join("\n"), 1), handoff)
 }
 
-fn with_result(mut text: String, handoff: &Handoff) -> String {
+fn with_result(mut text: String, handoff: &HandoffBody) -> String {
     if let Some(result) = handoff.result.as_deref().map(str::trim).filter(|result| !result.is_empty()) {
         let _ = write!(text, "\n## Result\n\n{result}\n");
     }
@@ -110,14 +111,12 @@ fn with_result(mut text: String, handoff: &Handoff) -> String {
 
 #[cfg(test)]
 mod tests {
-    use maestro_core::id::{HandoffId, Id, ProjectId};
-
     use super::*;
 
-    fn handoff(to: &str) -> Handoff {
-        Handoff {
-            id: HandoffId::make(1, 1),
-            project_id: ProjectId::make(1, 1),
+    fn handoff(to: &str) -> HandoffBody {
+        HandoffBody {
+            id: "hand_1_1".into(),
+            project_id: "proj_1_1".into(),
             task_id: None,
             from: "architect".into(),
             to: to.into(),

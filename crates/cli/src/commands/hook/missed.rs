@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use maestro_api::sessions::{self, NewSessionEvent};
 use maestro_skills::read_bounded;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value as Json, json};
@@ -31,8 +32,9 @@ pub(super) fn keep(agent: &str, why: &str, world: &World) {
 /// Sends the failures as an event of the session.
 pub(super) fn tell(client: &Client, session: &str, world: &World) -> Result<(), CommandError> {
     let Some(taken) = Taken::of(&path(world)) else { return Ok(()) };
-    let told = json!({ "type": "hook_failed", "data": { "failures": taken.failures } });
-    client.post::<Json>(&format!("{session}/events"), &told)?;
+    let data = json!({ "failures": taken.failures });
+    let event = NewSessionEvent { kind: Some("hook_failed".to_owned()), data: Some(data) };
+    client.call(sessions::add_event(session, &event))?;
     // They are sent again if this fails, which is better than never.
     let _ = fs::remove_file(&taken.path);
     Ok(())

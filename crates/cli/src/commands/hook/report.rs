@@ -2,13 +2,18 @@
 
 use std::sync::mpsc::Receiver;
 
+use maestro_api::reports::{self, NewReport};
+use maestro_api::sessions::{self, NewSession};
 use maestro_core::hook::{Happening, in_a_line};
 use maestro_core::id::{Id as _, SessionId};
-use serde_json::{Value as Json, json};
+use maestro_core::report::ReportKind;
+use maestro_core::session::SessionStatus;
+use serde_json::{Map, Value as Json, json};
 
 use super::missed;
+use crate::client::Client;
 use crate::client::context;
-use crate::client::{Client, escaped};
+use crate::client::worker::new_report;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::server_process::database;
@@ -24,23 +29,28 @@ pub(super) fn tell(
     if *happening == Happening::Other || !is_anything_stored(world) {
         return Ok(());
     }
-    let client = Client::open(world)?.in_a_hurry().for_person();
-    let path = format!("/api/sessions/{}", escaped(session.as_str()));
-    let (reports, said) = (format!("{path}/reports"), said(happening, chosen));
-    let told = match client.post::<Json>(&reports, &said) {
+    let client = Client::open(world)?.in_a_hurry().for_person()?;
+    let report = report_of(happening, chosen);
+    let reported = match client.call(reports::of_session(session.as_str(), &report)) {
         Err(error) if error.is_not_found() => {
             let Ok(project) = context::project_of_unknown(&client, world) else { return Ok(()) };
-            let known = json!({
-                "id": session.as_str(), "projectId": project.id, "taskIds": [], "status": "working", "agentId": agent,
-                "name": format!("{agent}, started by hand"), "metadata": { "spawnSource": "hook" },
-            });
-            client.post::<Json>("/api/sessions", &known)?;
-            client.post::<Json>(&reports, &said)
+            let new = NewSession {
+                id: Some(session.as_str().to_owned()),
+                project_id: Some(project.id),
+                task_ids: Some(Vec::new()),
+                status: Some(SessionStatus::Working.to_string()),
+                agent_id: Some(agent.to_owned()),
+                name: Some(format!("{agent}, started by hand")),
+                metadata: Some(Map::from_iter([("spawnSource".to_owned(), Json::from("hook"))])),
+                ..NewSession::default()
+            };
+            client.call(sessions::create(&new))?;
+            client.call(reports::of_session(session.as_str(), &report))
         }
-        told => told,
+        reported => reported,
     };
-    told?;
-    missed::tell(&client, &path, world)
+    reported?;
+    missed::tell(&client, session.as_str(), world)
 }
 
 /// Whether there is a server or a database to report to; a hook creates none.
@@ -49,16 +59,18 @@ fn is_anything_stored(world: &World) -> bool {
     named.into_iter().any(|name| world.variable(name).is_some()) || database::exists(world)
 }
 
-/// The report's text.
-fn said(happening: &Happening, chosen: &Receiver<Vec<String>>) -> Json {
+/// The report about it.
+fn report_of(happening: &Happening, chosen: &Receiver<Vec<String>>) -> NewReport {
     match happening {
         Happening::Prompted(prompt) => {
             let skills = chosen.recv().unwrap_or_default();
-            json!({ "kind": "progress", "message": in_a_line(prompt), "metadata": { "skills": skills } })
+            let metadata = Map::from_iter([("skills".to_owned(), json!(skills))]);
+            let report = new_report(ReportKind::Progress, Some(&in_a_line(prompt)));
+            NewReport { metadata: Some(metadata), ..report }
         }
-        Happening::Waits(why) => json!({ "kind": "needs-input", "message": why }),
-        Happening::Stopped => json!({ "kind": "needs-input", "message": "Turn ended" }),
-        Happening::Ended => json!({ "kind": "complete" }),
-        Happening::Begun { .. } | Happening::Other => json!({ "kind": "progress" }),
+        Happening::Waits(why) => new_report(ReportKind::NeedsInput, Some(why)),
+        Happening::Stopped => new_report(ReportKind::NeedsInput, Some("Turn ended")),
+        Happening::Ended => new_report(ReportKind::Complete, None),
+        Happening::Begun { .. } | Happening::Other => new_report(ReportKind::Progress, None),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value as Json;
+use maestro_core::workflow::definition::EndStatus;
+use maestro_core::workflow::run::RunEvent;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::host::world::World;
@@ -31,22 +34,20 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Takes in something that happened to the run.
-    pub(super) fn heard(&mut self, event: &Json) {
-        let payload = &event["payload"];
-        let number = |value: &Json| value.as_u64().and_then(|number| usize::try_from(number).ok());
-        match event["type"].as_str().unwrap_or_default() {
-            "run:began" => {
-                self.most = number(&payload["params"]["most"]).filter(|most| *most > 0);
-                let only = payload["params"]["only"].as_str().unwrap_or_default();
-                self.all = (!only.is_empty()).then_some(1);
+    pub(super) fn apply(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Began { params, .. } => {
+                let params = LoopParams::of(params);
+                self.most = Some(params.most).filter(|most| *most > 0);
+                self.all = (!params.only.is_empty()).then_some(1);
             }
-            "run:set" if payload["name"] == "task" => {
-                let open = number(&payload["value"]["open"]);
+            RunEvent::Set { name, value } if name.as_str() == "task" => {
+                let open = PickedTask::deserialize(value).ok().map(|task| task.open);
                 self.all = open.map(|open| (self.done + open).min(self.most.unwrap_or(usize::MAX)));
             }
-            "run:called" => payload["params"]["task"].as_str().unwrap_or_default().clone_into(&mut self.task),
-            "run:returned" if payload["status"] == "success" => self.done += 1,
-            "run:entered" => self.doing = doing(payload["step"].as_str().unwrap_or_default()).unwrap_or(self.doing),
+            RunEvent::Called { params, .. } => self.task = LoopParams::of(params).task,
+            RunEvent::Returned { status: EndStatus::Success, .. } => self.done += 1,
+            RunEvent::Entered { step, .. } => self.doing = doing(step.as_str()).unwrap_or(self.doing),
             _ => {}
         }
     }
@@ -75,6 +76,36 @@ impl Progress {
         };
         fit(&line, width).into_owned()
     }
+}
+
+/// The parameters of a loop's workflow, and of those that it calls, as far as they say what it is for.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LoopParams {
+    /// After how many tasks it ends; 0 for all.
+    pub(super) most: usize,
+    /// The plan that it works through.
+    pub(super) plan: String,
+    /// The task that it does, where that is all.
+    pub(super) only: String,
+    /// The task that a called workflow does.
+    pub(super) task: String,
+    /// The run that it joined.
+    pub(super) lead: Option<String>,
+}
+
+impl LoopParams {
+    /// What parameters say; those of a workflow of the user's own may say nothing.
+    pub(super) fn of(params: &Map<String, Json>) -> Self {
+        Self::deserialize(Json::Object(params.clone())).unwrap_or_default()
+    }
+}
+
+/// The task that was picked in a plan.
+#[derive(Deserialize)]
+struct PickedTask {
+    /// How many tasks are open, this one included.
+    open: usize,
 }
 
 /// What is being done at a step, where it takes its time.
@@ -145,27 +176,44 @@ mod tests {
 
     use super::*;
 
-    fn after(events: &[Json]) -> Progress {
+    fn after(events: &[RunEvent]) -> Progress {
         events.iter().fold(Progress::default(), |mut progress, event| {
-            progress.heard(event);
+            progress.apply(event);
             progress
         })
     }
 
-    fn event(kind: &str, payload: &Json) -> Json {
-        json!({ "type": kind, "payload": payload })
+    fn event(kind: &str, payload: &Json) -> RunEvent {
+        serde_json::from_value(json!({ "type": kind, "payload": payload })).unwrap()
+    }
+
+    fn began(most: u32, only: &str) -> RunEvent {
+        let params = json!({ "most": most, "only": only });
+        let began = json!({ "workflow": "w", "params": params, "variables": {}, "context": {}, "seed": 1 });
+        event("run:began", &began)
+    }
+
+    fn entered(step: &str) -> RunEvent {
+        event("run:entered", &json!({ "step": step, "visit": 1, "now": 0 }))
+    }
+
+    fn called(task: &str) -> RunEvent {
+        event("run:called", &json!({ "workflow": "w", "params": { "task": task }, "variables": {} }))
+    }
+
+    fn returned(status: &str) -> RunEvent {
+        event("run:returned", &json!({ "status": status, "message": null, "outputs": {} }))
+    }
+
+    fn picked(open: usize) -> RunEvent {
+        event("run:set", &json!({ "name": "task", "value": { "open": open } }))
     }
 
     /// A run that has done three of twenty tasks and reviews the fourth.
     fn reviewing(task: &str) -> Progress {
-        let mut events = vec![event("run:began", &json!({ "params": { "most": 0, "only": "" } }))];
-        for _ in 0..3 {
-            events.push(event("run:returned", &json!({ "status": "success" })));
-        }
-        events.push(event("run:set", &json!({ "name": "task", "value": { "open": 17 } })));
-        events.push(event("run:called", &json!({ "params": { "task": task } })));
-        events.push(event("run:entered", &json!({ "step": "look" })));
-        events.push(event("run:entered", &json!({ "step": "feed" })));
+        let mut events = vec![began(0, "")];
+        events.extend((0..3).map(|_| returned("success")));
+        events.extend([picked(17), called(task), entered("look"), entered("feed")]);
         after(&events)
     }
 
@@ -175,26 +223,17 @@ mod tests {
     fn the_line_says_how_far_it_is_what_is_done_and_for_how_long() {
         let line = reviewing("Add a file f4.txt").line(TOOK, 80);
         assert_eq!(line, "[#---------] 3/20 tasks · reviewing \"Add a file f4.txt\" · 1:32");
-        assert_eq!(after(&[event("run:entered", &json!({ "step": "setup" }))]).line(TOOK, 80), "preparing · 1:32");
-        let alone = after(&[
-            event("run:began", &json!({ "params": { "most": 0, "only": "Mend it" } })),
-            event("run:called", &json!({ "params": { "task": "Mend it" } })),
-            event("run:entered", &json!({ "step": "implement" })),
-        ]);
+        assert_eq!(after(&[entered("setup")]).line(TOOK, 80), "preparing · 1:32");
+        let alone = after(&[began(0, "Fix it"), called("Fix it"), entered("implement")]);
         let hours = Duration::from_secs(3723);
-        assert_eq!(alone.line(hours, 80), "[----------] 0/1 task · working on \"Mend it\" · 1:02:03");
+        assert_eq!(alone.line(hours, 80), "[----------] 0/1 task · working on \"Fix it\" · 1:02:03");
     }
 
     #[test]
     fn what_is_asked_for_is_all_there_is_and_what_fails_is_not_done() {
-        let progress = after(&[
-            event("run:began", &json!({ "params": { "most": 2, "only": "" } })),
-            event("run:set", &json!({ "name": "task", "value": { "open": 9 } })),
-            event("run:returned", &json!({ "status": "success" })),
-            event("run:returned", &json!({ "status": "blocked" })),
-        ]);
+        let progress = after(&[began(2, ""), picked(9), returned("success"), returned("blocked")]);
         assert_eq!(progress.line(TOOK, 80), "[#####-----] 1/2 tasks · 1:32");
-        let none = after(&[event("run:set", &json!({ "name": "task", "value": { "open": 0 } }))]);
+        let none = after(&[picked(0)]);
         assert_eq!(none.line(TOOK, 80), "[----------] 0/0 tasks · 1:32");
     }
 

@@ -3,12 +3,14 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::runs::{self as runs_api, NewRun};
 use maestro_core::event::Event;
+use maestro_core::workflow::run::RunDriver;
 use maestro_core::workflow::told::Now;
 use maestro_engine::runs::Runs;
 use maestro_engine::step_sessions::{StepPrompt, composed};
 use maestro_skills::render::tokens;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::client::Client;
 use crate::client::runs;
@@ -21,19 +23,23 @@ use crate::output::screen::{clean, clean_lines};
 use crate::server_process::database;
 
 /// Shows the task, its skills, and the prompt of the first agent of a run.
-pub(super) fn run(request: &Json, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn run(request: NewRun, world: &World) -> Result<Reply, CommandError> {
     let unable = |error: std::io::Error| CommandError::io("cannot prepare the preview", &error);
     let place = tempfile::Builder::new().prefix("maestro-dry-run").tempdir().map_err(unable)?;
     let aside = aside(world, place.path());
     let client = Client::open(&aside)?;
     let project = init::known(&client, &aside)?;
-    let mut body = request.clone();
-    body["projectId"] = json!(project.id);
-    body["driver"] = json!("caller");
     // What is asked for is the same in a worktree; none is opened for a look.
-    body["params"]["worktree"] = json!(false);
-    let reply = runs::driven(&client, client.post("/api/runs", &body)?, &aside)?;
-    let id = reply.id.parse().map_err(|_| CommandError::internal("the run has no id"))?;
+    let mut params = request.params.unwrap_or_default();
+    params.insert("worktree".to_owned(), false.into());
+    let request = NewRun {
+        project_id: Some(project.id),
+        driver: Some(RunDriver::Caller.as_str().to_owned()),
+        params: Some(params),
+        ..request
+    };
+    let reply = runs::driven(&client, client.call(runs_api::create(&request))?, &aside)?;
+    let id = reply.summary.id.parse().map_err(|_| CommandError::internal("the run has no id"))?;
     let store = database::open(database::place(&aside))?;
     let view = client.wait(Runs::of(store).get(id, (database::clock())()));
     let view = view.map_err(|error| CommandError::internal(error.to_string()))?;

@@ -3,9 +3,14 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use maestro_api::ReceivedReply;
+use maestro_api::runs::{RunBody, RunSummary};
+use maestro_core::workflow::definition::EndStatus;
+use maestro_core::workflow::run::RunState;
+use maestro_core::workflow::told::Now;
 use maestro_engine::branches::{Branch, uncommitted};
 use maestro_engine::worktrees;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::Audience;
 use crate::host::world::World;
@@ -16,26 +21,35 @@ use crate::server_process::own_server::Served;
 
 /// Tells how the runs of a plan ended: programs get the whole state, people the reason and the way on. Of several it is the
 /// first that did not get to the end, if there is one; what they did together is on the branch of the first.
-pub(super) fn told(states: &[Json], audience: Audience, world: &World) -> Result<Reply, CommandError> {
-    let failed = states.iter().find(|state| state["now"]["finished"]["outcome"] != "success");
-    let state = failed.or(states.first()).unwrap_or(&Json::Null);
-    let first = states.first().unwrap_or(state);
-    let outcome = state["now"]["finished"]["outcome"].as_str().or(state["status"].as_str()).unwrap_or_default();
-    let exit = if outcome == "success" { Exit::Ok } else { Exit::Failed };
-    let id = first["id"].as_str().unwrap_or_default();
-    let workspace = Path::new(state["workspace"].as_str().unwrap_or_default());
+pub(super) fn told(
+    states: &[ReceivedReply<RunBody>],
+    audience: Audience,
+    world: &World,
+) -> Result<Reply, CommandError> {
+    let succeeded = |state: &&ReceivedReply<RunBody>| ended(&state.value) == Some(EndStatus::Success);
+    let failed = states.iter().find(|state| !succeeded(state));
+    let (Some(state), Some(first)) = (failed.or(states.first()), states.first()) else {
+        return Err(CommandError::internal("no run was followed"));
+    };
+    let run = &state.value.summary;
+    let outcome = ended(&state.value).map_or(run.status.as_str(), EndStatus::word);
+    let exit = if succeeded(&state) { Exit::Ok } else { Exit::Failed };
+    let id = first.value.summary.id.as_str();
+    let workspace = Path::new(&run.workspace);
     // A run in place has left none, and what was merged meanwhile needs no words.
     let left = Branch::of_run(workspace, id).ok();
     if world.json {
-        let mut state = state.clone();
-        state["left"] = json!(left);
-        state["next"] = json!(left.as_ref().map(|_| commands(id)));
-        return Ok(Reply::json(&state)?.ending(exit));
+        let mut raw = state.raw.clone();
+        if let Some(raw) = raw.as_object_mut() {
+            raw.insert("left".to_owned(), json!(left));
+            raw.insert("next".to_owned(), json!(left.as_ref().map(|_| commands(id))));
+        }
+        return Ok(Reply::json(&raw)?.ending(exit));
     }
-    let mut text = match reason(state) {
+    let mut text = match reason(run) {
         // A workflow need not say anything about its end, and who cancels a run gives no reason.
-        reason if reason.is_empty() => format!("\n{}\n", clean(outcome)),
-        reason => format!("\n{}: {}\n", clean(outcome), reason.replace('\n', "\n  ")),
+        reason if reason.is_empty() => format!("\n{outcome}\n"),
+        reason => format!("\n{outcome}: {}\n", reason.replace('\n', "\n  ")),
     };
     text.push_str(&match (&left, exit) {
         _ if audience == Audience::Spectator => String::new(),
@@ -46,31 +60,40 @@ pub(super) fn told(states: &[Json], audience: Audience, world: &World) -> Result
         }
         (None, _) => String::new(),
     });
-    for lane in states.iter().filter_map(lane) {
+    for lane in states.iter().filter_map(|state| lane(&state.value.summary)) {
         let _ = writeln!(text, "Unfinished work is in {}.", clean_path(&world.short(&lane)));
     }
     Ok(Reply::text(text).ending(exit))
 }
 
+/// How a run ended, if it came to an end.
+fn ended(run: &RunBody) -> Option<EndStatus> {
+    match &run.now {
+        Now::Finished { finished, .. } => finished.outcome,
+        _ => None,
+    }
+}
+
 /// Where a run's work lies that could not be given to the branch of all.
-fn lane(run: &Json) -> Option<PathBuf> {
-    let name = format!("loop-{}{}", run["id"].as_str()?, worktrees::LANE);
-    let path = worktrees::path(Path::new(run["workspace"].as_str()?), &name);
+fn lane(run: &RunSummary) -> Option<PathBuf> {
+    let name = format!("loop-{}{}", run.id, worktrees::LANE);
+    let path = worktrees::path(Path::new(&run.workspace), &name);
     path.is_dir().then_some(path)
 }
 
 /// What is said about a run's end, a line each.
-pub(super) fn reason(run: &Json) -> String {
-    let message = run["message"].as_str().unwrap_or_default();
+pub(super) fn reason(run: &RunSummary) -> String {
+    let message = run.message.as_deref().unwrap_or_default();
     let lines: Vec<String> = message.lines().map(|line| clean(line).into_owned()).collect();
     lines.join("\n").trim_end().to_owned()
 }
 
 /// Where the work of a run lies that did not end well, as far as it is still there.
-pub(super) fn worktree(run: &Json) -> Option<PathBuf> {
-    let is_over_badly = matches!(run["status"].as_str(), Some("failed" | "cancelled"));
-    let workspace = Path::new(run["workspace"].as_str().filter(|_| is_over_badly)?);
-    let path = worktrees::path(workspace, &format!("loop-{}", run["id"].as_str()?));
+pub(super) fn worktree(run: &RunSummary) -> Option<PathBuf> {
+    if !matches!(run.status, RunState::Failed | RunState::Cancelled) {
+        return None;
+    }
+    let path = worktrees::path(Path::new(&run.workspace), &format!("loop-{}", run.id));
     lane(run).or_else(|| path.is_dir().then_some(path))
 }
 

@@ -4,24 +4,29 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use maestro_api::events::{self, EventBody, EventQuery};
+use maestro_api::runs::{self, RunBody};
+use maestro_api::{ReceivedReply, sessions};
+use maestro_core::event::SkillSelection;
+use maestro_core::workflow::run::RunEvent;
+use maestro_core::{Event, RunId};
 use serde_json::Value as Json;
 
-use super::bar::{Bar, Progress};
-use crate::client::runs;
-use crate::client::{Client, escaped, with_query};
+use super::bar::{Bar, LoopParams, Progress};
+use crate::client::Client;
 use crate::commands::up::told_to_end;
 use crate::host::world::World;
 use crate::output::error::{CommandError, Exit};
 use crate::output::screen::clean;
 use crate::server_process::own_server::{self, Served};
 
-/// How often it is looked whether something happened.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often the clock of the progress line is drawn.
+const TICK: Duration = Duration::from_millis(500);
 
 /// How it came that nothing more is shown.
 pub(super) enum Followed {
     /// All runs are over, and this is how they stand.
-    Over(Vec<Json>),
+    Over(Vec<ReceivedReply<RunBody>>),
     /// The user interrupted.
     Interrupted,
 }
@@ -88,7 +93,7 @@ pub(super) fn so_far(
         while let Some(events) = story.more(client).await? {
             for event in &events {
                 lines.extend(story.line(client, event).await?.map(|(_, line)| line));
-                story.seen(event);
+                story.since = Some(event.seq);
             }
         }
         Ok(lines)
@@ -135,66 +140,99 @@ impl<'a> Story<'a> {
         })
     }
 
-    /// Tells everything until all runs are over, and returns how they stand then.
-    async fn told(&mut self, client: &Client) -> Result<Vec<Json>, CommandError> {
+    /// Shows everything until all runs are over, and returns how they stand then.
+    async fn told(&mut self, client: &Client) -> Result<Vec<ReceivedReply<RunBody>>, CommandError> {
+        let after = self.after(client).await?;
+        let mut stream = client.open_stream(events::list(&self.query(after))).await?;
+        // What is over already sends nothing more.
+        if let Some(states) = self.all_over(client).await? {
+            self.catch_up(client).await?;
+            return Ok(states);
+        }
         loop {
-            let mut states = Vec::new();
-            for run in self.runs {
-                states.push(client.ask_for::<Json>(&format!("/api/runs/{}", escaped(run))).await?);
-            }
-            self.show(client).await?;
-            if states.iter().all(runs::is_over) {
+            self.bar.draw(&self.progress)?;
+            let event = tokio::select! {
+                event = stream.next_event() => event.map_err(CommandError::from)?,
+                () = tokio::time::sleep(TICK) => continue,
+            };
+            let Some(event) = event else { return Err(CommandError::network("the server ended the stream")) };
+            self.show(client, &event).await?;
+            let ends = matches!(event.event(), Some(Event::Run(RunEvent::Ended { .. } | RunEvent::Cancelled {})));
+            if ends
+                && is_one_of(self.runs, event.run.as_deref())
+                && let Some(states) = self.all_over(client).await?
+            {
                 return Ok(states);
             }
-            self.bar.draw(&self.progress)?;
-            tokio::time::sleep(LOOK).await;
         }
     }
 
-    /// What happened since the last event that was told, or nothing.
-    async fn more(&self, client: &Client) -> Result<Option<Vec<Json>>, CommandError> {
-        let since = match self.since {
-            Some(since) => since,
-            None => self.first(client).await? - 1,
-        };
-        let since = since.to_string();
-        let path = with_query("/api/events", &[("since", Some(&since)), ("projectId", Some(self.project))]);
-        let events: Vec<Json> = client.ask_for(&path).await?;
+    /// How the runs stand, if all of them are over.
+    async fn all_over(&self, client: &Client) -> Result<Option<Vec<ReceivedReply<RunBody>>>, CommandError> {
+        let mut states = Vec::new();
+        for run in self.runs {
+            let state = client.send_raw(runs::get(run)).await?;
+            if !state.value.summary.status.is_over() {
+                return Ok(None);
+            }
+            states.push(state);
+        }
+        Ok(Some(states))
+    }
+
+    /// Shows what happened up to now.
+    async fn catch_up(&mut self, client: &Client) -> Result<(), CommandError> {
+        while let Some(events) = self.more(client).await? {
+            for event in events {
+                self.show(client, &event).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The events of the project after this one.
+    fn query(&self, after: i64) -> EventQuery {
+        EventQuery { since: Some(after), project_id: Some(self.project.to_owned()), ..EventQuery::default() }
+    }
+
+    /// The event after which the next one is shown.
+    async fn after(&self, client: &Client) -> Result<i64, CommandError> {
+        match self.since {
+            Some(since) => Ok(since),
+            None => Ok(self.first(client).await? - 1),
+        }
+    }
+
+    /// What happened since the last event that was shown, or nothing.
+    async fn more(&self, client: &Client) -> Result<Option<Vec<EventBody>>, CommandError> {
+        let after = self.after(client).await?;
+        let events = client.send(events::list(&self.query(after))).await?;
         Ok(Some(events).filter(|events| !events.is_empty()))
     }
 
     /// The number of the event with which the first of the runs began.
     async fn first(&self, client: &Client) -> Result<i64, CommandError> {
-        let run = self.runs.first().map(String::as_str);
-        let path = with_query("/api/events", &[("runId", run), ("limit", Some("1"))]);
-        let first: Vec<Json> = client.ask_for(&path).await?;
-        Ok(first.first().and_then(|event| event["seq"].as_i64()).unwrap_or(1))
+        let query = EventQuery { run_id: self.runs.first().cloned(), limit: Some(1), ..EventQuery::default() };
+        let first = client.send(events::list(&query)).await?;
+        Ok(first.first().map_or(1, |event| event.seq))
     }
 
-    /// Notes that an event was told.
-    fn seen(&mut self, event: &Json) {
-        self.since = event["seq"].as_i64().or(self.since);
-    }
-
-    async fn show(&mut self, client: &Client) -> Result<(), CommandError> {
-        while let Some(events) = self.more(client).await? {
-            for event in events {
-                let line = self.line(client, &event).await?;
-                // From here on nothing is asked for, so nothing is told twice or left out.
-                self.seen(&event);
-                let ours = is_one_of(self.runs, &event["run"]);
-                if ours {
-                    self.progress.heard(&event);
-                }
-                if self.world.json {
-                    if ours {
-                        self.bar.tell(&format!("{event}\n"))?;
-                    }
-                } else if let Some((what, line)) = line {
-                    let meaning = self.meaning(what);
-                    self.bar.tell(&format!("{line}\n{meaning}"))?;
-                }
+    async fn show(&mut self, client: &Client, event: &EventBody) -> Result<(), CommandError> {
+        let line = self.line(client, event).await?;
+        // From here on nothing is asked for, so nothing is shown twice or left out.
+        self.since = Some(event.seq);
+        let ours = is_one_of(self.runs, event.run.as_deref());
+        if ours && let Some(Event::Run(event)) = event.event() {
+            self.progress.apply(&event);
+        }
+        if self.world.json {
+            if ours {
+                let unwritable = |error| CommandError::internal(format!("cannot write JSON: {error}"));
+                self.bar.tell(&format!("{}\n", serde_json::to_string(event).map_err(unwritable)?))?;
             }
+        } else if let Some((what, line)) = line {
+            let meaning = self.meaning(what);
+            self.bar.tell(&format!("{line}\n{meaning}"))?;
         }
         Ok(())
     }
@@ -211,84 +249,95 @@ impl<'a> Story<'a> {
     }
 
     /// Whether an event is of a session that works for the run.
-    async fn is_ours(&mut self, client: &Client, event: &Json) -> Result<bool, CommandError> {
-        let Some(session) = event["session"].as_str() else { return Ok(false) };
+    async fn is_ours(&mut self, client: &Client, event: &EventBody) -> Result<bool, CommandError> {
+        let Some(session) = &event.session else { return Ok(false) };
         if let Some(known) = self.sessions.get(session) {
             return Ok(*known);
         }
-        let ours = match client.ask_for::<Json>(&format!("/api/sessions/{}", escaped(session))).await {
-            Ok(found) => is_one_of(self.runs, &found["metadata"]["run"]),
+        let ours = match client.send(sessions::get(session)).await {
+            Ok(found) => is_one_of(self.runs, found.metadata.get("run").and_then(Json::as_str)),
             Err(error) if error.exit() == Exit::Network => return Err(error),
             Err(_) => false,
         };
-        self.sessions.insert(session.to_owned(), ours);
+        self.sessions.insert(session.clone(), ours);
         Ok(ours)
     }
 
-    async fn line(&mut self, client: &Client, event: &Json) -> Result<Option<(Telling, String)>, CommandError> {
-        let of_session = matches!(event["type"].as_str(), Some("timeline:added" | "permission:asked"));
-        if of_session && !self.is_ours(client, event).await? {
-            return Ok(None);
-        }
-        Ok(line(event, self.runs, self.world))
+    async fn line(&mut self, client: &Client, event: &EventBody) -> Result<Option<(Telling, String)>, CommandError> {
+        let Some(happened) = event.event() else { return Ok(None) };
+        let ours = match &happened {
+            Event::TimelineAdded(_) | Event::PermissionAsked(_) => self.is_ours(client, event).await?,
+            Event::SkillsSelected(selection) => is_run(self.runs, selection.run_id),
+            _ => is_one_of(self.runs, event.run.as_deref()),
+        };
+        Ok(line(&happened, event.session.as_deref(), self.world).filter(|_| ours))
     }
 }
 
-fn is_one_of(runs: &[String], run: &Json) -> bool {
-    runs.iter().any(|known| run == known)
+fn is_one_of(runs: &[String], run: Option<&str>) -> bool {
+    run.is_some_and(|run| runs.iter().any(|known| known == run))
+}
+
+fn is_run(runs: &[String], run: RunId) -> bool {
+    is_one_of(runs, Some(&run.to_string()))
 }
 
 /// What is worth a line.
-fn line(event: &Json, runs: &[String], world: &World) -> Option<(Telling, String)> {
-    let payload = &event["payload"];
-    let told = |key: &str| clean(payload[key].as_str().unwrap_or_default()).into_owned();
-    let ours = is_one_of(runs, &event["run"]);
-    Some(match event["type"].as_str()? {
-        "run:called" if ours => {
-            let task = clean(payload["params"]["task"].as_str().unwrap_or_default()).into_owned();
-            (Telling::Task, format!("\n{}", world.paint.strong(&task)))
-        }
-        "run:entered" if ours => {
-            let (what, words) = begun(payload["step"].as_str()?)?;
-            (what, world.paint.dim(&format!("  {words}")))
-        }
-        "run:executed" if ours && payload["outcome"] != "ok" => {
-            let reason = payload["reason"].as_str().unwrap_or_default();
-            let reason: Vec<String> = reason.lines().take(6).map(|line| clean(line).into_owned()).collect();
-            let text = format!("  {} failed: {}", told("step"), reason.join("\n    "));
-            (Telling::Failed, world.paint.error(&text))
-        }
-        "run:judged" if ours => (Telling::Judged, format!("  gate: {}", told("outcome"))),
-        "run:left" if ours && payload["step"] == "look" && payload["outcome"] != "skip" => {
-            let what = if payload["outcome"] == "pass" { Telling::ReviewPassed } else { Telling::ReviewFailed };
-            (what, format!("  review: {}", told("outcome")))
-        }
-        "timeline:added"
+fn line(event: &Event, session: Option<&str>, world: &World) -> Option<(Telling, String)> {
+    Some(match event {
+        Event::Run(event) => return run_line(event, world),
+        Event::TimelineAdded(said)
             if matches!(
-                payload["kind"].as_str(),
-                Some("progress" | "task_completed" | "task_blocked" | "error" | "needs_input")
+                said.kind.as_str(),
+                "progress" | "task_completed" | "task_blocked" | "error" | "needs_input"
             ) =>
         {
-            (Telling::Word, format!("    {}", told("message")))
+            (Telling::Word, format!("    {}", clean(&said.message)))
         }
-        "permission:asked" => {
-            let how = format!("maestro session answer {}", clean(event["session"].as_str().unwrap_or_default()));
-            let asked = format!("    asks: {}; answer with `{how}`", told("title"));
+        Event::PermissionAsked(asked) => {
+            let how = format!("maestro session answer {}", clean(session.unwrap_or_default()));
+            let asked = format!("    asks: {}; answer with `{how}`", clean(&asked.title));
             (Telling::Asked, world.paint.strong(&asked))
         }
-        "SKILLS_SELECTED" if is_one_of(runs, &payload["run_id"]) => {
-            (Telling::Skills, world.paint.dim(&format!("  skills: {}", skills(payload)?)))
+        Event::SkillsSelected(selection) => {
+            (Telling::Skills, world.paint.dim(&format!("  skills: {}", skills(selection)?)))
+        }
+        _ => return None,
+    })
+}
+
+/// What of a run's events is worth a line.
+fn run_line(event: &RunEvent, world: &World) -> Option<(Telling, String)> {
+    Some(match event {
+        RunEvent::Called { params, .. } => {
+            let task = LoopParams::of(params).task;
+            (Telling::Task, format!("\n{}", world.paint.strong(&clean(&task))))
+        }
+        RunEvent::Entered { step, .. } => {
+            let (what, words) = begun(step.as_str())?;
+            (what, world.paint.dim(&format!("  {words}")))
+        }
+        RunEvent::Executed { step, outcome, reason, .. } if outcome.as_str() != "ok" => {
+            let reason = reason.as_deref().unwrap_or_default();
+            let reason: Vec<String> = reason.lines().take(6).map(|line| clean(line).into_owned()).collect();
+            let text = format!("  {} failed: {}", clean(step.as_str()), reason.join("\n    "));
+            (Telling::Failed, world.paint.error(&text))
+        }
+        RunEvent::Judged { outcome, .. } => (Telling::Judged, format!("  gate: {}", clean(outcome.as_str()))),
+        RunEvent::Left { step, outcome } if step.as_str() == "look" && outcome.as_str() != "skip" => {
+            let what = if outcome.as_str() == "pass" { Telling::ReviewPassed } else { Telling::ReviewFailed };
+            (what, format!("  review: {}", clean(outcome.as_str())))
         }
         _ => return None,
     })
 }
 
 /// The chosen skills with the reasons, where there are any.
-fn skills(payload: &Json) -> Option<String> {
+fn skills(selection: &SkillSelection) -> Option<String> {
     let mut text = String::new();
-    for skill in payload["skills"].as_array()? {
-        let of = |key: &str| clean(skill[key].as_str().unwrap_or_default()).into_owned();
-        let _ = write!(text, "{}{} ({})", if text.is_empty() { "" } else { ", " }, of("name"), of("reason"));
+    for skill in &selection.skills {
+        let between = if text.is_empty() { "" } else { ", " };
+        let _ = write!(text, "{between}{} ({})", clean(&skill.name), clean(&skill.reason));
     }
     (!text.is_empty()).then_some(text)
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value as Json, json};
+use maestro_api::runs::RunSummary;
+use serde::Serialize;
 
 use super::end;
 use super::known::Loop;
@@ -39,18 +40,35 @@ pub(super) fn shown(world: &World) -> Result<Reply, CommandError> {
     Ok(Reply::text(text))
 }
 
-/// The runs of a loop, for programs.
-fn machine(one: &Loop, client: &Client) -> Result<Vec<Json>, CommandError> {
-    let progress = one.progress(client)?.tasks().map(|(done, all)| json!({ "done": done, "all": all }));
-    let told = |run: &Json| {
-        let mut run = run.clone();
-        run["lead"] = json!(Some(one.id()).filter(|lead| run["id"] != *lead));
-        run["plan"] = json!(one.plan());
-        run["task"] = json!(one.task());
-        run["progress"] = json!(progress);
-        run
+/// A run of a loop, as programs read it.
+#[derive(Serialize)]
+struct LoopRun {
+    #[serde(flatten)]
+    run: RunSummary,
+    lead: Option<String>,
+    plan: Option<String>,
+    task: Option<String>,
+    progress: Option<TaskCount>,
+}
+
+/// How many tasks of a loop are done.
+#[derive(Clone, Copy, Serialize)]
+struct TaskCount {
+    done: usize,
+    all: usize,
+}
+
+/// The runs of a loop, as programs read them.
+fn machine(one: &Loop, client: &Client) -> Result<Vec<LoopRun>, CommandError> {
+    let progress = one.progress(client)?.tasks().map(|(done, all)| TaskCount { done, all });
+    let shown = |run: &RunSummary| LoopRun {
+        run: run.clone(),
+        lead: Some(one.id()).filter(|lead| run.id != *lead).map(str::to_owned),
+        plan: one.plan().map(str::to_owned),
+        task: one.task().map(str::to_owned),
+        progress,
     };
-    Ok(one.runs().map(told).collect())
+    Ok(one.runs().map(shown).collect())
 }
 
 /// What a loop is for and how far it is.
@@ -67,24 +85,24 @@ fn words(one: &Loop, client: &Client) -> Result<Vec<String>, CommandError> {
 }
 
 /// A run with what is said about it, and the step it is at.
-fn line(run: &Json, words: &[String]) -> String {
-    let of = |key: &str| clean(run[key].as_str().unwrap_or_default()).into_owned();
-    let mut line = format!("{}  {}", of("id"), pad(&of("status"), 9));
-    for word in words.iter().chain(&[of("step")]).filter(|word| !word.is_empty()) {
+fn line(run: &RunSummary, words: &[String]) -> String {
+    let step = clean(run.step.as_deref().unwrap_or_default()).into_owned();
+    let mut line = format!("{}  {}", clean(&run.id), pad(run.status.as_str(), 9));
+    for word in words.iter().chain(&[step]).filter(|word| !word.is_empty()) {
         let _ = write!(line, "  {word}");
     }
     format!("{}\n", line.trim_end())
 }
 
 /// How a run ended and where its work is, as far as there is something to say.
-fn left(run: &Json, indent: &str, world: &World) -> String {
+fn left(run: &RunSummary, indent: &str, world: &World) -> String {
     let mut text = String::new();
     for line in end::reason(run).lines() {
         let _ = writeln!(text, "{indent}{line}");
     }
     if let Some(tree) = end::worktree(run) {
         let tree = clean_path(&world.short(&tree)).into_owned();
-        let id = clean(run["id"].as_str().unwrap_or_default()).into_owned();
+        let id = clean(&run.id);
         let _ = writeln!(text, "{indent}Its work is in {tree}; commit it, then run `maestro merge {id}`.");
     }
     text

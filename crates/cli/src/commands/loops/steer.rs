@@ -1,33 +1,16 @@
 //! Control of a loop: pause, resume, cancel, and its log.
 
-use serde_json::{Value as Json, json};
+use maestro_api::runs::{self as runs_api, RunSummary};
+use maestro_api::sessions::{self, SessionQuery, SteerAction};
+use serde_json::Value as Json;
 
 use super::follow;
 use super::known::Loop;
-use crate::client::runs;
-use crate::client::{Client, escaped};
+use crate::client::Client;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::clean;
-
-/// Command for a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
-    Pause,
-    Resume,
-    Cancel,
-}
-
-impl Word {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Cancel => "cancel",
-        }
-    }
-}
 
 /// The loop that is meant: the named one, else the only one of this project that goes on.
 fn meant(client: &Client, named: Option<&str>, world: &World) -> Result<Loop, CommandError> {
@@ -46,37 +29,36 @@ fn meant(client: &Client, named: Option<&str>, world: &World) -> Result<Loop, Co
 }
 
 /// Tells all runs of a loop something.
-pub(super) fn tell(named: Option<&str>, order: Word, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn tell(named: Option<&str>, action: SteerAction, world: &World) -> Result<Reply, CommandError> {
     let client = Client::open(world)?;
     let one = meant(&client, named, world)?;
-    let mut meant: Vec<&Json> = one.runs().filter(|run| !runs::is_over(run)).collect();
+    let mut meant: Vec<&RunSummary> = one.runs().filter(|run| !run.status.is_over()).collect();
     // One that is over says itself that it cannot be steered any more.
     if meant.is_empty() {
         meant.push(&one.lead);
     }
     let mut states = Vec::new();
-    for run in meant.iter().filter_map(|run| run["id"].as_str()) {
-        states.push(client.step::<Json>(&format!("/api/runs/{}/{}", escaped(run), order.as_str()), &json!({}))?);
-        if order == Word::Cancel {
-            end_sessions(&client, run)?;
+    for run in meant {
+        states.push(client.call_raw(runs_api::steer(&run.id, action))?);
+        if action == SteerAction::Cancel {
+            end_sessions(&client, &run.id)?;
         }
     }
     if world.json {
-        return Reply::json(states.first().unwrap_or(&Json::Null));
+        return Reply::json(states.first().map_or(&Json::Null, |state| &state.raw));
     }
-    let told = |state: &Json| {
-        let of = |key: &str| clean(state[key].as_str().unwrap_or_default()).into_owned();
-        format!("{}  {}\n", of("id"), of("status"))
-    };
-    Ok(Reply::text(states.iter().map(told).collect::<String>()))
+    let lines = states.iter().map(|state| {
+        let run = &state.value.summary;
+        format!("{}  {}\n", clean(&run.id), run.status.as_str())
+    });
+    Ok(Reply::text(lines.collect::<String>()))
 }
 
 /// Ends the agents that work for a run.
 fn end_sessions(client: &Client, run: &str) -> Result<(), CommandError> {
-    for session in client.list("/api/sessions?active=alive")? {
-        if session["metadata"]["run"] == run {
-            let id = session["id"].as_str().unwrap_or_default();
-            let _: Json = client.step(&format!("/api/sessions/{}/cancel", escaped(id)), &json!({}))?;
+    for session in client.list(sessions::list(&SessionQuery::alive()))? {
+        if session.metadata.get("run").and_then(Json::as_str) == Some(run) {
+            client.call(sessions::steer(&session.id, SteerAction::Cancel))?;
         }
     }
     Ok(())
@@ -92,9 +74,11 @@ pub(super) fn log(named: Option<&str>, world: &World) -> Result<Reply, CommandEr
             .ok_or_else(|| CommandError::not_found("no loops here").hint("run `maestro loop PLAN.md` to start one"))?,
     };
     if world.json {
-        return Reply::json(&one.events(&client)?);
+        let events = one.events(&client)?.iter().map(serde_json::to_value).collect::<Result<Vec<Json>, _>>();
+        let unwritable = |error| CommandError::internal(format!("cannot write JSON: {error}"));
+        return Reply::json(&events.map_err(unwritable)?);
     }
-    let project = one.lead["projectId"].as_str().unwrap_or_default();
+    let project = one.lead.project_id.as_deref().unwrap_or_default();
     let lines = follow::so_far(&client, &one.ids(), project, world)?;
     Ok(Reply::text(format!("{}\n", lines.join("\n"))))
 }

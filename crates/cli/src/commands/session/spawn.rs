@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value as Json, json};
+use maestro_api::ReceivedReply;
+use maestro_api::spawns::{self, NewSpawn};
+use maestro_api::tasks::{self, DepthQuery, TaskBody};
+use maestro_core::Role;
+use serde_json::{Map, Value as Json};
 
 use crate::args::SpawnArgs;
-use crate::client::wire::{self, Task};
-use crate::client::{Client, Target, escaped};
+use crate::client::{Client, Target};
 use crate::commands::show;
 use crate::host::agents;
 use crate::host::world::World;
@@ -25,19 +28,18 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
     }
     let client = Client::open(world)?;
     let first = args.task.first().map(String::as_str).unwrap_or_default();
-    let whole: Json = client.get(&format!("/api/tasks/{}", escaped(first)))?;
-    let task: Task = wire::read(&whole)?;
-    let body = body(args, &task.project_id, &related(args, &client, &task)?, world);
-    let spawned: Json = client.post("/api/sessions/spawn", &body).map_err(CommandError::of_spawn)?;
-    let id = spawned["sessionId"].as_str().unwrap_or_default().to_owned();
+    let task = client.call(tasks::get(first))?;
+    let request = new_spawn(args, &task.project_id, &related(args, &client, &task)?, world);
+    let ReceivedReply { raw, value: spawned } =
+        client.call_raw(spawns::create(&request)).map_err(CommandError::of_spawn)?;
+    let id = spawned.session_id;
     let started = matches!(client.target(), Target::Server(_));
     if world.json && (!args.follow || !started) {
-        return Reply::json(&spawned);
+        return Reply::json(&raw);
     }
-    let mut text = format!("{}  {}\n", clean(&id), clean(spawned["session"]["name"].as_str().unwrap_or_default()));
-    for problem in spawned["skillProblems"].as_array().into_iter().flatten() {
-        let told = |key: &str| clean(problem[key].as_str().unwrap_or_default());
-        let _ = writeln!(text, "  not delivered: {}: {}", told("name"), told("reason"));
+    let mut text = format!("{}  {}\n", clean(&id), clean(&spawned.session.name));
+    for problem in &spawned.skill_problems {
+        let _ = writeln!(text, "  not delivered: {}: {}", clean(&problem.name), clean(&problem.reason));
     }
     if !started {
         text.push_str("  No server running; run `maestro up` to start its agent.\n");
@@ -51,7 +53,7 @@ pub(crate) fn run(args: &SpawnArgs, world: &World) -> Result<Reply, CommandError
     show::follow(&client, &id, world)
 }
 
-fn body(args: &SpawnArgs, project: &str, related: &str, world: &World) -> Json {
+fn new_spawn(args: &SpawnArgs, project: &str, related: &str, world: &World) -> NewSpawn {
     let orchestrator = args.skills.iter().any(|skill| skill == ORCHESTRATOR);
     let skills: Vec<&String> = args.skills.iter().filter(|skill| *skill != ORCHESTRATOR && *skill != WORKER).collect();
     let told: Vec<&str> = [args.reason.as_deref(), args.prompt.as_deref(), Some(related)]
@@ -66,50 +68,45 @@ fn body(args: &SpawnArgs, project: &str, related: &str, world: &World) -> Json {
     limit("costUsd", args.cost.map(Json::from));
     limit("turns", args.turns.map(Json::from));
     let parent = world.variable("MAESTRO_SESSION_ID");
-    let mut body = json!({
-        "projectId": project,
-        "taskIds": args.task,
-        "role": if orchestrator { "orchestrator" } else { "worker" },
-        "spawnSource": if parent.is_some() { "session" } else { "ui" },
-        "sessionId": parent,
-        "sessionName": args.name,
-        "agent": args.agent,
-        "driver": args.driver,
-        "model": args.model,
-        "permission": args.permission,
-        "prompt": (!told.is_empty()).then(|| told.join("\n\n")),
-    });
-    if !args.skills.is_empty() {
-        body["skills"] = json!(skills);
+    NewSpawn {
+        project_id: Some(project.to_owned()),
+        task_ids: Some(args.task.clone()),
+        role: Some(if orchestrator { Role::Orchestrator } else { Role::Worker }.to_string()),
+        spawn_source: Some(if parent.is_some() { "session" } else { "ui" }.to_owned()),
+        session_id: parent.map(str::to_owned),
+        session_name: args.name.clone(),
+        skills: (!args.skills.is_empty()).then(|| skills.into_iter().cloned().collect()),
+        context: args
+            .reason
+            .as_ref()
+            .map(|reason| Map::from_iter([("reason".to_owned(), Json::from(reason.as_str()))])),
+        agent: args.agent.clone(),
+        driver: args.driver.clone(),
+        model: args.model.clone(),
+        permission: args.permission.clone(),
+        prompt: (!told.is_empty()).then(|| told.join("\n\n")),
+        budget: (!budget.is_empty()).then_some(Json::Object(budget)),
+        ..NewSpawn::default()
     }
-    if let Some(reason) = &args.reason {
-        body["context"] = json!({ "reason": reason });
-    }
-    if !budget.is_empty() {
-        body["budget"] = Json::Object(budget);
-    }
-    body
 }
 
 /// The tasks below the one that is meant, and beside it, in a line each.
-fn related(args: &SpawnArgs, client: &Client, task: &Task) -> Result<String, CommandError> {
+fn related(args: &SpawnArgs, client: &Client, task: &TaskBody) -> Result<String, CommandError> {
     if !args.include_related {
         return Ok(String::new());
     }
     let mut text = String::new();
-    let mut part = |heading: &str, tasks: Vec<Json>| -> Result<(), CommandError> {
-        let tasks: Vec<Task> = wire::read_all(&tasks)?;
+    let mut part = |heading: &str, tasks: &[TaskBody]| {
         for (at, other) in tasks.iter().filter(|other| other.id != task.id).enumerate() {
             if at == 0 {
                 let _ = writeln!(text, "{heading}");
             }
             let _ = writeln!(text, "- {} ({}, {})", other.title, other.id, other.status);
         }
-        Ok(())
     };
-    part("Tasks below it:", client.list(&format!("/api/tasks/{}/children", escaped(&task.id)))?)?;
+    part("Tasks below it:", &client.list(tasks::children(&task.id, DepthQuery::default()))?);
     if let Some(parent) = &task.parent_id {
-        part("Tasks beside it:", client.list(&format!("/api/tasks/{}/children", escaped(parent)))?)?;
+        part("Tasks beside it:", &client.list(tasks::children(parent, DepthQuery::default()))?);
     }
     Ok(text)
 }

@@ -3,23 +3,16 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
+use maestro_api::sessions::{self, SessionQuery};
+use serde::Serialize;
 
 use super::names::{NAMES, Name};
 use crate::args::SuggestNameArgs;
 use crate::client::Client;
-use crate::client::wire;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::pad;
-
-/// A session, as far as names are concerned.
-#[derive(Deserialize)]
-struct Known {
-    name: String,
-    status: String,
-}
 
 /// A name that is free.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -49,10 +42,9 @@ pub(crate) fn run(args: &SuggestNameArgs, world: &World) -> Result<Reply, Comman
 /// The words that the names of living sessions are made of, in small letters.
 fn living(world: &World) -> Result<HashSet<String>, CommandError> {
     let client = Client::open(world)?;
-    let sessions: Vec<Known> = wire::read_all(&client.list("/api/sessions?active=true&fields=summary")?)?;
     // For callers of old, only `completed` is an end.
-    let lives = |session: &&Known| !matches!(session.status.as_str(), "completed" | "failed" | "stopped");
-    Ok(sessions.iter().filter(lives).flat_map(|session| words(&session.name)).collect())
+    let sessions = client.list(sessions::summaries(&SessionQuery::active()))?;
+    Ok(sessions.iter().filter(|session| !session.status.is_over()).flat_map(|session| words(&session.name)).collect())
 }
 
 /// `Ada (reviewer)` takes the name `ada`, and `ada-2` only that.

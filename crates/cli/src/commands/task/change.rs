@@ -1,14 +1,15 @@
 //! `maestro task update`, `start`, `complete` and `block`: changes of a task, with a message.
 
+use maestro_api::ReceivedReply;
+use maestro_api::reports::NewReport;
+use maestro_api::sessions::{self, SessionQuery};
+use maestro_api::tasks::{self, NewTaskLine, TaskChange};
 use maestro_core::report::ReportKind;
 use maestro_core::task::TaskStatus;
-use serde_json::{Map, Value as Json, json};
 
-use super::path;
 use crate::args::TaskUpdateArgs;
-use crate::client::wire::{self, Task};
+use crate::client::Client;
 use crate::client::worker::{self, Speaker};
-use crate::client::{Client, with_query};
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -19,25 +20,21 @@ struct Change<'a> {
     id: &'a str,
     /// As it was typed.
     status: Option<&'a str>,
-    /// The other fields, as the server knows them.
-    fields: Map<String, Json>,
+    /// What else changes.
+    fields: TaskChange,
     message: Option<&'a str>,
 }
 
 pub(super) fn update(args: &TaskUpdateArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
-    let mut fields = Map::new();
-    let given = [
-        ("priority", args.priority.map(|priority| json!(priority))),
-        ("title", args.title.as_ref().map(|title| json!(title))),
-        ("description", args.desc.as_ref().map(|desc| json!(desc))),
-    ];
-    for (name, value) in given {
-        if let Some(value) = value {
-            fields.insert(name.to_owned(), value);
-        }
-    }
+    let fields = TaskChange {
+        priority: args.priority.map(|priority| priority.to_string()),
+        title: args.title.clone(),
+        description: args.desc.clone(),
+        ..TaskChange::default()
+    };
+    let changes_fields = fields.priority.is_some() || fields.title.is_some() || fields.description.is_some();
     let change = Change { id: &args.id, status: args.status.as_deref(), fields, message: args.message.as_deref() };
-    if change.status.is_none() && change.fields.is_empty() && change.message.is_none() {
+    if change.status.is_none() && !changes_fields && change.message.is_none() {
         return Err(
             CommandError::invalid("no change given").hint("pass --status, --priority, --title, --desc or --message")
         );
@@ -46,21 +43,21 @@ pub(super) fn update(args: &TaskUpdateArgs, client: Client, world: &World) -> Re
 }
 
 pub(super) fn start(id: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
-    carry_out(&Change { id, status: Some("in_progress"), fields: Map::new(), message: None }, client, world)
+    carry_out(&Change { id, status: Some("in_progress"), fields: TaskChange::default(), message: None }, client, world)
 }
 
 pub(super) fn complete(id: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
-    carry_out(&Change { id, status: Some("completed"), fields: Map::new(), message: None }, client, world)
+    carry_out(&Change { id, status: Some("completed"), fields: TaskChange::default(), message: None }, client, world)
 }
 
 pub(super) fn block(id: &str, reason: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
     // A person who blocks a task nobody works on has said why with the task, if nowhere else.
     let heard = Speaker::maybe(world).is_some() || timeline(&client, id)?.is_some();
-    let mut fields = Map::new();
+    let mut fields = TaskChange::default();
     if !heard {
-        let task: Task = client.get(&path(id))?;
+        let task = client.call(tasks::get(id))?;
         let words = format!("{}\n\nBlocked: {reason}", task.description.trim_end());
-        fields.insert("description".to_owned(), words.trim_start().into());
+        fields.description = Some(words.trim_start().to_owned());
     }
     let message = heard.then_some(reason);
     carry_out(&Change { id, status: Some("blocked"), fields, message }, client, world)
@@ -74,25 +71,21 @@ fn carry_out(change: &Change<'_>, client: Client, world: &World) -> Result<Reply
     };
     let by_report = change.is_reported(speaker.as_ref(), &client)?;
     let mut fields = change.fields.clone();
-    if let Some(status) = change.status.filter(|_| !by_report) {
-        fields.insert("status".to_owned(), status.into());
-    }
-    if !fields.is_empty() {
-        client.patch::<Json>(&path(change.id), &Json::Object(fields))?;
+    fields.status = change.status.filter(|_| !by_report).map(str::to_owned);
+    if fields != TaskChange::default() {
+        client.call(tasks::update(change.id, &fields))?;
     }
     if let Some(speaker) = speaker.filter(|_| by_report || change.message.is_some()) {
         change.tell(&client, &speaker)?;
     }
     if let Some((message, session)) = line {
-        let body = json!({ "type": change.entry(), "message": message, "sessionId": session });
-        client.post::<Json>(&format!("{}/timeline", path(change.id)), &body)?;
+        change.add_line(&client, Some(message), session)?;
     }
-    let whole: Json = client.get(&path(change.id))?;
+    let ReceivedReply { raw, value: task } = client.call_raw(tasks::get(change.id))?;
     if world.json {
-        return Reply::json(&whole);
+        return Reply::json(&raw);
     }
-    let task: Task = wire::read(&whole)?;
-    let text = format!("{}  {}  {}\n", clean(&task.id), clean(&task.status), clean(&task.title));
+    let text = format!("{}  {}  {}\n", clean(&task.id), task.status, clean(&task.title));
     Ok(worker::with_news(client, text, world))
 }
 
@@ -102,7 +95,7 @@ impl Change<'_> {
     fn is_reported(&self, speaker: Option<&Speaker>, client: &Client) -> Result<bool, CommandError> {
         let status = self.status.and_then(|word| word.parse::<TaskStatus>().ok());
         let (Some(Speaker::Task(_)), Some(_), Some(status)) = (speaker, self.kind(), status) else { return Ok(false) };
-        Ok(client.get::<Task>(&path(self.id))?.may_become(status))
+        Ok(client.call(tasks::get(self.id))?.status.may_become(status))
     }
 
     /// The report that says the same as the status. The other statuses are a person's verdict; no report says them.
@@ -128,27 +121,34 @@ impl Change<'_> {
     fn tell(&self, client: &Client, speaker: &Speaker) -> Result<(), CommandError> {
         if let Some(kind) = self.kind() {
             let message = self.message.or((kind == ReportKind::Progress).then_some("Started"));
-            speaker.say(client, &json!({ "kind": kind, "message": message, "taskIds": [self.id] }))?;
+            let report = worker::new_report(kind, message);
+            speaker.say(client, &NewReport { task_ids: Some(vec![self.id.to_owned()]), ..report })?;
             return Ok(());
         }
         let session = match speaker {
             Speaker::Session(id) => id.clone(),
             Speaker::Task(_) => speaker.beat(client)?.session_id,
         };
-        let body = json!({ "type": self.entry(), "message": self.message, "sessionId": session });
-        client.post::<Json>(&format!("{}/timeline", path(self.id)), &body)?;
+        self.add_line(client, self.message, session)
+    }
+
+    /// Adds a line about the task to a session's timeline.
+    fn add_line(&self, client: &Client, message: Option<&str>, session: String) -> Result<(), CommandError> {
+        let message = message.map(str::to_owned);
+        let line = NewTaskLine { kind: Some(self.entry()), message, session_id: Some(session) };
+        client.call(tasks::add_line(self.id, &line))?;
         Ok(())
     }
 }
 
 /// The session on whose timeline a person's word about a task goes: the youngest that works or worked on it.
 fn timeline(client: &Client, task: &str) -> Result<Option<String>, CommandError> {
-    let sessions = client.list(&with_query("/api/sessions", &[("taskId", Some(task)), ("fields", Some("summary"))]))?;
-    Ok(sessions.last().and_then(|session| session["id"].as_str()).map(str::to_owned))
+    let query = SessionQuery { task_id: Some(task.to_owned()), ..SessionQuery::default() };
+    Ok(client.list(sessions::summaries(&query))?.pop().map(|session| session.id))
 }
 
 fn session_for(client: &Client, task: &str) -> Result<String, CommandError> {
-    client.get::<Json>(&path(task))?;
+    client.call(tasks::get(task))?;
     timeline(client, task)?.ok_or_else(|| {
         CommandError::invalid(format!("task `{task}` has no session, so there is no timeline for a message"))
             .hint("omit --message, or use --desc; nothing was changed")

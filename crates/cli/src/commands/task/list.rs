@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::ReceivedReply;
+use maestro_api::tasks::{self, DepthQuery, TaskBody, TaskQuery};
 use serde_json::Value as Json;
 
-use super::path;
 use crate::args::TaskListArgs;
+use crate::client::Client;
 use crate::client::context;
-use crate::client::wire::{self, Task};
 use crate::client::worker;
-use crate::client::{Client, with_query};
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -17,18 +17,18 @@ use crate::output::screen::count;
 use crate::output::tree::{Tree, lines};
 
 pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<Reply, CommandError> {
-    let all = if let Some(id) = &args.id {
-        client.list(&format!("{}/children?recursive=true", path(id)))?
+    let request = if let Some(id) = &args.id {
+        tasks::children(id, DepthQuery { recursive: Some(true) })
     } else {
         let project = context::project(&client, world)?;
-        client.list(&with_query("/api/tasks", &[("projectId", Some(&project.id))]))?
+        tasks::list(&TaskQuery { project_id: Some(project.id), ..TaskQuery::default() })
     };
+    let ReceivedReply { raw, value } = client.list_raw(request)?;
     let mut shown = Vec::new();
     let mut closed = 0;
-    for whole in all {
-        let task: Task = wire::read(&whole)?;
-        if args.status.is_some_and(|status| task.status != status.as_str())
-            || args.priority.is_some_and(|priority| task.priority != priority.as_str())
+    for (whole, task) in raw.as_array().cloned().unwrap_or_default().into_iter().zip(value) {
+        if args.status.is_some_and(|status| task.status != status)
+            || args.priority.is_some_and(|priority| task.priority != priority)
         {
             continue;
         }
@@ -41,7 +41,7 @@ pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<
     if world.json {
         return Reply::json(&shown.into_iter().map(|(whole, _)| whole).collect::<Vec<Json>>());
     }
-    let tasks: Vec<(usize, &Task)> = shown.iter().map(|(_, task)| (0, task)).collect();
+    let tasks: Vec<(usize, &TaskBody)> = shown.iter().map(|(_, task)| (0, task)).collect();
     let mut text = lines(&tasks, 0, world);
     text.push_str(&match tasks.len() {
         0 => "No tasks".to_owned(),
@@ -55,12 +55,13 @@ pub(super) fn run(args: &TaskListArgs, client: Client, world: &World) -> Result<
 }
 
 pub(super) fn children(id: &str, recursive: bool, client: Client, world: &World) -> Result<Reply, CommandError> {
-    let query = if recursive { "?recursive=true" } else { "" };
-    let found = client.list(&format!("{}/children{query}", path(id)))?;
+    let query = DepthQuery { recursive: recursive.then_some(true) };
+    let ReceivedReply { raw, value: found } = client.list_raw(tasks::children(id, query))?;
     if world.json {
-        return Reply::json(&found);
+        return Reply::json(&raw);
     }
-    let tree = Tree::of(wire::read_all(&found)?);
-    let text = if found.is_empty() { "No subtasks.\n".to_owned() } else { lines(&tree.below(None), 0, world) };
+    let none = found.is_empty();
+    let tree = Tree::of(found);
+    let text = if none { "No subtasks.\n".to_owned() } else { lines(&tree.below(None), 0, world) };
     Ok(worker::with_news(client, text, world))
 }

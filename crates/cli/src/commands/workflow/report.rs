@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use maestro_api::runs::{self as runs_api, NoAnswer, RunAnswer, RunReport};
 use serde_json::{Map, Value as Json, json};
 
 use super::turn;
@@ -32,15 +33,15 @@ pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<Reply, Comma
         None => Map::new(),
     };
     let client = runs::client(world)?;
-    let seen = runs::get(&client, &args.run)?.seen();
-    let body = json!({
-        "ticket": args.ticket,
-        "outcome": args.outcome,
-        "set": set,
-        "result": result,
-        "seen": seen,
-    });
-    match runs::tell(&client, &args.run, "report", &body) {
+    let seen = runs::seen(&runs::get(&client, &args.run)?);
+    let report = RunReport {
+        ticket: Some(args.ticket.clone()),
+        outcome: args.outcome.clone(),
+        set: Some(set),
+        result: Some(result),
+        seen: Some(seen),
+    };
+    match client.call(runs_api::report(&runs::run_id(&args.run)?, &report)) {
         Ok(reply) => turn::told(&client, reply, &tool, world),
         Err(error) => turn::refused(error, &tool, world),
     }
@@ -49,18 +50,21 @@ pub(super) fn report(args: &RunReportArgs, world: &World) -> Result<Reply, Comma
 pub(super) fn answer(args: &AnswerArgs, world: &World) -> Result<Reply, CommandError> {
     let tool = turn::tool(&args.form, world)?;
     let client = runs::client(world)?;
-    let body = match (args.values.as_slice(), args.declined, args.cancelled) {
-        (_, true, _) => json!({ "ticket": args.ticket, "instead": "declined" }),
-        (_, _, true) => json!({ "ticket": args.ticket, "instead": "cancelled" }),
+    let ticket = Some(args.ticket.clone());
+    let without = |instead| RunAnswer { ticket: ticket.clone(), value: None, instead: Some(instead) };
+    let with = |value| RunAnswer { ticket: ticket.clone(), value: Some(value), instead: None };
+    let answer = match (args.values.as_slice(), args.declined, args.cancelled) {
+        (_, true, _) => without(NoAnswer::Declined),
+        (_, _, true) => without(NoAnswer::Cancelled),
         ([], _, _) => {
             return Err(
                 CommandError::invalid("missing answer").hint("pass the user's answer, --declined or --cancelled")
             );
         }
-        ([one], _, _) => json!({ "ticket": args.ticket, "value": one }),
-        (many, _, _) => json!({ "ticket": args.ticket, "value": many }),
+        ([one], _, _) => with(json!(one)),
+        (many, _, _) => with(json!(many)),
     };
-    match runs::tell(&client, &args.run, "answer", &body) {
+    match client.call(runs_api::answer(&runs::run_id(&args.run)?, &answer)) {
         Ok(reply) => turn::told(&client, reply, &tool, world),
         Err(error) => turn::refused(error, &tool, world),
     }

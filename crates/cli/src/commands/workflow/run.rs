@@ -5,9 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use inquire::{InquireError, MultiSelect, Select, Text};
+use maestro_api::runs::{self as runs_api, NoAnswer, RunAnswer, RunBody};
 use maestro_core::workflow::definition::EndStatus;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
 use maestro_core::workflow::render::{self, Form};
+use maestro_core::workflow::run::Waiting;
 use maestro_core::workflow::told::{News, Now};
 use maestro_core::workflow::tool::Tool;
 use maestro_engine::workflows::Workflows;
@@ -16,7 +18,7 @@ use serde_json::{Value as Json, json};
 use super::start::{self, Begun};
 use crate::args::RunArgs;
 use crate::client::Client;
-use crate::client::runs::{self, RunReply};
+use crate::client::runs;
 use crate::host::world::World;
 use crate::output::error::{CommandError, Exit};
 use crate::output::progress;
@@ -56,13 +58,13 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    fn through(&self, mut reply: RunReply) -> Result<Reply, CommandError> {
+    fn through(&self, mut reply: RunBody) -> Result<Reply, CommandError> {
         loop {
-            reply = progress::while_working(self.world, &format!("{}: working", reply.workflow), || {
+            reply = progress::while_working(self.world, &format!("{}: working", reply.summary.workflow), || {
                 runs::driven(&self.client, reply.clone(), self.world)
             })?;
             self.show_news(&std::mem::take(&mut reply.news))?;
-            let (id, now) = (reply.id.clone(), reply.now.clone());
+            let (id, now) = (reply.summary.id.clone(), reply.now.clone());
             match now {
                 Now::Directive { directive } => match self.answered(&id, &directive, &reply)? {
                     Some(next) => reply = next,
@@ -77,16 +79,16 @@ impl Walk<'_> {
         }
     }
 
-    fn page(&self, reply: RunReply) -> Reply {
+    fn page(&self, reply: RunBody) -> Reply {
         Reply::text(self.text(reply))
     }
 
-    fn text(&self, reply: RunReply) -> String {
-        clean_lines(&render::told(&reply.told(), &self.tool))
+    fn text(&self, reply: RunBody) -> String {
+        clean_lines(&render::told(&runs::told(reply), &self.tool))
     }
 
     /// The next directive after an answer or report; `None` if there can be none.
-    fn answered(&self, id: &str, directive: &Directive, reply: &RunReply) -> Result<Option<RunReply>, CommandError> {
+    fn answered(&self, id: &str, directive: &Directive, reply: &RunBody) -> Result<Option<RunBody>, CommandError> {
         let Some(question) = &directive.question else {
             return match self.answers {
                 Answers::Person => self.reported(reply).map(Some),
@@ -95,19 +97,20 @@ impl Walk<'_> {
         };
         let given = match self.answers {
             // Whether to repeat something that may have happened is never answered by default.
-            Answers::Usual if reply.waiting.as_deref() == Some("consent") => return Ok(None),
+            Answers::Usual if reply.summary.waiting == Some(Waiting::Consent) => return Ok(None),
             Answers::Usual => match &question.default {
                 Some(default) => Given::Value(json!(default)),
-                None => Given::Instead("declined"),
+                None => Given::Instead(NoAnswer::Declined),
             },
             Answers::Nobody => return Ok(None),
             Answers::Person => ask(question)?,
         };
-        let body = match given {
-            Given::Value(value) => json!({ "ticket": directive.ticket, "value": value }),
-            Given::Instead(word) => json!({ "ticket": directive.ticket, "instead": word }),
+        let ticket = Some(directive.ticket.as_str().to_owned());
+        let answer = match given {
+            Given::Value(value) => RunAnswer { ticket, value: Some(value), instead: None },
+            Given::Instead(instead) => RunAnswer { ticket, value: None, instead: Some(instead) },
         };
-        runs::tell(&self.client, id, "answer", &body).map(Some)
+        self.client.call(runs_api::answer(id, &answer)).map(Some)
     }
 
     /// Events are shown as they happen.
@@ -132,11 +135,11 @@ impl Walk<'_> {
     }
 
     /// Waits for an agent's report; the person may leave, and the run stays as it is.
-    fn reported(&self, reply: &RunReply) -> Result<RunReply, CommandError> {
+    fn reported(&self, reply: &RunBody) -> Result<RunBody, CommandError> {
         reply::show(&self.text(reply.clone()))?;
         progress::while_working(self.world, "waiting for an agent; press Ctrl-C to leave the run as it is", || {
             loop {
-                let now = runs::get(&self.client, &reply.id)?;
+                let now = runs::get(&self.client, &reply.summary.id)?;
                 if now.now != reply.now {
                     return Ok(now);
                 }
@@ -148,7 +151,7 @@ impl Walk<'_> {
 
 enum Given {
     Value(Json),
-    Instead(&'static str),
+    Instead(NoAnswer),
 }
 
 /// Asks the person at the terminal.
@@ -180,8 +183,8 @@ fn ask(question: &QuestionInfo) -> Result<Given, CommandError> {
     };
     match answer {
         Ok(value) => Ok(Given::Value(value)),
-        Err(InquireError::OperationCanceled) => Ok(Given::Instead("declined")),
-        Err(InquireError::OperationInterrupted) => Ok(Given::Instead("cancelled")),
+        Err(InquireError::OperationCanceled) => Ok(Given::Instead(NoAnswer::Declined)),
+        Err(InquireError::OperationInterrupted) => Ok(Given::Instead(NoAnswer::Cancelled)),
         Err(error) => Err(CommandError::io("cannot ask the question", &error)
             .hint("use `maestro workflow start` and `maestro workflow answer`")),
     }

@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value as Json, json};
+use maestro_api::ReceivedReply;
+use maestro_api::events::RunLogEntry;
+use maestro_api::runs::{self as runs_api, RunLogQuery, RunQuery};
+use maestro_api::sessions::SteerAction;
+use serde_json::Value as Json;
 
 use super::turn;
 use crate::args::FormArgs;
 use crate::client::runs;
-use crate::client::with_query;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -32,23 +35,22 @@ pub(super) fn list(status: Option<&str>, whose: Whose, world: &World) -> Result<
         Whose::Project => runs::project(&client, world),
         Whose::All => None,
     };
-    let path = with_query("/api/runs", &[("projectId", project.as_deref()), ("status", status)]);
-    let runs = client.list(&path)?;
+    let query = RunQuery { project_id: project, status: status.map(str::to_owned), workflow: None };
+    let ReceivedReply { raw, value: runs } = client.list_raw(runs_api::list(&query))?;
     if world.json {
-        return Reply::json(&runs);
+        return Reply::json(&raw);
     }
     if runs.is_empty() {
         return Ok(Reply::text("No runs here. Run `maestro workflow start NAME` to start one.\n"));
     }
     let mut text = String::new();
     for run in &runs {
-        let said = |key: &str| clean(run[key].as_str().unwrap_or_default()).into_owned();
-        let status = match run["waiting"].as_str() {
-            Some(waiting) => format!("waiting for {waiting}"),
-            None => said("status"),
+        let status = match run.waiting {
+            Some(waiting) => format!("waiting for {}", waiting.as_str()),
+            None => run.status.as_str().to_owned(),
         };
-        let at = run["step"].as_str().map(|step| format!("at {}", clean(step))).unwrap_or_default();
-        let _ = writeln!(text, "{}  {:<19}  {:<20} {at}", said("id"), status, said("workflow"));
+        let at = run.step.as_deref().map(|step| format!("at {}", clean(step))).unwrap_or_default();
+        let _ = writeln!(text, "{}  {:<19}  {:<20} {at}", clean(&run.id), status, clean(&run.workflow));
     }
     let _ = writeln!(text, "{}", world.paint.dim(&count(runs.len(), "run", "runs")));
     Ok(Reply::text(text))
@@ -56,32 +58,34 @@ pub(super) fn list(status: Option<&str>, whose: Whose, world: &World) -> Result<
 
 pub(super) fn log(id: &str, world: &World) -> Result<Reply, CommandError> {
     let client = runs::client(world)?;
-    let mut events: Vec<Json> = Vec::new();
+    let id = runs::run_id(id)?;
+    let (mut whole, mut events): (Vec<Json>, Vec<RunLogEntry>) = (Vec::new(), Vec::new());
     loop {
-        let after = events.last().and_then(|event| event["seq"].as_i64()).unwrap_or_default();
-        let mut part: Vec<Json> = client.get(&format!("{}?after={after}&limit=1000", runs::path(id, "log")?))?;
-        if part.is_empty() {
+        let after = events.last().map_or(0, |event| event.seq);
+        let query = RunLogQuery { after: Some(after), limit: Some(1000) };
+        let ReceivedReply { raw, mut value } = client.call_raw(runs_api::log(&id, query))?;
+        if value.is_empty() {
             break;
         }
-        events.append(&mut part);
+        events.append(&mut value);
+        whole.extend(raw.as_array().cloned().unwrap_or_default());
     }
     if world.json {
-        return Reply::json(&events);
+        return Reply::json(&whole);
     }
     let mut text = String::new();
     for event in &events {
-        let kind = event["type"].as_str().unwrap_or_default().trim_start_matches("run:");
-        let at = iso(event["at"].as_i64().unwrap_or_default());
-        let line = format!("{at}  {kind:<14} {}", clean(&event["payload"].to_string()));
+        let kind = event.kind.trim_start_matches("run:");
+        let line = format!("{}  {kind:<14} {}", iso(event.at), clean(event.payload.get()));
         let _ = writeln!(text, "{}", fit(&line, world.width.unwrap_or(WIDTH)));
     }
     Ok(Reply::text(text))
 }
 
-pub(super) fn steer(id: &str, order: &str, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn steer(id: &str, order: SteerAction, form: &FormArgs, world: &World) -> Result<Reply, CommandError> {
     let tool = turn::tool(form, world)?;
     let client = runs::client(world)?;
-    let reply = match runs::tell(&client, id, order, &json!({})) {
+    let reply = match client.call(runs_api::steer(&runs::run_id(id)?, order)) {
         Ok(reply) => reply,
         Err(error) => return turn::refused(error, &tool, world),
     };

@@ -2,19 +2,21 @@
 
 use std::fmt::Write as _;
 
+use maestro_api::runs::{self as runs_api, NewRun, ParentTicket, RunBody};
 use maestro_core::workflow::definition::Variable;
 use maestro_core::workflow::orders::orders;
 use maestro_core::workflow::pinned::Pinned;
+use maestro_core::workflow::run::RunDriver;
 use maestro_core::workflow::tool::Tool;
 use maestro_core::workflow::{FindingCode, Type, Workflow};
 use maestro_engine::workflows::{Loaded, Workflows};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use super::turn;
 use crate::args::StartArgs;
 use crate::client::Client;
 use crate::client::context;
-use crate::client::runs::{self, RunReply};
+use crate::client::runs;
 use crate::host::workshop;
 use crate::host::world::World;
 use crate::output::error::CommandError;
@@ -29,8 +31,9 @@ pub(super) fn run(
 ) -> Result<Reply, CommandError> {
     if let (Some(parent), Some(ticket)) = (&args.parent, &args.ticket) {
         let client = runs::client(world)?;
-        let body = json!({ "parent": { "run": parent, "ticket": ticket } });
-        return turn::told(&client, client.post("/api/runs", &body)?, tool, world);
+        let parent = ParentTicket { run: parent.clone(), ticket: ticket.clone() };
+        let run = NewRun { parent: Some(parent), ..NewRun::default() };
+        return turn::told(&client, client.call(runs_api::create(&run))?, tool, world);
     }
     let started = begin(workflows, &args.name, &args.params, tool.directory.as_deref(), world)?;
     Ok(turn::told(&started.client, started.reply, tool, world)?.with_notes(started.notes))
@@ -39,7 +42,7 @@ pub(super) fn run(
 /// A run that was started.
 pub(super) struct Begun {
     pub(super) client: Client,
-    pub(super) reply: RunReply,
+    pub(super) reply: RunBody,
     pub(super) notes: String,
 }
 
@@ -63,16 +66,17 @@ pub(super) fn begin(
     };
     consented(&pinned, world)?;
     let client = runs::client(world)?;
-    let body = json!({
-        "pinned": pinned,
-        "params": params,
-        "workspace": world.places.project,
-        "tool": tool.unwrap_or_default(),
-        "projectId": runs::project(&client, world),
-        "taskId": context::tasks(world).first(),
-        "driver": "caller",
-    });
-    let reply = client.post("/api/runs", &body).map_err(|error| match &loaded.workflow {
+    let run = NewRun {
+        pinned: Some(pinned),
+        params: Some(params),
+        workspace: Some(world.places.project.to_string_lossy().into_owned()),
+        tool: Some(tool.unwrap_or_default().to_owned()),
+        project_id: runs::project(&client, world),
+        task_id: context::tasks(world).into_iter().next(),
+        driver: Some(RunDriver::Caller.as_str().to_owned()),
+        ..NewRun::default()
+    };
+    let reply = client.call(runs_api::create(&run)).map_err(|error| match &loaded.workflow {
         Some(workflow) if !workflow.params.is_empty() && !error.is_not_found() => error.hint(usage(name, workflow)),
         _ => error,
     })?;

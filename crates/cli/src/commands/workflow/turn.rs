@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use maestro_api::runs::{RefusedRun, RunBody};
 use maestro_core::suggest;
 use maestro_core::workflow::render::{self, Form};
 use maestro_core::workflow::tool::{Tool, Tools};
@@ -10,7 +11,7 @@ use maestro_skills::read_bounded;
 
 use crate::args::FormArgs;
 use crate::client::Client;
-use crate::client::runs::{self, RunReply};
+use crate::client::runs;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -67,17 +68,16 @@ fn own_tools(world: &World) -> PathBuf {
 }
 
 /// The current directive, after all executable ones were executed.
-pub(super) fn told(client: &Client, reply: RunReply, tool: &Tool, world: &World) -> Result<Reply, CommandError> {
+pub(super) fn told(client: &Client, reply: RunBody, tool: &Tool, world: &World) -> Result<Reply, CommandError> {
     let reply = runs::driven(client, reply, world)?;
-    Ok(Reply::text(render::told(&reply.told(), tool)))
+    Ok(Reply::text(render::told(&runs::told(reply), tool)))
 }
 
 /// Text for a report that a run refuses: the reason, and the current directive.
 pub(super) fn refused(error: CommandError, tool: &Tool, world: &World) -> Result<Reply, CommandError> {
-    let run = error.detail("run").and_then(|run| serde_json::from_value::<RunReply>(run.clone()).ok());
-    match run {
-        Some(run) => {
-            let page = render::told(&run.told(), tool);
+    match error.details::<RefusedRun>() {
+        Some(RefusedRun { run }) => {
+            let page = render::told(&runs::told(run), tool);
             Ok(Reply::text(page).with_notes(error.to_text(world.note_paint)).ending(error.exit()))
         }
         None => Err(error),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 use super::question::{ACCEPT, choices, meaning, validation};
 use super::{Asked, Child, Definition, Order, Progress, Run, Scope, Status, Ticket, Verdict, Wait, arguments, judge};
 use crate::workflow::Template;
@@ -95,7 +97,8 @@ pub struct Seat {
 }
 
 /// Whom a run waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Waiting {
     /// The agent.
     Agent,

@@ -3,6 +3,11 @@
 use axum::extract::State;
 use axum::response::Response;
 use axum::{Router, routing};
+use maestro_api::fields::EmptyBody;
+use maestro_api::runs::{
+    ExecutionEnd, ExecutionLoss, ExecutionStart, FinishBody, NoAnswer, RunAnswer, RunBody, RunReport,
+};
+use maestro_api::words::{RevisionText, RunUuid};
 use maestro_core::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::step_session::StepReport;
@@ -11,19 +16,17 @@ use maestro_core::workflow::run::{Answer, Finish, Input, Refusal, Seen, Ticket, 
 use maestro_core::workflow::told::Now;
 use maestro_engine::runs::{Hand, RunError};
 use maestro_store::{Executing, KeepVerdict, RunById, SeatOf};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json, json};
-use utoipa::{OpenApi, ToSchema};
+use serde_json::{Value as Json, json};
+use utoipa::OpenApi;
 
-use super::wire::RunJson;
+use super::bodies::{run_body, served_run};
 use super::{OneRun, refused};
 use crate::api::{Failures, tagged};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::drive::{GRACE, PATIENCE};
 use crate::error::ApiError;
-use crate::extract::{Expected, Nothing, Prefer, Sent, Wait, required, whole_number};
-use crate::wire::words::{Revision, RunUuid, Text};
+use crate::extract::{Expected, Prefer, Sent, Wait, required};
 
 /// The longest time somebody may ask for, in seconds.
 const LONGEST: i64 = 24 * 60 * 60;
@@ -62,42 +65,23 @@ async fn give_within(
     if let Some(step_sessions) = app.drivers.step_sessions().filter(|_| view.record.run.is_over()) {
         step_sessions.write_summary(id).await;
     }
-    Ok(tagged(view.record.revision, RunJson::of(view, app)))
+    Ok(tagged(view.record.revision, served_run(view, app)))
 }
 
 fn ticket(text: Option<String>) -> Result<Ticket, ApiError> {
     required(text, "ticket: the ticket of the directive is required").map(Ticket::quoted)
 }
 
-/// What came of a directive.
-#[derive(Debug, Deserialize, ToSchema)]
-struct ReportBody {
-    /// The directive's ticket.
-    #[schema(value_type = Text)]
-    ticket: Option<String>,
-    /// What the step ended with; nothing where that follows from the result.
-    outcome: Option<String>,
-    /// Variables to set.
-    #[schema(value_type = Option<Object>)]
-    set: Option<Map<String, Json>>,
-    /// What was found.
-    #[schema(value_type = Option<Object>)]
-    result: Option<Map<String, Json>>,
-    /// What is known of the files that were worked on: `tree` and `changed`.
-    #[schema(value_type = Option<Object>)]
-    seen: Option<Seen>,
-}
-
 /// Say what came of a directive; the same again is heard once
-#[utoipa::path(post, path = "/api/runs/{id}/report", tag = "runs", request_body = ReportBody,
-    params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header), Prefer),
-    responses((status = 200, body = RunJson), Failures))]
+#[utoipa::path(post, path = "/api/runs/{id}/report", tag = "runs", request_body = RunReport,
+    params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header), Prefer),
+    responses((status = 200, body = RunBody), Failures))]
 async fn report(
     State(app): State<App>,
     caller: Caller,
     OneRun(id): OneRun,
     heeded: (Expected, Wait),
-    Sent { value, .. }: Sent<ReportBody>,
+    Sent { value, .. }: Sent<RunReport>,
 ) -> Result<Response, ApiError> {
     if let Some(session) = caller.0.session()
         && let Some(seat) = app.store.read(SeatOf(session.clone())).await?
@@ -118,7 +102,7 @@ async fn report(
 
 /// Keeps what the session at a step says of it. It counts when the session has ended: until then it may still change
 /// files, and the next step must not begin.
-async fn verdict(app: &App, session: SessionId, id: RunId, value: ReportBody) -> Result<Response, ApiError> {
+async fn verdict(app: &App, session: SessionId, id: RunId, value: RunReport) -> Result<Response, ApiError> {
     let (ticket, now) = (ticket(value.ticket)?, (app.clock)());
     let mut view = app.runs.get(id, now).await.map_err(refused)?;
     let input = Input::Report {
@@ -139,72 +123,36 @@ async fn verdict(app: &App, session: SessionId, id: RunId, value: ReportBody) ->
     if let Now::Directive { directive } = view.told.now {
         view.told.now = Now::Noted { step: directive.step.id, title: directive.step.title };
     }
-    Ok(tagged(view.record.revision, RunJson::from(view)))
-}
-
-/// What the user said.
-#[derive(Debug, Deserialize, ToSchema)]
-struct AnswerBody {
-    /// The ticket of the question.
-    #[schema(value_type = Text)]
-    ticket: Option<String>,
-    /// The answer: a text, or several in a list where several may be chosen.
-    #[schema(value_type = Option<serde_json::Value>)]
-    value: Option<Json>,
-    /// `declined` or `cancelled`, where there is no answer.
-    instead: Option<Instead>,
-}
-
-/// Why there is no answer.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Instead {
-    Declined,
-    Cancelled,
+    Ok(tagged(view.record.revision, run_body(view)))
 }
 
 /// Answer a question; the same again is heard once
-#[utoipa::path(post, path = "/api/runs/{id}/answer", tag = "runs", request_body = AnswerBody,
-    params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header), Prefer),
-    responses((status = 200, body = RunJson), Failures))]
+#[utoipa::path(post, path = "/api/runs/{id}/answer", tag = "runs", request_body = RunAnswer,
+    params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header), Prefer),
+    responses((status = 200, body = RunBody), Failures))]
 async fn answer(
     State(app): State<App>,
     OneRun(id): OneRun,
     heeded: (Expected, Wait),
-    Sent { value, .. }: Sent<AnswerBody>,
+    Sent { value, .. }: Sent<RunAnswer>,
 ) -> Result<Response, ApiError> {
     let answer = match (value.value, value.instead) {
         (Some(value), None) => Answer::Value(value),
-        (None, Some(Instead::Declined)) => Answer::Declined,
-        (None, Some(Instead::Cancelled)) => Answer::Cancelled,
+        (None, Some(NoAnswer::Declined)) => Answer::Declined,
+        (None, Some(NoAnswer::Cancelled)) => Answer::Cancelled,
         _ => return Err(ApiError::invalid("value: an answer is required, or `instead` says why there is none")),
     };
     let input = Input::Answer { ticket: ticket(value.ticket)?, answer, now: (app.clock)() };
     give_within(&app, id, heeded, input, Hand::Nobody).await
 }
 
-/// Who executes what a run orders.
-#[derive(Debug, Deserialize, ToSchema)]
-struct StartedBody {
-    /// The ticket of what is executed.
-    #[schema(value_type = Text)]
-    ticket: Option<String>,
-    /// Who executes it; nobody else has the same name.
-    #[schema(value_type = Text)]
-    by: Option<String>,
-    /// How many seconds it may take.
-    #[serde(default, deserialize_with = "whole_number")]
-    #[schema(minimum = 0, maximum = 86_400)]
-    seconds: Option<i64>,
-}
-
 /// Say that something is executed from now on; only one can
-#[utoipa::path(post, path = "/api/runs/{id}/started", tag = "runs", request_body = StartedBody,
-    params(("id" = RunUuid, Path)), responses((status = 200, body = RunJson), Failures))]
+#[utoipa::path(post, path = "/api/runs/{id}/started", tag = "runs", request_body = ExecutionStart,
+    params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), Failures))]
 async fn started(
     State(app): State<App>,
     OneRun(id): OneRun,
-    Sent { value, .. }: Sent<StartedBody>,
+    Sent { value, .. }: Sent<ExecutionStart>,
 ) -> Result<Response, ApiError> {
     let now = (app.clock)();
     let by = required(value.by, "by: who executes it is required")?;
@@ -217,84 +165,47 @@ async fn started(
     give(&app, id, Expected(None), input, Hand::Executes(executing)).await
 }
 
-/// How something executed ended.
-#[derive(Debug, Deserialize, ToSchema)]
-struct FinishedBody {
-    /// The ticket of what was executed.
-    #[schema(value_type = Text)]
-    ticket: Option<String>,
-    #[schema(value_type = FinishBody)]
-    finish: Option<Json>,
-}
-
-/// How: `{"exited": {"code", "output"}}`, `"timed_out"` or `{"failed": reason}`.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum FinishBody {
-    Exited {
-        #[serde(deserialize_with = "whole_number")]
-        #[schema(value_type = i32, minimum = 0, maximum = 255)]
-        code: Option<i64>,
-        output: String,
-    },
-    TimedOut,
-    Failed(String),
-}
-
-impl FinishBody {
-    fn read(value: Option<Json>) -> Result<Finish, ApiError> {
-        let value = value.unwrap_or_default();
-        // Of an object only what is known counts, as everywhere.
-        let known = ["exited", "failed"].into_iter().filter_map(|name| Some(json!({ name: value.get(name)? })));
-        let known: Vec<Json> = known.collect();
-        let reads = if known.is_empty() { vec![value] } else { known };
-        let mut reads: Vec<Result<Self, _>> = reads.into_iter().map(serde_json::from_value).collect();
-        let read = reads.swap_remove(reads.iter().position(Result::is_ok).unwrap_or(0));
-        let read = read.map_err(|error| ApiError::field("finish", error))?;
-        Ok(match read {
-            Self::Exited { code, output } => {
-                let code = code.and_then(|code| i32::try_from(code).ok());
-                let code =
-                    code.ok_or_else(|| ApiError::field("finish.exited.code", "must be what a program exits with"))?;
-                Finish::Exited { code, output }
-            }
-            Self::TimedOut => Finish::TimedOut,
-            Self::Failed(reason) => Finish::Failed(reason),
-        })
-    }
+fn read_finish(value: Option<Json>) -> Result<Finish, ApiError> {
+    let value = value.unwrap_or_default();
+    // Of an object only what is known counts, as everywhere.
+    let known = ["exited", "failed"].into_iter().filter_map(|name| Some(json!({ name: value.get(name)? })));
+    let known: Vec<Json> = known.collect();
+    let reads = if known.is_empty() { vec![value] } else { known };
+    let mut reads: Vec<Result<FinishBody, _>> = reads.into_iter().map(serde_json::from_value).collect();
+    let read = reads.swap_remove(reads.iter().position(Result::is_ok).unwrap_or(0));
+    let read = read.map_err(|error| ApiError::field("finish", error))?;
+    Ok(match read {
+        FinishBody::Exited { code, output } => {
+            let code = code.and_then(|code| i32::try_from(code).ok());
+            let code =
+                code.ok_or_else(|| ApiError::field("finish.exited.code", "must be what a program exits with"))?;
+            Finish::Exited { code, output }
+        }
+        FinishBody::TimedOut => Finish::TimedOut,
+        FinishBody::Failed(reason) => Finish::Failed(reason),
+    })
 }
 
 /// Say how something executed ended; the same again is heard once
-#[utoipa::path(post, path = "/api/runs/{id}/finished", tag = "runs", request_body = FinishedBody,
-    params(("id" = RunUuid, Path)), responses((status = 200, body = RunJson), Failures))]
+#[utoipa::path(post, path = "/api/runs/{id}/finished", tag = "runs", request_body = ExecutionEnd,
+    params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), Failures))]
 async fn finished(
     State(app): State<App>,
     OneRun(id): OneRun,
-    Sent { value, .. }: Sent<FinishedBody>,
+    Sent { value, .. }: Sent<ExecutionEnd>,
 ) -> Result<Response, ApiError> {
-    let finish = FinishBody::read(value.finish)?;
+    let finish = read_finish(value.finish)?;
     let input = Input::Finished { ticket: ticket(value.ticket)?, finish, now: (app.clock)() };
     give(&app, id, Expected(None), input, Hand::Nobody).await
 }
 
-/// Who is gone.
-#[derive(Debug, Deserialize, ToSchema)]
-struct LostBody {
-    /// The ticket of what was executed.
-    #[schema(value_type = Text)]
-    ticket: Option<String>,
-    /// Who executed it, as the run has it.
-    #[schema(value_type = Text)]
-    by: Option<String>,
-}
-
 /// Say that whoever executed something is gone
-#[utoipa::path(post, path = "/api/runs/{id}/lost", tag = "runs", request_body = LostBody,
-    params(("id" = RunUuid, Path)), responses((status = 200, body = RunJson), Failures))]
+#[utoipa::path(post, path = "/api/runs/{id}/lost", tag = "runs", request_body = ExecutionLoss,
+    params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), Failures))]
 async fn lost(
     State(app): State<App>,
     OneRun(id): OneRun,
-    Sent { value, .. }: Sent<LostBody>,
+    Sent { value, .. }: Sent<ExecutionLoss>,
 ) -> Result<Response, ApiError> {
     let by = required(value.by, "by: who is gone is required")?;
     let executor = app.store.read(RunById(id)).await?.executor;
@@ -319,14 +230,14 @@ macro_rules! steering {
     ($($(#[doc = $doc:literal])* $name:ident = $path:literal, $input:expr;)*) => {$(
         $(#[doc = $doc])*
         #[utoipa::path(post, path = $path, tag = "runs",
-            params(("id" = RunUuid, Path), ("If-Match" = Option<Revision>, Header)),
-            responses((status = 200, body = RunJson), Failures))]
+            params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header)),
+            responses((status = 200, body = RunBody), Failures))]
         async fn $name(
             State(app): State<App>,
             caller: Caller,
             OneRun(id): OneRun,
             expected: Expected,
-            _: Sent<Nothing>,
+            _: Sent<EmptyBody>,
         ) -> Result<Response, ApiError> {
             may_steer(&app, &caller, id).await?;
             give(&app, id, expected, $input, Hand::Nobody).await

@@ -1,12 +1,9 @@
 //! What form shows questions to the user, and what do its fields mean when it comes back?
 
-use std::collections::BTreeMap;
-
 use maestro_core::visible::visible;
 use maestro_core::workflow::definition::Variable;
 use maestro_core::workflow::directive::{Directive, QuestionInfo};
-use maestro_core::workflow::pinned::{Pinned, PinnedText};
-use maestro_core::workflow::run::Run;
+use maestro_core::workflow::pinned::Pinned;
 use maestro_core::workflow::{StepId, Type, Workflow, foresight};
 use rmcp::ErrorData;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
@@ -16,9 +13,9 @@ use serde_json::{Map, Value as Json, json};
 use super::super::clipped;
 use super::super::internal;
 use super::super::runs::Turn;
-use super::super::tools::{Failure, cleaned};
+use super::super::tools::{Failure, cleaned, put};
 use super::{Answered, Given, Instead};
-use crate::escaped;
+use maestro_api::runs::{self, RunStateQuery};
 
 /// How many characters stand beside a field.
 const TITLE: usize = 100;
@@ -97,11 +94,11 @@ impl Asked {
             Some(options) => json!({ "type": "string", "enum": options }),
             None => of_kind(kind),
         };
-        shape["title"] = json!(clipped(&question.prompt, TITLE));
+        put(&mut shape, "title", json!(clipped(&question.prompt, TITLE)));
         let usual = question.default.as_ref().filter(|_| !question.multiple);
         // What is no value of the kind is no default, either; the user will say.
         if let Some(usual) = usual.and_then(|usual| kind.admit(json!(usual), usual.len()).ok()) {
-            shape["default"] = usual;
+            put(&mut shape, "default", usual);
         }
         shape
     }
@@ -112,7 +109,7 @@ pub(in crate::mcp) fn for_params(workflow: &str, missing: &[&Variable]) -> Resul
     let field = |param: &&Variable| {
         let mut shape = of_kind(&param.kind);
         let about = param.description.as_deref().unwrap_or(param.name.as_str());
-        shape["title"] = json!(clipped(about, TITLE));
+        put(&mut shape, "title", json!(clipped(about, TITLE)));
         (param.name.to_string(), shape)
     };
     shown(&format!("`{workflow}` needs to know:"), &missing.iter().map(field).collect())
@@ -159,14 +156,8 @@ pub(super) fn key(fields: &[Field]) -> &str {
 
 /// The workflow in which a run is.
 async fn current(turn: &Turn<'_>, run: &str) -> Option<Workflow> {
-    #[derive(Deserialize)]
-    struct State {
-        workflow: String,
-        run: Run,
-        definitions: BTreeMap<String, PinnedText>,
-    }
-    let path = format!("/api/runs/{}/state?pinned=true", escaped(run));
-    let state: State = turn.mcp.desk().get(turn.who, &path).await.ok()?;
-    let definition = Pinned { main: state.workflow, definitions: state.definitions }.definition().ok()?;
+    let state = runs::state(run, RunStateQuery { pinned: Some(true) });
+    let state = turn.mcp.api().call(turn.who, state).await.ok()?;
+    let definition = Pinned { main: state.workflow, definitions: state.definitions? }.definition().ok()?;
     state.run.current(&definition).map(|(_, _, workflow, _)| workflow.clone())
 }

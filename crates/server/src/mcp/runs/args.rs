@@ -4,7 +4,7 @@ use maestro_core::workflow::run::Ticket;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use crate::api::runs::Instead;
+use maestro_api::runs::NoAnswer as Instead;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -11,12 +11,13 @@ use maestro_engine::commanded::OUTPUT;
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
 
-use super::super::tools::told;
-use super::RunReply;
+use super::super::tools::{put, told};
+use maestro_api::runs::RunBody;
 
 /// A page about a run.
-pub(super) fn page(reply: RunReply) -> CallToolResult {
-    let RunReply { id, workflow, not_allowed, by_session, news, now, .. } = reply;
+pub(super) fn page(reply: RunBody) -> CallToolResult {
+    let RunBody { summary, not_allowed, by_session, news, now, .. } = reply;
+    let (id, workflow) = (summary.id, summary.workflow);
     let shown = shown(&news);
     let (text, mut data) = match now {
         Now::Directive { directive } if by_session => seated(&id, &directive.step.title, &news),
@@ -36,10 +37,10 @@ pub(super) fn page(reply: RunReply) -> CallToolResult {
         Now::Noted { .. } => (rendered(&id, news, now), json!({ "status": "noted" })),
         Now::Handed(_) => (rendered(&id, news, now), json!({ "status": "handed" })),
     };
-    data["run_id"] = json!(id);
-    data["workflow"] = json!(workflow);
+    put(&mut data, "run_id", json!(id));
+    put(&mut data, "workflow", json!(workflow));
     if !shown.is_empty() {
-        data["shown"] = json!(shown);
+        put(&mut data, "shown", json!(shown));
     }
     told(text, data)
 }
@@ -54,7 +55,7 @@ fn shown(news: &[News]) -> Vec<Json> {
 }
 
 /// The same to who began it and hears of its end: a failure is one of the call.
-pub(super) fn began(reply: RunReply) -> CallToolResult {
+pub(super) fn began(reply: RunBody) -> CallToolResult {
     let failed = is_failed(&reply.now);
     let mut result = page(reply);
     result.is_error = failed.then_some(true).or(result.is_error);
@@ -62,7 +63,7 @@ pub(super) fn began(reply: RunReply) -> CallToolResult {
 }
 
 /// What a command printed, and nothing else; a run that is not over is told of as every other.
-pub(super) fn printed(reply: RunReply) -> CallToolResult {
+pub(super) fn printed(reply: RunBody) -> CallToolResult {
     let Now::Finished { finished, .. } = &reply.now else { return page(reply) };
     let output = finished.outputs.get(OUTPUT).and_then(Json::as_str).unwrap_or_default();
     let (text, is_error) = match finished.status {
@@ -70,17 +71,17 @@ pub(super) fn printed(reply: RunReply) -> CallToolResult {
         FinishedStatus::Failed => (in_lines(&reply.news), true),
         FinishedStatus::Cancelled => ("Somebody cancelled it.".to_owned(), true),
     };
-    let data = json!({ "status": finished.status, "run_id": reply.id, "workflow": reply.workflow });
+    let data = json!({ "status": finished.status, "run_id": reply.summary.id, "workflow": reply.summary.workflow });
     let mut result = told(text, data);
     result.is_error = Some(is_error);
     result
 }
 
 /// Why a run did not take what it was told, and what it wants all the same.
-pub(super) fn not_taken(why: &str, reply: RunReply) -> CallToolResult {
+pub(super) fn not_taken(why: &str, reply: RunBody) -> CallToolResult {
     let result = page(reply);
     let data = result.structured_content.unwrap_or_default();
-    let text = format!("Not taken: {why}\n\n{}", data["text"].as_str().unwrap_or_default());
+    let text = format!("Not taken: {why}\n\n{}", data.get("text").and_then(Json::as_str).unwrap_or_default());
     let mut result = told(text, data);
     result.is_error = Some(true);
     result

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::super::clipped;
 use super::super::library::Flow;
-use super::Manner;
+use super::{Manner, put};
 
 /// How many characters of a parameter's description are told.
 const DESCRIPTION: usize = 70;
@@ -142,10 +142,10 @@ fn of_param(param: &Variable, manner: Manner) -> Json {
         Type::Object(_) => json!({ "type": "object" }),
     };
     if let Some(description) = param.description.as_ref().filter(|_| manner == Manner::Full) {
-        schema["description"] = json!(clipped(description, DESCRIPTION));
+        put(&mut schema, "description", json!(clipped(description, DESCRIPTION)));
     }
     if let Some(default) = param.default.as_ref().filter(|_| manner == Manner::Full) {
-        schema["default"] = default.clone();
+        put(&mut schema, "default", default.clone());
     }
     schema
 }

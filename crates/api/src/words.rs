@@ -1,4 +1,4 @@
-//! Which texts may stand where? Closed sets of words, ids and texts that must say something, for the API's description.
+//! Texts that the API's description allows: closed sets of words, ids, and texts that must not be blank.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use maestro_core::queue::ItemStatus;
 use maestro_core::report::ReportKind;
 use maestro_core::session::{Approach, EndReason, PairStatus, SessionStatus};
 use maestro_core::task::{Priority, TaskStatus};
-use maestro_core::workflow::run::Waiting;
+use maestro_core::workflow::run::{RunDriver, RunState, Waiting};
 use maestro_core::{Role, StepKind};
-use maestro_store::{Driver, RunState};
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::{SessionJson, SessionSummary, TaskJson, TaskSummary};
+use crate::sessions::{SessionBody, SessionSummary};
+use crate::tasks::{TaskBody, TaskSummary};
 
 /// The grammar of ids.
 const ID: &str = "^[A-Za-z0-9_-]{1,64}$";
@@ -25,9 +25,10 @@ fn text(about: &str, pattern: &str) -> RefOr<Schema> {
 }
 
 macro_rules! texts {
-    ($($(#[doc = $doc:literal])* $name:ident = $pattern:expr;)*) => {$(
+    ($($(#[doc = $doc:literal])* $name:ident as $shown:literal = $pattern:expr;)*) => {$(
         $(#[doc = $doc])*
-        pub(crate) struct $name;
+        #[derive(Debug)]
+        pub struct $name;
 
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
@@ -37,7 +38,7 @@ macro_rules! texts {
 
         impl ToSchema for $name {
             fn name() -> Cow<'static, str> {
-                stringify!($name).into()
+                $shown.into()
             }
         }
     )*};
@@ -45,35 +46,36 @@ macro_rules! texts {
 
 texts! {
     /// The name of one thing.
-    Id = ID;
+    IdText as "Id" = ID;
     /// Text that is more than blank.
-    Text = "\\S";
+    NonBlankText as "Text" = "\\S";
     /// `ui` or `session`.
-    SourceWord = "^(ui|session)$";
+    SourceWord as "SourceWord" = "^(ui|session)$";
     /// `worker` or `ui`.
-    StarterWord = "^(worker|ui)$";
+    StarterWord as "StarterWord" = "^(worker|ui)$";
     /// A kind of line or event: lower-case letters and `_`.
-    Kind = "^[a-z_]{1,64}$";
+    KindText as "Kind" = "^[a-z_]{1,64}$";
     /// The name of a skill: its id, its directory or a display name that no other has.
-    SkillName = "^[^/]{1,255}$";
+    SkillName as "SkillName" = "^[^/]{1,255}$";
     /// The name of a role that work is passed between.
-    RoleName = "^[A-Za-z0-9_-]{1,64}$";
+    RoleName as "RoleName" = "^[A-Za-z0-9_-]{1,64}$";
     /// A revision as an `ETag` has it, or `*` for any.
-    Revision = "^(\\*|(W/)?\"[0-9]{1,18}\"|[0-9]{1,18})$";
+    RevisionText as "Revision" = "^(\\*|(W/)?\"[0-9]{1,18}\"|[0-9]{1,18})$";
     /// A key of the caller's choice: the same request with the same key is carried out once.
-    RetryKey = "^[!-~]{1,255}$";
+    RetryKey as "RetryKey" = "^[!-~]{1,255}$";
     /// A task's id, or `null`.
-    IdOrNull = ID;
+    IdOrNull as "IdOrNull" = ID;
     /// The absolute path of a directory.
-    Directory = "^/";
+    DirectoryText as "Directory" = "^/";
     /// The name of a run.
-    RunUuid = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
+    RunUuid as "RunUuid" = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 }
 
 macro_rules! words {
-    ($($(#[doc = $doc:literal])* $name:ident = $words:expr;)*) => {$(
+    ($($(#[doc = $doc:literal])* $name:ident as $shown:literal = $words:expr;)*) => {$(
         $(#[doc = $doc])*
-        pub(crate) struct $name;
+        #[derive(Debug)]
+        pub struct $name;
 
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
@@ -85,7 +87,7 @@ macro_rules! words {
 
         impl ToSchema for $name {
             fn name() -> Cow<'static, str> {
-                stringify!($name).into()
+                $shown.into()
             }
         }
     )*};
@@ -93,47 +95,48 @@ macro_rules! words {
 
 words! {
     /// How far a task is. Older spellings are understood too: `pending`, `in-progress`, `done`, `failed`.
-    TaskState = TaskStatus::ALL;
+    TaskStateWord as "TaskState" = TaskStatus::ALL;
     /// How urgent a task is.
-    Urgency = Priority::ALL;
+    PriorityWord as "Urgency" = Priority::ALL;
     /// How a session stands to one of its tasks.
-    PairState = PairStatus::ALL.iter().copied();
+    PairStateWord as "PairState" = PairStatus::ALL.iter().copied();
     /// Whether a session works. `running` is understood as `working`.
-    SessionState = SessionStatus::ALL.iter().copied();
+    SessionStateWord as "SessionState" = SessionStatus::ALL.iter().copied();
     /// How a session goes through its tasks.
-    Strategy = Approach::ALL.iter().copied();
+    StrategyWord as "Strategy" = Approach::ALL.iter().copied();
     /// Why a session ended without saying so itself.
-    Ending = EndReason::ALL.iter().copied();
+    EndReasonWord as "Ending" = EndReason::ALL.iter().copied();
     /// The part a session plays.
-    Part = [Role::Worker, Role::Orchestrator];
+    RoleWord as "Part" = [Role::Worker, Role::Orchestrator];
     /// What is to be done with a task.
-    Step = StepKind::ALL;
+    StepKindWord as "Step" = StepKind::ALL;
     /// What a session reports.
-    Report = ReportKind::ALL;
+    ReportWord as "Report" = ReportKind::ALL;
     /// How far a task in a queue is.
-    ItemState = ItemStatus::ALL;
+    QueueStateWord as "ItemState" = ItemStatus::ALL;
     /// Whether an agent has words meant for it.
-    Delivery = [MessageState::Queued, MessageState::Delivered, MessageState::Refused];
+    DeliveryWord as "Delivery" = [MessageState::Queued, MessageState::Delivered, MessageState::Refused];
     /// How far work passed on is.
-    HandoffStep = HandoffState::ALL;
+    HandoffWord as "HandoffStep" = HandoffState::ALL;
     /// How a run stands.
-    RunStateWord = RunState::ALL;
+    RunStateWord as "RunStateWord" = RunState::ALL;
     /// Whom a run waits for.
-    WaitingFor = Waiting::ALL;
+    WaitingWord as "WaitingFor" = Waiting::ALL;
     /// Who executes what a run orders.
-    DriverWord = Driver::ALL;
+    DriverWord as "DriverWord" = RunDriver::ALL;
     /// How an agent is spoken with.
-    WayWord = maestro_core::agent::Driver::ALL;
+    WayWord as "WayWord" = maestro_core::agent::Driver::ALL;
     /// What an agent may do without asking.
-    PermissionWord = maestro_core::agent::Permission::ALL;
+    PermissionWord as "PermissionWord" = maestro_core::agent::Permission::ALL;
     /// What an agent's question is answered with.
-    ChoiceWord = maestro_core::agent::ChoiceKind::ALL;
+    ChoiceWord as "ChoiceWord" = maestro_core::agent::ChoiceKind::ALL;
 }
 
 macro_rules! either {
     ($($(#[doc = $doc:literal])* $name:ident = $full:ty | $summary:ty;)*) => {$(
         $(#[doc = $doc])*
-        pub(crate) struct $name;
+        #[derive(Debug)]
+        pub struct $name;
 
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
@@ -159,7 +162,7 @@ macro_rules! either {
 
 either! {
     /// A task, or with `fields=summary` what a table shows of it.
-    TaskItem = TaskJson | TaskSummary;
+    TaskItem = TaskBody | TaskSummary;
     /// A session, or with `fields=summary` what a table shows of it.
-    SessionItem = SessionJson | SessionSummary;
+    SessionItem = SessionBody | SessionSummary;
 }

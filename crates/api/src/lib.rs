@@ -1,0 +1,50 @@
+//! The contract of the HTTP API: its requests, replies, events and errors, and the one client for them.
+//!
+//! The server answers with these types, its description is derived from them, and the commands and the MCP server read
+//! them. A module is one resource: its types, then its requests as values that an [`ApiClient`] sends, over a connection
+//! or within the process.
+
+mod client;
+mod connection;
+mod error;
+mod retry;
+mod stream;
+mod transport;
+
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod events;
+pub mod fields;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod handoffs;
+pub mod live;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod messages;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod projects;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod queue;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod reports;
+mod request;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod runs;
+pub mod server;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod sessions;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod skills;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod spawns;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod tasks;
+pub mod words;
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub mod workflows;
+
+pub use client::{ApiClient, ReceivedReply};
+pub use connection::HttpConnection;
+pub use error::{ClientError, ErrorBody, ErrorCause};
+pub use request::{ApiRequest, in_path};
+pub use retry::RetryPolicy;
+pub use stream::LiveStream;
+pub use transport::{HttpRequest, HttpResponse, RouterTransport, SendFuture, Transport};

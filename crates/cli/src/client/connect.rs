@@ -1,0 +1,68 @@
+//! The connection of a process that answers others for as long as it runs: as a command's, but where no server runs it
+//! executes what runs order and maintains the database meanwhile.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::HeaderMap;
+use maestro_api::{ApiClient, HttpConnection, HttpRequest, RouterTransport, SendFuture, Transport};
+use maestro_engine::daemon::run_maintenance;
+use maestro_server::mcp::Connection;
+use maestro_server::{App, Options, Shelves, router};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use super::Target;
+use super::link::local;
+use crate::client::runs;
+use crate::host::world::World;
+use crate::host::{config, workshop};
+use crate::output::error::CommandError;
+use crate::server_process::database;
+
+/// Finds the server or opens the database. Called from a thread of a runtime that may wait.
+pub(crate) fn connect(world: &World, shelves: &Shelves) -> Result<Connection, CommandError> {
+    let client = runs::client(world)?;
+    let project = runs::project(&client, world);
+    let headers = client.headers()?;
+    let client = match client.target() {
+        Target::Server(url) => ApiClient::new(Arc::new(HttpConnection::new(url)?)).with_headers(headers),
+        Target::Database(_) => {
+            drop(client);
+            to_database(world, shelves, headers)?
+        }
+    };
+    Ok(Connection { client, project })
+}
+
+/// The router in this process, with what is done beside all requests.
+struct MaintainedRouter {
+    router: RouterTransport<Router>,
+    maintenance: AbortHandle,
+}
+
+impl Transport for MaintainedRouter {
+    fn send(&self, request: HttpRequest) -> SendFuture<'_> {
+        self.router.send(request)
+    }
+}
+
+impl Drop for MaintainedRouter {
+    fn drop(&mut self) {
+        self.maintenance.abort();
+    }
+}
+
+fn to_database(world: &World, shelves: &Shelves, headers: HeaderMap) -> Result<ApiClient, CommandError> {
+    let settings = config::settings(world)?;
+    let store = database::open(database::place(world))?;
+    store.set_rules(database::rules(&settings));
+    let app = App::new(Options {
+        shelves: Arc::clone(shelves),
+        workshop: Some(workshop::of(world, shelves)?),
+        ..local(store, database::retention(&settings), world)
+    });
+    let maintenance = Handle::current().spawn(run_maintenance(app.maintenance())).abort_handle();
+    let transport = MaintainedRouter { router: RouterTransport(router(app)), maintenance };
+    Ok(ApiClient::new(Arc::new(transport)).with_headers(headers))
+}
