@@ -100,6 +100,15 @@ impl Client {
         Ok(Self { caller, api, ..self })
     }
 
+    /// The same client, speaking for a hook of the user's coding tool.
+    pub(crate) fn for_hook(self) -> Result<Self, CommandError> {
+        let person = self.for_person()?;
+        let mut headers = person.caller.to_headers()?;
+        headers.insert("x-maestro-actor", HeaderValue::from_static("hook"));
+        let api = ApiClient::new(person.link.transport()).with_headers(headers).with_retry(person.retry);
+        Ok(Self { api, ..person })
+    }
+
     /// The same client, asking once and never again.
     pub(crate) fn in_a_hurry(self) -> Self {
         let api = self.api.clone().with_retry(RetryPolicy::NONE);

@@ -16,6 +16,9 @@ pub(crate) const SESSION: &str = "x-session-id";
 /// The header by which programs that know only their task say which one it is.
 pub(crate) const TASK: &str = "x-task-id";
 
+/// The header by which a hook of a coding tool says that no person acts. It grants nothing.
+pub(crate) const ACTOR: &str = "x-maestro-actor";
+
 /// The cookie in which a browser keeps the server's token.
 pub(crate) const COOKIE: &str = "maestro_token";
 
@@ -89,6 +92,7 @@ async fn named(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
             let found = app.store.read(AtWork(task)).await?;
             Ok(Caller(found.map_or(Actor::Person, |(id, role)| Actor::Session { id, role })))
         }
+        (None, None) if text(ACTOR) == Some("hook") => Ok(Caller(Actor::Hook)),
         (None, None) => Ok(Caller(Actor::Person)),
     }
 }

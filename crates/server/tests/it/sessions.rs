@@ -1,6 +1,7 @@
 //! Sessions: what the original's clients send and get, and what was added.
 
 use insta::assert_snapshot;
+use maestro_store::{EventFilter, EventsAfter, LastSeq};
 use serde_json::json;
 
 use crate::world::{Api, both};
@@ -16,6 +17,7 @@ both! {
     a_change_may_insist_on_a_revision,
     what_could_be_secret_is_shown_nowhere,
     a_lease_keeps_a_session_alive,
+    events_name_the_hook_that_acted,
 }
 
 async fn a_session_lives_and_dies(api: &Api) {
@@ -303,4 +305,16 @@ async fn a_lease_keeps_a_session_alive(api: &Api) {
       }
     }
     "#);
+}
+
+async fn events_name_the_hook_that_acted(api: &Api) {
+    let project = api.project().await;
+    let session = api.session(&project, &[]).await;
+    let seq = api.store.read(LastSeq).await.unwrap();
+    let path = format!("/api/sessions/{session}");
+    let hook = api.with("x-maestro-actor", "hook");
+    assert_eq!(hook.patch(&path, json!({ "status": "working" })).await.status, 200);
+    let all = EventsAfter { seq, limit: 100, filter: EventFilter::default() };
+    let events = api.store.read(all).await.unwrap();
+    assert!(events.iter().any(|event| event.payload.get().contains("\"actor\":\"hook\"")), "{events:?}");
 }

@@ -29,7 +29,7 @@ pub(super) fn tell(
     if *happening == Happening::Other || !is_anything_stored(world) {
         return Ok(());
     }
-    let client = Client::open(world)?.in_a_hurry().for_person()?;
+    let client = Client::open(world)?.in_a_hurry().for_hook()?;
     let report = report_of(happening, chosen);
     let reported = match client.call(reports::of_session(session.as_str(), &report)) {
         Err(error) if error.is_not_found() => {

@@ -34,7 +34,7 @@ pub(super) fn register(world: &World) -> Result<Reply, CommandError> {
 /// Marks a session as working, and registers it if it is not.
 fn begin(id: &str, client: Client, world: &World) -> Result<Reply, CommandError> {
     // An unknown session cannot speak for itself yet.
-    let client = client.for_person()?;
+    let client = client.for_hook()?;
     let known = match client.call_raw(sessions::get(id)) {
         Ok(known) => known,
         Err(error) if error.is_not_found() => return make(id, &client, world),
