@@ -1,6 +1,6 @@
 //! Agents that are started for sessions: what they do, what they ask, and how a person attaches to them.
 
-use maestro_core::agent::{AgentEvent, Choice, ChoiceKind, Driver};
+use maestro_core::agent::{AgentEvent, Choice, ChoiceKind, Driver, SessionOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::{IntoParams, ToSchema};
@@ -117,18 +117,13 @@ pub struct SpawnBody {
     #[schema(value_type = Option<Object>)]
     pub spec: Json,
     #[schema(value_type = Option<Object>)]
-    pub outcome: Option<Json>,
+    pub outcome: Option<SessionOutcome>,
 }
 
 impl SpawnBody {
     /// What was asked for, as far as clients read it.
     pub fn read_spec(&self) -> SpawnSpecView {
         SpawnSpecView::deserialize(&self.spec).unwrap_or_default()
-    }
-
-    /// The result of the session, once there is one.
-    pub fn read_outcome(&self) -> Option<SpawnOutcomeView> {
-        SpawnOutcomeView::deserialize(self.outcome.as_ref()?).ok()
     }
 }
 
@@ -139,29 +134,6 @@ pub struct SpawnSpecView {
     pub agent: Option<String>,
     pub driver: Option<Driver>,
     pub workspace: String,
-}
-
-/// What clients read of the result of a session.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct SpawnOutcomeView {
-    /// A word for the result.
-    pub kind: Option<String>,
-    pub reasons: Vec<String>,
-    pub reason: Option<String>,
-    /// What the agent was not allowed to do.
-    pub denied: Vec<String>,
-    pub changed_files: Vec<String>,
-    pub spent: Option<SpentView>,
-}
-
-/// What clients read of what an agent used up.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct SpentView {
-    pub input: f64,
-    pub output: f64,
-    pub cost_usd: f64,
 }
 
 /// Who takes an agent into their own hands.

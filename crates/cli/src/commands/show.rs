@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use maestro_api::ReceivedReply;
 use maestro_api::sessions::{self, SessionBody};
-use maestro_api::spawns::{self, PermissionBody, PermissionQuery, ReceiptBody, SpawnBody, SpawnOutcomeView};
+use maestro_api::spawns::{self, PermissionBody, PermissionQuery, ReceiptBody, SpawnBody};
+use maestro_core::agent::{SessionOutcome, SessionResult};
 use maestro_core::session::SessionStatus;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -103,8 +104,8 @@ impl SessionDetails {
         let _ = write!(text, "  agent: {} ({}", clean(&agent), clean(&spawn.state));
         let starts = if spawn.attempt > 1 { format!(", start {}", spawn.attempt) } else { String::new() };
         let _ = writeln!(text, "{starts})");
-        if let Some(outcome) = spawn.read_outcome() {
-            show_outcome(&outcome, text);
+        if let Some(outcome) = &spawn.outcome {
+            show_outcome(outcome, text);
         }
     }
 
@@ -153,24 +154,36 @@ fn joined(words: &[String], between: &str) -> String {
 }
 
 /// The result of a session: what, why, what was denied and changed, and what it cost.
-fn show_outcome(outcome: &SpawnOutcomeView, text: &mut String) {
-    if let Some(kind) = &outcome.kind {
-        let reasons: Vec<String> = outcome.reasons.iter().chain(&outcome.reason).cloned().collect();
-        let why = if reasons.is_empty() { String::new() } else { format!(": {}", joined(&reasons, "; ")) };
-        let _ = writeln!(text, "  outcome: {}{why}", clean(kind));
-    }
-    for (heading, words) in [("denied", &outcome.denied), ("changed", &outcome.changed_files)] {
+fn show_outcome(outcome: &SessionOutcome, text: &mut String) {
+    let (kind, reasons) = result_words(&outcome.result);
+    let why = if reasons.is_empty() { String::new() } else { format!(": {}", joined(&reasons, "; ")) };
+    let _ = writeln!(text, "  outcome: {kind}{why}");
+    let Some(work) = &outcome.work else { return };
+    for (heading, words) in [("denied", &work.denied), ("changed", &work.changed_files)] {
         if !words.is_empty() {
             let _ = writeln!(text, "  {heading}: {}", joined(words, ", "));
         }
     }
-    if let Some(spent) = outcome.spent {
-        let tokens = spent.input + spent.output;
-        if tokens > 0.0 {
-            // What no agent reported is not free.
-            let money = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
-            let _ = writeln!(text, "  spent: {tokens} tokens{money}");
-        }
+    let (tokens, cost) = (work.spent.tokens(), work.spent.cost_usd);
+    if tokens > 0 {
+        // What no agent reported is not free.
+        let money = if cost > 0.0 { format!(", ${cost:.4}") } else { String::new() };
+        let _ = writeln!(text, "  spent: {tokens} tokens{money}");
+    }
+}
+
+/// The word for a result, and its reasons.
+fn result_words(result: &SessionResult) -> (&'static str, Vec<String>) {
+    let one = |reason: &String| if reason.is_empty() { Vec::new() } else { vec![reason.clone()] };
+    match result {
+        SessionResult::Done => ("done", Vec::new()),
+        SessionResult::NothingDone { reason } => ("nothing_done", one(reason)),
+        SessionResult::Failed { reasons } => ("failed", reasons.clone()),
+        SessionResult::Cancelled => ("cancelled", Vec::new()),
+        SessionResult::Parked { reason } => ("parked", one(reason)),
+        SessionResult::Stalled { reason } => ("stalled", one(reason)),
+        SessionResult::NotStarted { reasons } => ("not_started", reasons.clone()),
+        SessionResult::Unknown => ("unknown", Vec::new()),
     }
 }
 
@@ -201,8 +214,8 @@ pub(crate) fn follow(client: &Client, id: &str, world: &World) -> Result<Reply, 
     };
     reply::show(&tail.shown.close())?;
     let known = SessionDetails::of(client, id)?;
-    let outcome = known.spawn.as_ref().and_then(|spawn| spawn.value.read_outcome());
-    let not_started = outcome.is_some_and(|outcome| outcome.kind.as_deref() == Some("not_started"));
+    let outcome = known.spawn.as_ref().and_then(|spawn| spawn.value.outcome.as_ref());
+    let not_started = outcome.is_some_and(|outcome| matches!(outcome.result, SessionResult::NotStarted { .. }));
     let exit = match session.status {
         SessionStatus::Completed => Exit::Ok,
         _ if not_started => Exit::NotSpawned,

@@ -9,8 +9,9 @@ use axum::routing::get;
 use bytes::Bytes;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
-use serde::Serialize;
-use serde_json::Value as Json;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 
 use super::{derived, document};
 use crate::app::App;
@@ -56,11 +57,13 @@ fn answer(kind: &'static str, bytes: Bytes) -> impl IntoResponse {
 fn page(document: &Json) -> Result<String, minijinja::Error> {
     let mut templates = Environment::new();
     templates.add_template("docs.html", PAGE)?;
-    let shapes: Vec<Shape> = entries(&document["components"]["schemas"]).map(Shape::of).collect();
+    let document: DocumentView = read(document);
+    let groups = groups(&document);
+    let shapes: Vec<Shape> = document.components.schemas.iter().map(Shape::of).collect();
     templates.get_template("docs.html")?.render(context! {
-        title => text(&document["info"]["title"]),
-        about => text(&document["info"]["description"]),
-        groups => Value::from(Serde(groups(document))),
+        title => document.info.title,
+        about => document.info.description,
+        groups => Value::from(Serde(groups)),
         shapes => Value::from(Serde(shapes)),
     })
 }
@@ -117,12 +120,13 @@ struct Shape {
     fields: Vec<Field>,
 }
 
-fn groups(document: &Json) -> Vec<Group> {
+fn groups(document: &DocumentView) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (path, methods) in entries(&document["paths"]) {
-        for (method, operation) in entries(methods) {
-            let name = text(&operation["tags"][0]);
-            let found = Operation::of(method, path, operation);
+    for (path, methods) in &document.paths {
+        for (method, operation) in methods.as_object().into_iter().flatten() {
+            let operation: OperationView = read(operation);
+            let name = operation.tags.first().cloned().unwrap_or_default();
+            let found = Operation::of(method, path, &operation);
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.operations.push(found),
                 None => groups.push(Group { name, operations: vec![found] }),
@@ -133,103 +137,199 @@ fn groups(document: &Json) -> Vec<Group> {
 }
 
 impl Operation {
-    fn of(method: &str, path: &str, operation: &Json) -> Self {
-        let parameter = |parameter: &Json| Field {
-            name: text(&parameter["name"]),
-            place: text(&parameter["in"]),
-            required: parameter["required"] == true,
-            kind: Kind::of(&parameter["schema"]),
-            about: text(&parameter["description"]),
+    fn of(method: &str, path: &str, operation: &OperationView) -> Self {
+        let parameter = |parameter: &ParameterView| Field {
+            name: parameter.name.clone(),
+            place: parameter.place.clone(),
+            required: parameter.required,
+            kind: Kind::of(&parameter.schema),
+            about: parameter.description.clone(),
         };
-        let answer = |(status, answer): (&String, &Json)| Answer {
-            status: status.clone(),
-            about: text(&answer["description"]),
-            kind: content(answer),
+        let answer = |(status, answer): (&String, &Json)| {
+            let answer: BodyView = read(answer);
+            Answer { status: status.clone(), kind: answer.kind(), about: answer.description }
         };
         Self {
             method: method.to_uppercase(),
             path: path.to_owned(),
-            about: text(&operation["summary"]),
-            parameters: operation["parameters"].as_array().into_iter().flatten().map(parameter).collect(),
-            body: content(&operation["requestBody"]),
-            answers: entries(&operation["responses"]).map(answer).collect(),
+            about: operation.summary.clone(),
+            parameters: operation.parameters.iter().map(parameter).collect(),
+            body: operation.request_body.kind(),
+            answers: operation.responses.iter().map(answer).collect(),
         }
     }
 }
 
 impl Shape {
     fn of((name, schema): (&String, &Json)) -> Self {
+        let schema: SchemaView = read(schema);
         // What flattens another one consists of parts.
-        let parts = schema["allOf"].as_array().map_or_else(|| vec![schema], |parts| parts.iter().collect());
-        let fields = parts.into_iter().flat_map(|part| {
-            let required = part["required"].as_array().map(Vec::as_slice).unwrap_or_default();
-            entries(&part["properties"]).map(move |(field, schema)| Field {
-                name: field.clone(),
-                place: String::new(),
-                required: required.iter().any(|name| name == field),
-                kind: Kind::of(schema),
-                about: text(&schema["description"]),
+        let parts = schema.all_of.as_deref().unwrap_or(std::slice::from_ref(&schema));
+        let fields = parts.iter().flat_map(|part| {
+            part.properties.iter().map(move |(field, property)| {
+                let property: SchemaView = read(property);
+                Field {
+                    name: field.clone(),
+                    place: String::new(),
+                    required: part.required.contains(field),
+                    kind: Kind::of(&property),
+                    about: property.description,
+                }
             })
         });
-        Self {
-            name: name.clone(),
-            about: text(&schema["description"]),
-            kind: Kind::of(schema).text,
-            fields: fields.collect(),
-        }
+        let fields = fields.collect();
+        Self { name: name.clone(), kind: Kind::of(&schema).text, about: schema.description, fields }
     }
 }
 
 impl Kind {
-    fn of(schema: &Json) -> Self {
-        if let Some(reference) = schema["$ref"].as_str() {
+    fn of(schema: &SchemaView) -> Self {
+        if let Some(reference) = &schema.reference {
             let name = reference.rsplit('/').next().unwrap_or_default().to_owned();
             return Self { text: name.clone(), shape: Some(name) };
         }
-        if let Some(words) = schema["enum"].as_array() {
-            let words: Vec<String> = words.iter().filter(|word| !word.is_null()).map(text).collect();
+        if let Some(words) = &schema.words {
+            let words: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
             return Self { text: words.join(" | "), shape: None };
         }
-        for choice in ["anyOf", "oneOf", "allOf"] {
-            let known = schema[choice].as_array().filter(|_| schema["properties"].is_null());
-            let kinds: Vec<Self> =
-                known.into_iter().flatten().filter(|kind| kind["type"] != "null").map(Self::of).collect();
+        for (choices, between) in [(&schema.any_of, " or "), (&schema.one_of, " or "), (&schema.all_of, " and ")] {
+            let known = choices.iter().flatten().filter(|_| schema.properties.is_empty());
+            let kinds: Vec<Self> = known.filter(|kind| !kind.is_null()).map(Self::of).collect();
             if !kinds.is_empty() {
                 let texts: Vec<&str> = kinds.iter().map(|kind| kind.text.as_str()).collect();
-                let text = texts.join(if choice == "allOf" { " and " } else { " or " });
+                let text = texts.join(between);
                 return Self { text, shape: kinds.into_iter().find_map(|kind| kind.shape) };
             }
         }
         Self::plain(schema)
     }
 
-    fn plain(schema: &Json) -> Self {
-        let kinds = schema["type"].as_array().cloned().unwrap_or_else(|| vec![schema["type"].clone()]);
-        let kind = kinds.iter().filter_map(Json::as_str).find(|kind| *kind != "null").unwrap_or("any");
+    fn plain(schema: &SchemaView) -> Self {
+        let kind = schema.kinds().iter().find(|kind| *kind != "null").map_or("any", String::as_str);
         if kind == "array" {
-            let items = Self::of(&schema["items"]);
+            let items = schema.items.as_deref().map(Self::of).unwrap_or_default();
             return Self { text: format!("list of {}", items.text), shape: items.shape };
         }
         let mut text = kind.to_owned();
-        if let Some(pattern) = schema["pattern"].as_str() {
+        if let Some(pattern) = &schema.pattern {
             text.extend([" ", pattern]);
         }
-        if let (Some(least), Some(most)) = (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
+        if let (Some(least), Some(most)) = (schema.minimum, schema.maximum) {
             text.extend([format!(" {least} to {most}")]);
         }
         Self { text, shape: None }
     }
 }
 
-/// What a body consists of, in the first form it comes in.
-fn content(body: &Json) -> Option<Kind> {
-    entries(&body["content"]).next().map(|(_, content)| Kind::of(&content["schema"]))
+/// What the page reads of the document. Maps keep their order, and their values are read one by one.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct DocumentView {
+    info: InfoView,
+    paths: Map<String, Json>,
+    components: ComponentsView,
 }
 
-fn entries(map: &Json) -> impl Iterator<Item = (&String, &Json)> {
-    map.as_object().into_iter().flatten()
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct InfoView {
+    title: String,
+    description: String,
 }
 
-fn text(value: &Json) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ComponentsView {
+    schemas: Map<String, Json>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct OperationView {
+    tags: Vec<String>,
+    summary: String,
+    parameters: Vec<ParameterView>,
+    request_body: BodyView,
+    responses: Map<String, Json>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ParameterView {
+    name: String,
+    #[serde(rename = "in")]
+    place: String,
+    required: bool,
+    schema: SchemaView,
+    description: String,
+}
+
+/// The body of a request or a response.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct BodyView {
+    description: String,
+    content: Map<String, Json>,
+}
+
+impl BodyView {
+    /// What it consists of, in the first form it comes in.
+    fn kind(&self) -> Option<Kind> {
+        let content: ContentView = read(self.content.values().next()?);
+        Some(Kind::of(&content.schema))
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContentView {
+    schema: SchemaView,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SchemaView {
+    #[serde(rename = "$ref")]
+    reference: Option<String>,
+    #[serde(rename = "enum")]
+    words: Option<Vec<Json>>,
+    any_of: Option<Vec<SchemaView>>,
+    one_of: Option<Vec<SchemaView>>,
+    all_of: Option<Vec<SchemaView>>,
+    #[serde(rename = "type")]
+    kind: Option<TypeView>,
+    properties: Map<String, Json>,
+    required: Vec<String>,
+    items: Option<Box<SchemaView>>,
+    pattern: Option<String>,
+    minimum: Option<i64>,
+    maximum: Option<i64>,
+    description: String,
+}
+
+/// The type of a value, or the types it may have.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TypeView {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl SchemaView {
+    fn kinds(&self) -> &[String] {
+        match &self.kind {
+            None => &[],
+            Some(TypeView::One(kind)) => std::slice::from_ref(kind),
+            Some(TypeView::Several(kinds)) => kinds,
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        matches!(&self.kind, Some(TypeView::One(kind)) if kind == "null")
+    }
+}
+
+/// A part of the document; one of another form is shown as an empty one.
+fn read<T: DeserializeOwned + Default>(part: &Json) -> T {
+    T::deserialize(part).unwrap_or_default()
 }

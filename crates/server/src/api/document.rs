@@ -7,13 +7,19 @@ use utoipa::openapi::OpenApi;
 pub(crate) fn document(derived: &OpenApi) -> Json {
     // What was derived consists of texts, lists and maps, which cannot fail to be written.
     let mut document = serde_json::to_value(derived).unwrap_or_default();
-    let schemas = &mut document["components"]["schemas"];
-    needs_one_of(&mut schemas["NewTask"], &[("projectId", "string"), ("parentId", "string")]);
-    needs_one_of(&mut schemas["NewSession"], &[("taskIds", "array"), ("taskId", "string")]);
-    schemas["TaskChange"]["if"] = given("sessionStatus", "string");
-    schemas["TaskChange"]["then"] = given("sessionId", "string");
-    let schemas = schemas.clone();
-    let paths = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+    let rules = [
+        ("NewTask", "anyOf", one_of(&[("projectId", "string"), ("parentId", "string")])),
+        ("NewSession", "anyOf", one_of(&[("taskIds", "array"), ("taskId", "string")])),
+        ("TaskChange", "if", given("sessionStatus", "string")),
+        ("TaskChange", "then", given("sessionId", "string")),
+    ];
+    for (schema, rule, value) in rules {
+        let schema = document.pointer_mut(&format!("/components/schemas/{schema}")).and_then(Json::as_object_mut);
+        schema.map(|schema| schema.insert(rule.to_owned(), value));
+    }
+    let schemas = document.pointer("/components/schemas").cloned().unwrap_or_default();
+    let paths = document.get_mut("paths").and_then(Json::as_object_mut);
+    let paths = paths.into_iter().flat_map(|paths| paths.values_mut());
     for operation in paths.filter_map(Json::as_object_mut).flat_map(|methods| methods.values_mut()) {
         parameters_are_never_null(operation);
         bodies_may_be_left_out(operation, &schemas);
@@ -25,22 +31,24 @@ fn given(field: &str, kind: &str) -> Json {
     json!({ "required": [field], "properties": { field: { "type": kind } } })
 }
 
-fn needs_one_of(schema: &mut Json, fields: &[(&str, &str)]) {
-    schema["anyOf"] = fields.iter().map(|(field, kind)| given(field, kind)).collect();
+fn one_of(fields: &[(&str, &str)]) -> Json {
+    fields.iter().map(|(field, kind)| given(field, kind)).collect()
 }
 
 /// What is optional in a path, query or header is left out; there is no way to write a null.
 fn parameters_are_never_null(operation: &mut Json) {
     let parameters = operation.get_mut("parameters").and_then(Json::as_array_mut);
     for schema in parameters.into_iter().flatten().filter_map(|parameter| parameter.get_mut("schema")) {
-        if let Some(kinds) = schema.get_mut("type").and_then(Json::as_array_mut) {
+        if let Some(kind) = schema.get_mut("type")
+            && let Some(kinds) = kind.as_array_mut()
+        {
             kinds.retain(|kind| kind != "null");
-            if let [kind] = kinds.as_slice() {
-                schema["type"] = kind.clone();
+            if let [only] = kinds.as_slice() {
+                *kind = only.clone();
             }
         }
         if let Some(choices) = schema.get_mut("oneOf").and_then(Json::as_array_mut) {
-            choices.retain(|choice| choice["type"] != "null");
+            choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
             if let [choice] = choices.as_slice() {
                 *schema = choice.clone();
             }
@@ -52,7 +60,8 @@ fn parameters_are_never_null(operation: &mut Json) {
 fn bodies_may_be_left_out(operation: &mut Json, schemas: &Json) {
     let reference = operation.pointer("/requestBody/content/application~1json/schema/$ref").and_then(Json::as_str);
     let Some(name) = reference.and_then(|reference| reference.rsplit('/').next()) else { return };
-    if schemas[name]["required"].is_null() {
-        operation["requestBody"]["required"] = false.into();
+    let is_required = schemas.get(name).is_some_and(|schema| schema.get("required").is_some());
+    if let Some(body) = operation.get_mut("requestBody").and_then(Json::as_object_mut).filter(|_| !is_required) {
+        body.insert("required".to_owned(), false.into());
     }
 }

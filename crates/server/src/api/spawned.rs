@@ -92,7 +92,7 @@ fn spawn_body(spawn: Spawn) -> SpawnBody {
         agent_session: spawn.agent_session,
         token: None,
         spec: without_texts(spawn.spec),
-        outcome: spawn.outcome.and_then(|outcome| serde_json::to_value(outcome).ok()),
+        outcome: spawn.outcome,
     }
 }
 
