@@ -15,7 +15,7 @@ use crate::retry::RetryPolicy;
 use crate::stream::LiveStream;
 use crate::transport::{HttpRequest, HttpResponse, Transport};
 
-/// How much of an answer is read.
+/// How much of a response is read.
 const LARGEST: usize = 256 * 1024 * 1024;
 
 /// The header with the cursor of the next part of a list.
@@ -27,7 +27,7 @@ pub struct ApiClient {
     transport: Arc<dyn Transport>,
     /// What every request says of who asks.
     headers: HeaderMap,
-    /// What a router in this process is told of the caller.
+    /// The caller, for a router in this process.
     extensions: Extensions,
     retry: RetryPolicy,
 }

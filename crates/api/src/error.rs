@@ -32,7 +32,7 @@ pub type ErrorCause = Box<dyn Error + Send + Sync>;
 /// Why a client has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The API said no.
+    /// The API refused.
     #[error("{message}")]
     Refused {
         /// The status.
@@ -92,7 +92,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether there is no such thing.
+    /// Whether the target does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: StatusCode::NOT_FOUND, .. })
     }

@@ -39,12 +39,12 @@ impl<T> ApiRequest<T> {
         self
     }
 
-    /// Asks for something.
+    /// Gets a resource.
     pub(crate) fn get(path: impl Into<String>) -> Self {
         Self::new(Method::GET, path, RepeatPolicy::Safe)
     }
 
-    /// Sends something; sent again, it is still carried out once.
+    /// Sends a request; sent again, it is still carried out once.
     pub(crate) fn post(path: impl Into<String>, body: &impl Serialize) -> Self {
         Self::new(Method::POST, path, RepeatPolicy::ByKey(None)).with_body(body)
     }

@@ -62,10 +62,10 @@ pub struct RunBody {
     pub summary: RunSummary,
     /// What all files together were when the review was last looked through that the current step belongs to.
     pub reviewed: Option<String>,
-    /// Why what it orders is not executed, where nobody has allowed it.
+    /// Why its directive is not executed, where consent is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_allowed: Option<String>,
-    /// Whether what is to be done now is done by a session that is started for it.
+    /// Whether a session started for it does the current step.
     pub by_session: bool,
     /// What happened on the way, oldest first.
     #[schema(value_type = Vec<Object>)]
@@ -139,7 +139,7 @@ pub struct NewRun {
     pub project_id: Option<String>,
     #[schema(value_type = Option<IdText>)]
     pub task_id: Option<String>,
-    /// Who executes the commands of its steps: the server, or whoever asks what to do next.
+    /// Who executes the commands of its steps: the server, or the caller.
     #[schema(value_type = Option<DriverWord>)]
     pub driver: Option<String>,
 }
@@ -245,7 +245,7 @@ pub struct ExecutionStart {
     /// The ticket of what is executed.
     #[schema(value_type = NonBlankText)]
     pub ticket: Option<String>,
-    /// Who executes it; nobody else has the same name.
+    /// The executor, with a unique name.
     #[schema(value_type = NonBlankText)]
     pub by: Option<String>,
     /// How many seconds it may take.

@@ -47,7 +47,7 @@ pub struct NewSpawn {
     /// `ask`, `edits` or `all`: what it may do without asking.
     #[schema(value_type = Option<PermissionWord>)]
     pub permission: Option<String>,
-    /// What it is told beside its tasks.
+    /// Its prompt beside its tasks.
     pub prompt: Option<String>,
     /// How much it may use up.
     #[schema(value_type = Option<Object>)]
@@ -111,7 +111,7 @@ pub struct SpawnBody {
     pub worker: Option<String>,
     pub attempt: i64,
     pub agent_session: Option<String>,
-    /// What its programs show, told only to whoever has it in their own hands.
+    /// The token of its programs, sent only to the person who has taken it over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     #[schema(value_type = Option<Object>)]
@@ -178,7 +178,7 @@ pub struct PermissionBody {
     pub expires_at: i64,
 }
 
-/// What somebody answers an agent.
+/// An answer to an agent.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = AnswerBody)]
 pub struct PermissionAnswer {

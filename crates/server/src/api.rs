@@ -1,4 +1,4 @@
-//! What can be asked for over HTTP? One file per resource: the routes, what they take and what they answer.
+//! Routes of the HTTP API, one file per resource.
 
 pub(crate) mod docs;
 mod document;
@@ -67,7 +67,7 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 /// The document derived from the handlers. It is not made with the routes, because most routers live for one request
-/// and nobody asks them for it.
+/// and never serve it.
 fn derived() -> openapi::OpenApi {
     let mut document = Document::openapi();
     let parts: [fn() -> openapi::OpenApi; 17] = [

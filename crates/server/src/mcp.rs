@@ -61,9 +61,9 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often it is looked whether a client that is told of changes is still there.
 const STILL_THERE: Duration = Duration::from_mins(1);
 /// What a client's model is told about us. Some clients show the first five hundred characters only.
-const INSTRUCTIONS: &str = "Maestro has skills and workflows for coding agents. At the beginning of a task call `find_skills` with \
-the task, and read those that fit with `use_skill` before you work. A workflow is begun with `run_start`; do what it says, \
-tell what came of it with `run_report`, and go on until it is finished. If you work on a task of Maestro's, call \
+const INSTRUCTIONS: &str = "Maestro has skills and workflows for coding agents. At the start of a task call `find_skills` with \
+the task, and read those that fit with `use_skill` before you work. Start a workflow with `run_start`; do what it says, \
+report the result with `run_report`, and continue until it is finished. If you work on a task of Maestro's, call \
 `get_task_info` first, `report_progress` as you go, and `signal_completion` or `signal_blocker` at the end. Every answer \
 says what changed meanwhile.";
 

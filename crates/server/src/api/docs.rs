@@ -1,4 +1,4 @@
-//! How does a person read the description? As one page, made of the document itself.
+//! Documentation page of the API, made from its description.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +19,7 @@ use crate::app::App;
 const PAGE: &str = include_str!("../../assets/docs.html");
 const STYLE: &str = include_str!("../../assets/docs.css");
 
-/// The description in both forms, each made when somebody first asks: most routers live for one request.
+/// The description in both forms, each made on first use: most routers live for one request.
 #[derive(Default)]
 struct Docs {
     text: OnceLock<Bytes>,

@@ -1,4 +1,4 @@
-//! What describes the API? The document derived from the handlers, with the few rules that types cannot say.
+//! Description of the API derived from the handlers, with the few rules that types cannot express.
 
 use serde_json::{Value as Json, json};
 use utoipa::openapi::OpenApi;

@@ -1,4 +1,4 @@
-//! What happened, over HTTP: as a list, or live.
+//! Events over HTTP: as a list, or live.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::error::ApiError;
 use crate::extract::{Asked, LARGEST, word};
 use crate::live;
 
-/// How many events a list holds when nobody says, and at most.
+/// How many events a list holds by default and at most.
 const MOST: i64 = 1000;
 
 pub(super) fn routes() -> Router<App> {

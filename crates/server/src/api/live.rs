@@ -1,4 +1,4 @@
-//! Where is a conversation opened, and who listens?
+//! WebSocket endpoint, and its clients.
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Request, State};

@@ -38,7 +38,7 @@ async fn list(
     Ok(listed(found, MessageBody::from))
 }
 
-/// Say something to a session's agent; it hears it with its next call
+/// Send a message to a session's agent; it receives it with its next call
 #[utoipa::path(post, path = "/api/sessions/{id}/messages", tag = "messages", request_body = NewMessage,
     params(("id" = IdText, Path), Retry), responses((status = 201, body = MessageBody), Failures))]
 async fn say(

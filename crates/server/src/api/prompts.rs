@@ -1,4 +1,4 @@
-//! What an agent would be told about a task, over HTTP.
+//! Preview of an agent's prompt for a task, over HTTP.
 
 use axum::extract::State;
 use axum::{Json, Router, routing};
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Router<App> {
 #[openapi(paths(prompt))]
 pub(super) struct Document;
 
-/// Exactly what an agent would be told about a task
+/// The exact prompt an agent would receive for a task
 #[utoipa::path(post, path = "/api/prompts", tag = "skills", request_body = SkillRequest,
     responses((status = 200, body = Object), Failures))]
 async fn prompt(State(app): State<App>, Sent { value, .. }: Sent<SkillRequest>) -> Result<Json<Json_>, ApiError> {

@@ -63,7 +63,7 @@ async fn top(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json
     Ok(Json(QueueTopReply { has_more: item.is_some(), message: item.is_none().then(|| EMPTY.to_owned()), item }))
 }
 
-/// Begin the next item
+/// Start the next item
 #[utoipa::path(post, path = "/api/sessions/{id}/queue/start", tag = "queue", params(("id" = IdText, Path), Retry),
     responses((status = 200, body = QueueStartReply), Failures))]
 async fn start(

@@ -1,4 +1,4 @@
-//! What a session says of its work over HTTP, and what it hears in return.
+//! Reports of sessions over HTTP, and the notices they receive in return.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -59,7 +59,7 @@ fn report(who: Who, value: NewReport, actor: Actor) -> Result<Report, ApiError> 
     })
 }
 
-/// A session says how it goes, and hears what changed
+/// Report progress of a session and receive updates
 #[utoipa::path(post, path = "/api/sessions/{id}/reports", tag = "reports", request_body = NewReport,
     params(("id" = IdText, Path), Retry),
     responses((status = 200, body = ReportReply), Failures))]
@@ -73,7 +73,7 @@ async fn of_session(
     Ok(Json(reply(app.store.write_once(report, once).await?)))
 }
 
-/// Whoever works on a task says how it goes; a session is begun if there is none
+/// Report progress on a task; a session is started if there is none
 #[utoipa::path(post, path = "/api/tasks/{id}/reports", tag = "reports", request_body = NewReport,
     params(("id" = IdText, Path), Retry),
     responses((status = 200, body = ReportReply), Failures))]
@@ -98,7 +98,7 @@ async fn notices(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<
     Ok(Json(notice_list(app.store.read(NoticesOf(id)).await?)))
 }
 
-/// Confirm that notices were heard; messages among them count as delivered from now on
+/// Confirm received notices; messages among them count as delivered from now on
 #[utoipa::path(post, path = "/api/sessions/{id}/notices/confirm", tag = "reports", request_body = NoticeConfirmation,
     params(("id" = IdText, Path)), responses((status = 204), Failures))]
 async fn confirm(

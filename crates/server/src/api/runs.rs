@@ -1,4 +1,4 @@
-//! Runs of workflows over HTTP: begun, told what happened, stopped, looked at.
+//! Runs of workflows over HTTP: start, input, cancel, read.
 
 mod bodies;
 mod inputs;
@@ -33,7 +33,7 @@ use crate::shelves::Freshness;
 
 use self::bodies::{run_body, run_state, run_summary, served_run};
 
-/// How large the body may be that begins a run: what it is started with comes along, and JSON makes texts longer.
+/// The largest body that starts a run: it includes the inputs, and JSON makes texts longer.
 const BODY: usize = 4 * MAX_PINNED;
 
 pub(super) fn routes() -> Router<App> {
@@ -98,7 +98,7 @@ async fn list(
     Ok(listed(app.store.read(runs).await?, run_summary))
 }
 
-/// Begin a run
+/// Start a run
 #[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun, params(Retry, Prefer),
     responses((status = 201, body = RunBody), Failures))]
 async fn start(
@@ -191,7 +191,7 @@ pub(super) fn unfound(error: &DefinitionError) -> ApiError {
     }
 }
 
-/// Why a run does not go on, as it is sent; where it stands is told with it.
+/// Why a run does not continue, as it is sent, with the state of the run.
 pub(super) fn refused(error: RunError) -> ApiError {
     use maestro_core::workflow::run::Refusal;
     let message = error.to_string();
@@ -230,7 +230,7 @@ async fn get(State(app): State<App>, OneRun(id): OneRun) -> Result<Response, Api
     Ok(tagged(view.record.revision, served_run(view, &app)))
 }
 
-/// A run's whole state, for whoever executes what it orders
+/// A run's whole state, for its executor
 #[utoipa::path(get, path = "/api/runs/{id}/state", tag = "runs", params(("id" = RunUuid, Path), RunStateQuery),
     responses((status = 200, body = RunStateBody), Failures))]
 async fn state(
@@ -255,7 +255,7 @@ async fn log(
     Asked(part): Asked<RunLogQuery>,
 ) -> Result<Json<Vec<RunLogEntry>>, ApiError> {
     let Paging(page) = Paging::of(PageQuery { limit: part.limit, cursor: part.after })?;
-    // A run that does not exist is told as that.
+    // A run that does not exist is reported as such.
     app.store.read(maestro_store::RunById(id)).await?;
     let rows = app.store.read(RunLog { id, after: page.after, limit: page.limit }).await?;
     let entry =

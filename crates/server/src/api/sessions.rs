@@ -69,7 +69,7 @@ async fn list(
     })
 }
 
-/// Begin a session
+/// Start a session
 #[utoipa::path(post, path = "/api/sessions", tag = "sessions", request_body = NewSession,
     params(Retry), responses((status = 201, body = SessionBody), Failures))]
 async fn create(

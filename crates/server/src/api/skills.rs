@@ -1,4 +1,4 @@
-//! Skills over HTTP: the shapes of the original, and what it could not tell.
+//! Skills over HTTP: the shapes of the original, and additions.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Agents that somebody asks for, over HTTP.
+//! Requests to start agents, over HTTP.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What a session's agent did and asks, and how it is taken into one's own hands, over HTTP.
+//! Transcript, permission requests and takeover of a session's agent, over HTTP.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -79,7 +79,7 @@ async fn receipts(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result
 async fn of_session(State(app): State<App>, OneId(id): OneId<SessionId>) -> Result<Json<SpawnBody>, ApiError> {
     app.store.read(SessionById(id.clone())).await?;
     let Some(spawn) = app.store.read(SpawnOf(id)).await? else {
-        return Err(ApiError::not_found("nobody spawned this session"));
+        return Err(ApiError::not_found("this session was not spawned"));
     };
     Ok(Json(spawn_body(spawn)))
 }

@@ -1,4 +1,4 @@
-//! How a session is steered, and how it is known to be alive, over HTTP.
+//! Pause, resume, cancel and heartbeat of a session, over HTTP.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<App> {
 #[openapi(paths(pause, resume, cancel, issue_token, renew_lease))]
 pub(super) struct Document;
 
-/// Tell a session to wait; its agent hears of it with its next call
+/// Pause a session; its agent learns of it with its next call
 #[utoipa::path(post, path = "/api/sessions/{id}/pause", tag = "sessions", params(("id" = IdText, Path), Retry),
     responses((status = 200, body = SessionBody), Failures))]
 async fn pause(
@@ -44,7 +44,7 @@ async fn pause(
     steer(&app, caller, id, Order::Pause, once).await
 }
 
-/// Tell a session to go on
+/// Resume a session
 #[utoipa::path(post, path = "/api/sessions/{id}/resume", tag = "sessions", params(("id" = IdText, Path), Retry),
     responses((status = 200, body = SessionBody), Failures))]
 async fn resume(
@@ -56,7 +56,7 @@ async fn resume(
     steer(&app, caller, id, Order::Resume, once).await
 }
 
-/// Tell a session to end
+/// Cancel a session
 #[utoipa::path(post, path = "/api/sessions/{id}/cancel", tag = "sessions", params(("id" = IdText, Path), Retry),
     responses((status = 200, body = SessionBody), Failures))]
 async fn cancel(

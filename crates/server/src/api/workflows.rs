@@ -102,7 +102,7 @@ async fn one(app: &App, whose: CatalogueQuery, name: String) -> Result<Json<Work
     look(app, whose, read).await.map(Json)
 }
 
-/// Looks through the workflows of a project, where that holds nobody up.
+/// Lists the workflows of a project, on a blocking thread.
 async fn look<T: Send + 'static>(
     app: &App,
     whose: CatalogueQuery,

@@ -1,14 +1,14 @@
-//! What does an address name? A file or a directory of a skill, a task, a run, or a run's log.
+//! Addresses of resources: a file or directory of a skill, a task, a run, or a run's log.
 
 use maestro_core::RunId;
 use maestro_core::id::{Id as _, TaskId};
 
 use maestro_api::in_path as escaped;
 
-/// What an address names.
+/// The target of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
-    /// Something in a skill's folder; nothing is the folder itself.
+    /// Something in a skill's folder; an empty path is the folder itself.
     Skill {
         /// The skill's id.
         id: String,
@@ -19,12 +19,12 @@ pub(super) enum Address {
     Task(TaskId),
     /// A run.
     Run(RunId),
-    /// What happened to a run.
+    /// The log of a run.
     RunLog(RunId),
 }
 
 impl Address {
-    /// What a text names, if it is an address of ours.
+    /// Parses an address of ours.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix("skill://") {
             let parts: Vec<String> = rest.split('/').map(part).collect::<Option<_>>()?;
@@ -51,7 +51,7 @@ pub(super) fn of_skill(id: &str, path: &str) -> String {
     address
 }
 
-/// A part of a path as it was meant. One that would lead elsewhere is none.
+/// A decoded segment of a path. One that would lead elsewhere is rejected.
 fn part(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

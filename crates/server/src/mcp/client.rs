@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 
 use crate::caller::Caller;
 
-/// Among how many projects the one of a directory is looked for.
+/// Among how many projects the one of a directory is searched.
 const MOST_PROJECTS: i64 = 1000;
 
 /// A way to the API, and what is known of the process that uses it.
@@ -29,7 +29,7 @@ pub struct Connection {
 /// needed. A failure is a sentence.
 pub type Connect = Arc<dyn Fn() -> Result<Connection, String> + Send + Sync>;
 
-/// Who makes a request, as far as the connection it came by says.
+/// The caller of a request, as far as the connection identifies it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Who(Option<Caller>);
 
@@ -39,7 +39,7 @@ impl Who {
         Self(extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Caller>()).cloned())
     }
 
-    /// The session that it is.
+    /// The caller's session.
     pub(super) fn session(&self) -> Option<String> {
         self.0.as_ref().and_then(|caller| caller.0.session()).map(ToString::to_string)
     }
@@ -114,7 +114,7 @@ impl ReconnectingClient {
     }
 }
 
-/// The innermost of projects that a directory belongs to.
+/// The innermost project that contains a directory.
 fn innermost(projects: &[ProjectBody], directory: &Path) -> Option<String> {
     let home = |project: &ProjectBody| {
         let home = Some(PathBuf::from(&project.working_dir)).filter(|home| home.is_absolute())?;

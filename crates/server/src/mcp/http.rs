@@ -44,7 +44,7 @@ pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
         let mut links = links.lock().unwrap_or_else(PoisonError::into_inner);
         links.retain(|link| link.strong_count() > 0);
         if links.len() >= MOST {
-            return Err(io::Error::other("too many clients are there already"));
+            return Err(io::Error::other("too many clients are connected"));
         }
         let mcp = mcp.for_another();
         links.push(Arc::downgrade(&mcp.link));

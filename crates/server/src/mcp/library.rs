@@ -270,17 +270,17 @@ pub(super) fn skill<'c>(catalogue: &'c Catalogue, name: &str) -> Result<&'c Skil
         Lookup::Found(skill) => Ok(skill),
         Lookup::Ambiguous(many) => {
             let ids: Vec<&str> = many.iter().map(|skill| skill.id.as_str()).collect();
-            Err(format!("several skills are called `{name}`; name one of {}", ids.join(", ")))
+            Err(format!("several skills are named `{name}`; use one of {}", ids.join(", ")))
         }
         Lookup::Broken(broken) => {
             let why: Vec<&str> = catalogue.problems_of(&broken.path).map(|problem| problem.message.as_str()).collect();
-            Err(format!("the skill `{name}` is there and cannot be loaded: {}", why.join("; ")))
+            Err(format!("the skill `{name}` cannot be loaded: {}", why.join("; ")))
         }
-        Lookup::Missing { closest: Some(close) } => {
-            Err(format!("there is no skill `{name}`; did you mean `{close}`? `find_skills` finds those for a task"))
-        }
+        Lookup::Missing { closest: Some(close) } => Err(format!(
+            "unknown skill `{name}`; did you mean `{close}`? Call `find_skills` for the skills that fit a task"
+        )),
         Lookup::Missing { closest: None } => {
-            Err(format!("there is no skill `{name}`; `find_skills` finds those for a task"))
+            Err(format!("unknown skill `{name}`; call `find_skills` for the skills that fit a task"))
         }
     }
 }

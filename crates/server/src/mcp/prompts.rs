@@ -1,4 +1,4 @@
-//! Which slash commands does a client offer? One for each workflow and for each skill that people may call by name.
+//! Slash commands of a client: one for each workflow, and for each skill that people may invoke.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ use super::library::{Flow, Library, skill};
 use super::questions::{asks_and_calls_again, for_params, has_forms};
 use super::{FRESH_MS, clipped, internal, skills};
 
-/// The argument of a skill that says what it is for.
+/// The argument of a skill that describes its purpose.
 const ARGUMENTS: &str = "arguments";
-/// How many characters of a description are told.
+/// How many characters of a description are sent.
 const DESCRIPTION: usize = 200;
 
-/// A part of all prompts, in the order of their names.
+/// A page of all prompts, sorted by name.
 pub(super) async fn list(library: &Library, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let offer = library.offer().await.map_err(internal)?;
     let catalogue = library.own().await.map_err(internal)?.catalogue;
@@ -59,8 +59,8 @@ fn of_skill(skill: &Skill) -> Prompt {
     Prompt::new(skill.id.as_str(), Some(clipped(&skill.description, DESCRIPTION)), Some(vec![argument]))
 }
 
-/// What is said to the model for a slash command; or what the user is asked first, where a client lets them call it without
-/// what it needs and can ask.
+/// The messages for a slash command; or a question to the user, where a client can ask and a required argument is
+/// missing.
 pub(super) async fn get(
     library: &Library,
     request: GetPromptRequestParams,
@@ -75,7 +75,7 @@ pub(super) async fn get(
     let text = if let Some(flow) = offer.workflow(name) {
         let missing: Vec<&Variable> =
             needed(flow).filter(|param| !arguments.contains_key(param.name.as_str())).collect();
-        // Who did not want to say it is not asked again; what is missing is told when the workflow begins.
+        // A user who declined is not asked again; missing arguments are reported when the workflow starts.
         if !missing.is_empty() && form.is_none() && has_forms(context) && asks_and_calls_again(context) {
             let form = InputRequest::Elicitation(ElicitRequest::new(for_params(name, &missing)?));
             return Ok(InputRequiredResult::new(Some(BTreeMap::from([(ARGUMENTS.to_owned(), form)])), None).into());
@@ -94,7 +94,7 @@ pub(super) async fn get(
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, visible(&text))]).into())
 }
 
-/// The parameters that must be given.
+/// The required parameters.
 fn needed(flow: &Flow) -> impl Iterator<Item = &Variable> {
     flow.workflow.params.iter().filter(|param| param.required && param.default.is_none())
 }
@@ -122,7 +122,7 @@ fn followed(
     Ok(text)
 }
 
-/// What the argument of a slash command may be, as far as it was typed.
+/// Completions for the argument of a slash command.
 pub(super) async fn complete(library: &Library, request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
     let typed = request.argument.value.as_str();
     let offer = library.offer().await.map_err(internal)?;

@@ -163,7 +163,7 @@ impl Seal {
     pub(super) fn open(&self, state: &str, origin: &Origin) -> Result<Open, Failure> {
         let codec = self.codec().map_err(|error| Failure::Protocol(internal(error)))?;
         codec.open_json_with(state, origin.0.as_bytes()).map_err(|error| {
-            let message = format!("requestState: it was not made here for this call, or is too old: {error}");
+            let message = format!("requestState: not valid for this call, or too old: {error}");
             Failure::Protocol(ErrorData::invalid_params(message, None))
         })
     }

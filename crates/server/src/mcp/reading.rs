@@ -19,7 +19,7 @@ use super::{Mcp, clipped, media_type};
 use crate::api::skills::{choose, fresh_run};
 use crate::shelves::Shelf;
 
-pub(super) const FIND: &str = "Find the skills that fit a task, each with the reason. Call it when a task begins; read those that help with `use_skill`.";
+pub(super) const FIND: &str = "Find the skills that fit a task, each with the reason. Call it when a task starts; read those that help with `use_skill`.";
 pub(super) const USE: &str = "Read a skill's instructions, to follow them for what you do now.";
 
 /// How many of a skill's files are pointed to.
@@ -100,7 +100,7 @@ fn page(skill: &Skill, most: usize) -> Result<CallToolResult, String> {
         let _ = writeln!(page, "\nIt builds on {}; read them with `use_skill`.", skill.dependencies.join(", "));
     }
     if skill.workflow.is_some() {
-        let _ = writeln!(page, "\nIt has a workflow: begin it with `run_start`, `workflow` being \"{id}\".");
+        let _ = writeln!(page, "\nIt has a workflow: start it with `run_start`, `workflow` being \"{id}\".");
     }
     // Without data: a client that shows its model only those would keep the text from it.
     let mut result = CallToolResult::success(vec![words(&page)]);

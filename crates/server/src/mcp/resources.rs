@@ -1,4 +1,4 @@
-//! What can be read by its address? The files of skills, tasks, runs, and what happened to runs.
+//! Resources by address: files of skills, tasks, runs, and logs of runs.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -37,7 +37,7 @@ pub(super) fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListRe
     Ok(result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
 }
 
-/// The addresses by which the rest can be read.
+/// The address templates of all other resources.
 pub(super) fn templates() -> ListResourceTemplatesResult {
     let template = |address: &str, name: &str, description: &str, kind: &str| {
         ResourceTemplate::new(address, name).with_description(description).with_mime_type(kind)
@@ -47,22 +47,22 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     let items = vec![
         file,
         template("maestro://tasks/{task}", "task", "A task with its subtasks", "application/json"),
-        template("maestro://runs/{run}", "run", "A run: where it stands, and what is to be done", "application/json"),
-        template("maestro://runs/{run}/log", "run-log", "What happened to a run, oldest first", "application/json"),
+        template("maestro://runs/{run}", "run", "A run: its state and next action", "application/json"),
+        template("maestro://runs/{run}/log", "run-log", "The log of a run, oldest first", "application/json"),
     ];
     ListResourceTemplatesResult::with_all_items(items).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private)
 }
 
-/// Where a skill is looked for.
+/// Where a skill is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seek {
-    /// Among those that are known.
+    /// Among the known ones.
     Known,
     /// On the disk as well.
     Anew,
 }
 
-/// What stands at an address.
+/// The contents of an address.
 pub(super) async fn read(mcp: &Mcp, who: &Who, uri: &str, seek: Seek) -> Result<ReadResourceResult, ErrorData> {
     let missing = || {
         ErrorData::resource_not_found(format!("there is nothing at `{uri}`"), Some(serde_json::json!({ "uri": uri })))
@@ -81,7 +81,7 @@ pub(super) async fn read(mcp: &Mcp, who: &Who, uri: &str, seek: Seek) -> Result<
             in_json(uri, &stored(mcp, who, log, missing).await?)?
         }
     };
-    // What is stored changes by the second; a skill's text is fresh as long as lists are.
+    // Stored data changes by the second; a skill's text is fresh as long as lists are.
     let fresh = if uri.starts_with("skill://") { FRESH_MS } else { 0 };
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
 }

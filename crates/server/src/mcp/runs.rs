@@ -1,5 +1,5 @@
-//! How does a model walk through a workflow? Commands are executed by Maestro, questions are asked by whatever its client
-//! can do, and everything else is told to the model, which reports what came of it.
+//! Workflow tools for a model: Maestro executes commands, the client asks questions as it can, and the model receives
+//! everything else and reports the results.
 
 mod args;
 mod page;
@@ -29,33 +29,33 @@ use super::{Mcp, clipped};
 
 pub(super) use self::args::{AnswerArgs, NextArgs, ReportArgs, StartArgs, StatusArgs};
 
-pub(super) const START: &str = "Begin a workflow. Its commands are executed for you; the answer says what you do next, which you \
+pub(super) const START: &str = "Start a workflow. Its commands are executed for you; the answer says what you do next, which you \
 report with `run_report`.";
 pub(super) const NEXT: &str =
-    "Hear what a run wants now, waiting a while for one that is busy. Use it to go on with a run after a break.";
+    "Get the next action of a run, waiting a while for one that is busy. Use it to continue a run after a break.";
 pub(super) const REPORT: &str =
-    "Report what came of what a run told you to do, and hear what comes next. The same again is heard once.";
+    "Report the result of a run's directive and receive the next action. A repeated report has no effect.";
 pub(super) const ANSWER: &str = "Answer a run's question with what the user said. Never make an answer up.";
-pub(super) const STATUS: &str = "See how a run stands without going on with it; without a run, all that are not over.";
+pub(super) const STATUS: &str = "Show the state of a run without continuing it; without a run, all unfinished ones.";
 
-/// How long a call takes at most before it answers that a run is busy. Clients give up after a minute.
+/// The longest call before it answers that a run is busy. Clients give up after a minute.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// How soon it is first looked whether a run is still busy, and how seldom at last.
+/// How soon a busy run is first checked again, and the longest interval.
 const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
-/// How often a client that waits is told so.
+/// How often a waiting client receives progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
-/// How long it is believed that nobody has allowed something, when somebody may just have: twice what a beat takes.
+/// How long a missing consent is doubted, since it may just have been given: twice the interval of the executor.
 const RECONSIDERED: Duration = Duration::from_secs(2);
-/// The argument of a workflow's tool with answers that are known beforehand.
+/// The argument of a workflow's tool with early answers.
 const ANSWERS: &str = "answers";
-/// How many runs are listed, the newest first, and among how many.
+/// How many runs are listed, newest first, and among how many.
 const MOST_LISTED: usize = 50;
 const MOST_SEEN: i64 = 10_000;
 
-/// What becomes of a run whose caller gives up while it is busy.
+/// What happens to a busy run whose caller gives up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stake {
-    /// It is cancelled, and what is executed for it ends: the caller has set it going.
+    /// It is cancelled, and its execution ends: the caller has started it.
     Ends,
     /// Nothing: the caller has only looked.
     Stays,
@@ -67,21 +67,21 @@ pub(super) struct Turn<'t> {
     pub(super) who: &'t Who,
     pub(super) context: &'t RequestContext<RoleServer>,
     pub(super) origin: Origin,
-    /// What the call begins, if it does.
+    /// The workflow that the call starts, if it does.
     begins: Option<FlowKind>,
-    /// The question that the client was asked before it called again.
+    /// The question of the client's previous call.
     open: Option<Open>,
     given: InputResponses,
-    /// Answers that came with the call, by the steps that ask.
+    /// Answers that came with the call, by step.
     answers: Map<String, Json>,
-    /// The steps whose answers were known beforehand and are given.
+    /// The steps whose early answers were used.
     pub(super) spent: Vec<String>,
-    /// What happened before the last question of this call.
+    /// The news before the last question of this call.
     pub(super) news: Vec<News>,
     until: Instant,
-    /// Until when nobody's having allowed something is not believed yet.
+    /// Until when a missing consent is doubted.
     doubtful_until: Instant,
-    /// How often the client was told what is being done.
+    /// How often the client received progress.
     told_of: AtomicU32,
 }
 
@@ -139,10 +139,10 @@ impl<'t> Turn<'t> {
         self.settle(started, Stake::Ends).await
     }
 
-    /// Begins a workflow by its own tool: its parameters are the arguments.
+    /// Starts a workflow by its own tool: the arguments are its parameters.
     pub(super) async fn start_own(mut self, flow: &Flow, arguments: Json) -> Result<CallToolResponse, Failure> {
         let Json::Object(mut params) = arguments else {
-            return Err(Failure::Told("the arguments are no object".to_owned()));
+            return Err(Failure::Told("the arguments are not an object".to_owned()));
         };
         self.begins = Some(flow.kind());
         let has_answers = flow.workflow.params.iter().any(|param| param.name.as_str() == ANSWERS);
@@ -150,7 +150,7 @@ impl<'t> Turn<'t> {
         let answers = match answers {
             None => Map::new(),
             Some(Json::Object(answers)) => answers,
-            Some(_) => return Err(Failure::Told(format!("`{ANSWERS}` is no object with the ids of steps"))),
+            Some(_) => return Err(Failure::Told(format!("`{ANSWERS}` is not an object with step ids as keys"))),
         };
         self.start(StartArgs { workflow: flow.name.clone(), params, answers, project_id: None, key: None }).await
     }
@@ -196,7 +196,11 @@ impl<'t> Turn<'t> {
             Some(ticket) => ticket,
             None => match self.get(&args.run_id).await?.now {
                 Now::Directive { directive } if directive.question.is_some() => directive.ticket,
-                _ => return Err(Failure::Told("the run asks nothing; `run_next` says what it wants".to_owned())),
+                _ => {
+                    return Err(Failure::Told(
+                        "the run has no open question; call `run_next` for its next action".to_owned(),
+                    ));
+                }
             },
         };
         match self.submit(&args.run_id, &ticket, given).await {
@@ -213,7 +217,7 @@ impl<'t> Turn<'t> {
         Ok(self.told(reply).into())
     }
 
-    /// The runs that are not over, of the project here or of all.
+    /// The unfinished runs, of the current project or of all.
     async fn open_runs(&self) -> Result<CallToolResult, Failure> {
         let project = self.mcp.api().project(self.who).await?;
         let page = PageQuery { limit: Some(MOST_SEEN), cursor: None };
@@ -234,15 +238,15 @@ impl<'t> Turn<'t> {
         Ok(told(text, json!({ "runs": open })))
     }
 
-    /// Goes on after a question that the client was asked. One that is not the open one any more was answered, by this call
-    /// or by somebody else: then the run is told of as it stands, and nothing that was known for that time counts now.
+    /// Continues after a question to the client. A question that is no longer open was answered, by this call or
+    /// another caller: then the run is reported as it is, and early answers for that question do not count.
     async fn go_on(mut self, open: Open) -> Result<CallToolResponse, Failure> {
         self.answers.retain(|step, _| !open.spent.contains(step));
         (self.spent, self.news) = (open.spent.clone(), open.news.clone());
         let mut reply = self.get(&open.run).await?;
         let current = matches!(&reply.now, Now::Directive { directive } if directive.ticket == open.ticket);
         if current {
-            // What led to the question is known from then.
+            // The news before the question was already sent then.
             reply.news.clear();
         }
         match open.responded(&self.given, self.mcp).await? {
@@ -262,7 +266,7 @@ impl<'t> Turn<'t> {
         }
     }
 
-    /// Waits, asks and answers until somebody else must do something.
+    /// Waits, asks and answers until the model or the user must act.
     async fn settle(mut self, mut reply: RunBody, stake: Stake) -> Result<CallToolResponse, Failure> {
         loop {
             reply = self.waited(reply, stake).await?;
@@ -274,7 +278,7 @@ impl<'t> Turn<'t> {
             if directive.question.is_none() {
                 return Ok(self.told(reply).into());
             }
-            // Whether something is done again that may have happened is for the user to say, and not beforehand.
+            // Whether to repeat a step that may have happened is the user's decision, and never an early answer.
             let foreseen = reply.summary.waiting == Some(Waiting::User);
             let step = directive.step.id.as_str();
             let given = match self.answers.remove(step).filter(|_| foreseen) {
@@ -292,7 +296,7 @@ impl<'t> Turn<'t> {
                 },
             };
             let ticket = directive.ticket.clone();
-            // A person may take a while, and what is executed then has its own time.
+            // A person may take a while, and execution after that has its own time.
             self.until = self.until.max(Instant::now() + PATIENCE / 2);
             reply = match self.submit(&reply.summary.id, &ticket, given).await {
                 Ok(reply) => reply,
@@ -301,7 +305,7 @@ impl<'t> Turn<'t> {
         }
     }
 
-    /// The run once it is not busy any more, or when waiting for it has become too long.
+    /// The run once it is not busy any more, or after the longest wait.
     async fn waited(&self, mut reply: RunBody, stake: Stake) -> Result<RunBody, Failure> {
         let (mut pause, mut told, mut at) = (LOOK.0, String::new(), Instant::now());
         while let Some(title) = self.busy(&reply) {
@@ -315,7 +319,7 @@ impl<'t> Turn<'t> {
             }
             tokio::select! {
                 biased;
-                // The run goes on when there is somebody again who executes it.
+                // The run continues when an executor is available again.
                 () = self.mcp.closing() => return Ok(reply),
                 () = self.context.ct.cancelled() => {
                     if stake == Stake::Ends {
@@ -332,7 +336,7 @@ impl<'t> Turn<'t> {
         Ok(reply)
     }
 
-    /// What is done by others, if whoever asks has nothing to do but to wait. A session may be the one that was started for it.
+    /// The work of others, if the caller has nothing to do but wait. A session may be the one started for it.
     fn busy<'r>(&self, reply: &'r RunBody) -> Option<&'r str> {
         let is_session = || self.who.session().is_some() || self.mcp.parts.session.is_some();
         match &reply.now {
@@ -342,12 +346,12 @@ impl<'t> Turn<'t> {
         }
     }
 
-    /// Tells a client that asked for it what is being done.
+    /// Sends progress to a client that asked for it.
     async fn progress(&self, title: &str) {
         if let Some(token) = self.context.meta.get_progress_token() {
             let count = self.told_of.fetch_add(1, Ordering::Relaxed) + 1;
             let note = ProgressNotificationParam::new(token, count.into()).with_message(clipped(title, 200));
-            // Who cannot be told has gone, and the answer will find that out.
+            // A send error means that the client disconnected; the response will find that out.
             let _ = self.context.peer.notify_progress(note).await;
         }
     }
@@ -377,7 +381,7 @@ impl<'t> Turn<'t> {
         self.mcp.api().call(self.who, runs::answer(run.trim(), &answer)).await
     }
 
-    /// What is known of the files, where a review wants to know.
+    /// The state of the files, where a review needs it.
     async fn seen(&self, reply: RunBody) -> Result<Seen, Failure> {
         let reviewed = matches!(&reply.now, Now::Directive { directive } if directive.round.review.is_some());
         if !reviewed || reply.summary.workspace.is_empty() {
@@ -403,7 +407,7 @@ fn stands(error: &ClientError) -> Option<RunBody> {
     error.details::<RefusedRun>().map(|refused| refused.run)
 }
 
-/// Why a run did not take what it was told, and what it wants all the same.
+/// Why a run refused an input, and what it expects.
 fn refused(error: ClientError) -> Result<CallToolResponse, Failure> {
     let Some(reply) = stands(&error) else { return Err(error.into()) };
     Ok(page::not_taken(&error.to_string(), reply).into())

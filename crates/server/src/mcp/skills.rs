@@ -1,5 +1,4 @@
-//! Skills over the protocol, as its extension for skills has them: which there are, what each consists of, and what lies in
-//! a directory of one.
+//! Skills extension of the protocol: the list of skills, the files of each, and the contents of its directories.
 
 use maestro_skills::folder::{Child, SKILL_MD, children, files, header};
 use maestro_skills::{Catalogue, Entry, Skill, name_fault};
@@ -15,10 +14,11 @@ use super::{FRESH_MS, media_type};
 
 /// The extension's name.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
-/// How many skills or files come at once.
+/// How many skills or files a page has.
 const PAGE: usize = 50;
 
-/// Methods of every revision of the protocol itself. One that arrives here has parameters that its crate could not read.
+/// Methods of every revision of the protocol itself. One that arrives here has parameters that its crate could not
+/// parse.
 const PROTOCOL: [&str; 10] = [
     "completion/complete",
     "prompts/get",
@@ -32,7 +32,7 @@ const PROTOCOL: [&str; 10] = [
     "tools/list",
 ];
 
-/// What a request of the extension says.
+/// The parameters of a request of the extension.
 #[derive(Debug, Default, Deserialize)]
 struct Params {
     uri: Option<String>,
@@ -71,14 +71,14 @@ fn unknown(uri: &str) -> ErrorData {
     ErrorData::invalid_params(format!("there is no skill at `{uri}`"), Some(json!({ "uri": uri })))
 }
 
-/// The skills that can be taken elsewhere, in the order of their names: those whose header says a name that all tools take.
+/// The portable skills, sorted by name: those whose frontmatter has a name that all tools accept.
 pub(super) fn portable(catalogue: &Catalogue) -> Vec<&Entry> {
     let mut entries: Vec<&Entry> = catalogue.skills.iter().filter(|entry| name_fault(entry.id()).is_none()).collect();
     entries.sort_by(|one, other| one.id().cmp(other.id()));
     entries
 }
 
-/// The part of a sorted list that follows a cursor, and the cursor of what follows that.
+/// The page of a sorted list after a cursor, and the next cursor.
 pub(super) fn page<'a, T>(
     items: &'a [T],
     cursor: Option<&str>,
@@ -88,7 +88,7 @@ pub(super) fn page<'a, T>(
         None => 0,
         Some(cursor) => {
             let last =
-                cursor.strip_prefix("after:").ok_or_else(|| wrong(format!("`{cursor}` is no cursor of ours")))?;
+                cursor.strip_prefix("after:").ok_or_else(|| wrong(format!("`{cursor}` is not a valid cursor")))?;
             items.partition_point(|item| name(item) <= last)
         }
     };
@@ -114,11 +114,11 @@ fn get(catalogue: &Catalogue, uri: &str) -> Result<Json, ErrorData> {
     Ok(complete(json!({ "skill": skill }), None))
 }
 
-/// A skill with its header and all its files; nothing if its header does not say what it must.
+/// A skill with its frontmatter and all its files; nothing if its frontmatter is not valid.
 fn told(skill: &Skill) -> Option<Json> {
     let id = skill.id.as_str();
     let header = header(skill)?;
-    // What has more files than may be told of, or changes while it is read, is read file by file.
+    // A skill with too many files, or one that changes while it is read, is read file by file.
     let resources = match files(skill) {
         Ok(files) => {
             let file = |file: maestro_skills::folder::SkillFile| {
@@ -136,7 +136,7 @@ fn directory(catalogue: &Catalogue, uri: &str, cursor: Option<&str>) -> Result<J
     let Some(Address::Skill { id, path }) = Address::parse(uri) else { return Err(unknown(uri)) };
     let skill = catalogue.get(&id).ok_or_else(|| unknown(uri))?;
     let children = children(skill, &path).map_err(|error| wrong(error.to_string()))?;
-    let children = children.ok_or_else(|| wrong(format!("`{uri}` is no directory of a skill")))?;
+    let children = children.ok_or_else(|| wrong(format!("`{uri}` is not a directory of a skill")))?;
     let children: Vec<(String, Child)> = children.into_iter().collect();
     let (part, next) = page(&children, cursor, |(name, _)| name.as_str())?;
     let child = |(name, child): &(String, Child)| {
@@ -155,7 +155,7 @@ fn directory(catalogue: &Catalogue, uri: &str, cursor: Option<&str>) -> Result<J
     Ok(complete(json!({ "resources": resources }), next))
 }
 
-/// A whole answer of the extension; the protocol's crate does not know it, and adds nothing to it.
+/// A complete response of the extension; the protocol's crate does not know it, and adds nothing to it.
 fn complete(mut answer: Json, next: Option<String>) -> Json {
     put(&mut answer, "resultType", json!("complete"));
     put(&mut answer, "ttlMs", json!(FRESH_MS));

@@ -1,7 +1,7 @@
-//! Which tools does a client see, and what does a call of one do?
+//! Tools of a client, and the dispatch of their calls.
 //!
-//! A few are always there and the same for everybody. Workflows have tools of their own as long as all of them together
-//! stay short: what a client is told here takes room in every conversation of its model.
+//! A few are always available and the same for every client. Workflows have tools of their own as long as the whole
+//! list stays short: it takes room in every conversation of the client's model.
 
 mod schema;
 
@@ -24,16 +24,16 @@ use super::questions::Origin;
 use super::runs::{self, Turn};
 use super::{Mcp, clipped, internal, reading, worker};
 
-/// How many bytes the list of all tools may have.
+/// The largest list of tools, in bytes.
 const BUDGET: usize = 11_800;
-/// The longest name that all clients take.
+/// The longest name that all clients accept.
 const LONGEST_NAME: usize = 64;
 
-/// Why a tool did not do what it was called for. Its caller reads it, and may do better.
+/// Why a call failed. The caller reads it, and may try again.
 pub(super) enum Failure {
-    /// Said to whoever called.
+    /// An error result for the caller.
     Told(String),
-    /// Not a call at all: no such tool, or a state that is not ours.
+    /// A protocol error: an unknown tool, or a state that is not ours.
     Protocol(ErrorData),
 }
 
@@ -49,17 +49,17 @@ impl From<String> for Failure {
     }
 }
 
-/// How much is told of a workflow's tool.
+/// How detailed a workflow's tool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// What it does, and what its parameters mean.
+    /// Its description, and those of its parameters.
     Full,
-    /// What it does in a few words, and its parameters' names.
+    /// A short description, and the names of its parameters.
     Brief,
 }
 
 impl Manner {
-    /// How many characters of a workflow's description are told with its tool.
+    /// How many characters of a workflow's description are in its tool.
     fn description(self) -> usize {
         match self {
             Self::Full => 160,
@@ -67,7 +67,7 @@ impl Manner {
         }
     }
 
-    /// How many bytes one tool may have. Who wants so many parameters is begun with `run_start`.
+    /// The largest tool, in bytes. A workflow with more parameters is started with `run_start`.
     fn largest(self) -> usize {
         match self {
             Self::Full => 750,
@@ -76,21 +76,21 @@ impl Manner {
     }
 }
 
-/// The kinds of places that workflows come from, in the order in which their tools are listed.
+/// The kinds of sources of workflows, in the order of their tools.
 const PLACES: [Source; 5] = [Source::Project, Source::User, Source::Given, Source::Workspace, Source::Builtin];
 
-/// The place of a kind of place in that order.
+/// The position of a kind of source in that order.
 pub(super) fn rank(source: Source) -> usize {
     PLACES.iter().position(|place| *place == source).unwrap_or(PLACES.len())
 }
 
-/// All tools: those that are always there, then those of workflows and commands, in their order. All of a kind of place are
-/// told in full if there is room for that, else in brief, as many as have room.
+/// All tools: the fixed ones, then those of workflows and commands, in order. All of one kind of source are detailed if
+/// there is room for that, otherwise brief, as many as fit.
 pub(super) fn listed(flows: &[&Flow], prefix: &str) -> Vec<Tool> {
     let mut tools = steady();
     let mut room = BUDGET.saturating_sub(size(&tools));
     let mut names: BTreeSet<String> = tools.iter().map(|tool| tool.name.to_string()).collect();
-    // Of two of one name the first is the tool; the other is begun with `run_start`.
+    // Of two with one name the first is the tool; the other is started with `run_start`.
     let flows: Vec<&Flow> =
         flows.iter().copied().filter(|flow| names.insert(format!("{prefix}{}", flow.tool()))).collect();
     for place in PLACES {
@@ -101,7 +101,7 @@ pub(super) fn listed(flows: &[&Flow], prefix: &str) -> Vec<Tool> {
         let full = of(Manner::Full);
         let own = if size(&full) <= room { full } else { of(Manner::Brief) };
         for tool in own {
-            // Between two of them stands a comma.
+            // A comma separates two of them.
             let Some(left) = room.checked_sub(size(&tool) + 1) else { return tools };
             room = left;
             tools.push(tool);
@@ -110,7 +110,7 @@ pub(super) fn listed(flows: &[&Flow], prefix: &str) -> Vec<Tool> {
     tools
 }
 
-/// How many bytes something takes on the wire.
+/// The size on the wire, in bytes.
 fn size(told: &impl Serialize) -> usize {
     serde_json::to_vec(told).map_or(usize::MAX, |bytes| bytes.len())
 }
@@ -127,7 +127,7 @@ fn steady() -> Vec<Tool> {
         tool("run_start", runs::START, schema::run_start(), steps()),
         tool("run_next", runs::NEXT, schema::run_next(), again()),
         tool("run_report", runs::REPORT, schema::run_report(), again()),
-        // Without a ticket the same again answers what is asked then.
+        // Without a ticket, a repeated call answers the question that is open then.
         tool("run_answer", runs::ANSWER, schema::run_answer(), steps()),
         tool("run_status", runs::STATUS, schema::run_status(), reads()),
         tool("get_task_info", worker::INFO, schema::task(), again()),
@@ -138,12 +138,12 @@ fn steady() -> Vec<Tool> {
     ]
 }
 
-/// What is executed was allowed by somebody, in bounds, or comes with us.
+/// Everything executed has consent, is sandboxed, or is built in.
 fn steps() -> ToolAnnotations {
     ToolAnnotations::new().destructive(false).open_world(false)
 }
 
-/// The tool of a workflow, if clients take its name and it does not take more room than it is worth.
+/// The tool of a workflow, if clients accept its name and it is not too large.
 fn of_flow(flow: &Flow, prefix: &str, manner: Manner) -> Option<Tool> {
     let name = format!("{prefix}{}", flow.tool());
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -155,7 +155,7 @@ fn of_flow(flow: &Flow, prefix: &str, manner: Manner) -> Option<Tool> {
         FlowKind::Workflow => format!("Workflow: {about}"),
         FlowKind::Command => about,
     };
-    // The same as of `run_start`, which does the same: some clients ask about every call of a tool that does not say so.
+    // The same as for `run_start`, which does the same: some clients ask before every call of a tool without it.
     let tool = Tool::new(name, description, schema::of_flow(flow, manner)).with_annotations(steps());
     (size(&tool) <= manner.largest()).then_some(tool)
 }
@@ -211,26 +211,24 @@ async fn carry_out(
     }
 }
 
-/// That a name is no tool's, or not yet.
+/// The error for an unknown tool, or one without consent.
 fn no_tool(name: &str, offer: &Offer) -> Failure {
     let message = match offer.forbidden(name) {
         Some(Flow { name: flow, .. }) => {
-            format!(
-                "nobody has allowed `{flow}`; ask the user to run `maestro trust {flow}`, which shows what it executes"
-            )
+            format!("`{flow}` is not trusted yet; ask the user to run `maestro trust {flow}` to review and allow it")
         }
-        None => format!("there is no tool `{name}`"),
+        None => format!("unknown tool `{name}`"),
     };
     Failure::Protocol(ErrorData::invalid_params(message, None))
 }
 
-/// The arguments of a call; what is wrong with them is told to whoever called.
+/// The arguments of a call; errors go to the caller.
 fn read<T: DeserializeOwned>(arguments: Json) -> Result<T, Failure> {
     serde_json::from_value(arguments).map_err(|error| Failure::Told(format!("the arguments do not fit: {error}")))
 }
 
-/// What a tool answers: words, and the same for programs. The words are among the data, too, since some clients show their
-/// model nothing but those.
+/// The result of a tool: text, and the same as data. The data includes the text, since some clients show their model
+/// nothing else.
 pub(super) fn told(text: impl AsRef<str>, data: Json) -> CallToolResult {
     let (text, mut data) = (visible(text.as_ref()), cleaned(data));
     put(&mut data, "text", json!(text));
@@ -246,12 +244,12 @@ pub(super) fn put(data: &mut Json, name: &str, value: Json) {
     }
 }
 
-/// Words alone.
+/// Text only.
 pub(super) fn words(text: &str) -> ContentBlock {
     ContentBlock::text(visible(text))
 }
 
-/// The same data with nothing of that kind in any text.
+/// The same data without control characters in any text.
 pub(super) fn cleaned(data: Json) -> Json {
     match data {
         Json::String(text) => Json::String(visible(&text)),

@@ -1,7 +1,7 @@
-//! Who wants to hear when something that can be read changes, and how do they hear of it?
+//! Subscriptions of clients to changes of resources.
 //!
-//! Skills lie on the disk and tasks and runs in a store that other processes write to as well, so each is looked at now and
-//! then; only what reads differently is told.
+//! Skills are on the disk, and tasks and runs in a store that other processes write to as well, so each is polled; only
+//! different contents are reported.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -17,17 +17,17 @@ use super::Mcp;
 use super::client::Who;
 use super::resources::{self, Seek};
 
-/// How often it is looked.
+/// How often resources are polled.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many addresses one client may have watched.
+/// How many addresses one client may subscribe to.
 pub(super) const MOST: usize = 100;
 
-/// What a client of the earlier protocol has watched. It ends with the client.
+/// The subscriptions of a client of the earlier protocol. They end with the client.
 #[derive(Default)]
 pub(super) struct Watched(Mutex<BTreeMap<String, AbortHandle>>);
 
 impl Watched {
-    /// Begins to watch an address, from now on. What is not there yet may come.
+    /// Subscribes to an address, from now on. It may not exist yet.
     pub(super) async fn add(&self, mcp: &Mcp, who: Who, uri: String, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
         let mcp = mcp.for_another();
         let now = seen(&mcp, &who, &uri).await;
@@ -43,7 +43,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Ends it.
+    /// Ends a subscription.
     pub(super) fn remove(&self, uri: &str) {
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
         watched.iter().for_each(AbortHandle::abort);
@@ -56,7 +56,7 @@ impl Drop for Watched {
     }
 }
 
-/// Tells a client of an address that reads differently, until it has gone.
+/// Notifies a client of an address with different contents, until it disconnects.
 async fn watch(mcp: Mcp, who: Who, uri: String, mut last: Option<u64>, peer: Peer<RoleServer>) {
     while !peer.is_transport_closed() {
         tokio::time::sleep(LOOK).await;
@@ -70,7 +70,7 @@ async fn watch(mcp: Mcp, who: Who, uri: String, mut last: Option<u64>, peer: Pee
     }
 }
 
-/// Tells whoever listens of each of these addresses that reads differently, for as long as this is waited for.
+/// Notifies a listener of each of these addresses with different contents, until the future is dropped.
 pub(super) async fn tell(mcp: &Mcp, who: &Who, uris: &[String], sink: &SubscriptionSink) {
     let mut last = BTreeMap::new();
     for uri in uris {
@@ -82,7 +82,7 @@ pub(super) async fn tell(mcp: &Mcp, who: &Who, uris: &[String], sink: &Subscript
             let now = seen(mcp, who, uri).await;
             if now != *known {
                 *known = now;
-                // Who cannot be told has gone, and then nobody waits for this.
+                // A send error means that the client disconnected, and nothing waits for this.
                 let _ = sink.notify_resource_updated(uri.clone()).await;
             }
         }
@@ -90,7 +90,7 @@ pub(super) async fn tell(mcp: &Mcp, who: &Who, uris: &[String], sink: &Subscript
     std::future::pending::<()>().await;
 }
 
-/// What an address reads as, in short; nothing where there is nothing.
+/// The hash of an address's contents; nothing where it does not exist.
 async fn seen(mcp: &Mcp, who: &Who, uri: &str) -> Option<u64> {
     let read = resources::read(mcp, who, uri, Seek::Known).await.ok()?;
     let mut hasher = DefaultHasher::new();

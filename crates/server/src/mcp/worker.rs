@@ -1,6 +1,6 @@
-//! What does an agent say of its work, and what does it hear? The five tools of a worker; each answers with what changed.
+//! Reports of a working agent: the five worker tools; each answers with what changed.
 //!
-//! All of them may be called again: words that were just said are a sign of life, and a subtask that is done stays so.
+//! All of them may be repeated: a repeated message is a heartbeat, and a completed subtask stays so.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,14 +24,14 @@ use maestro_api::{ApiRequest, ClientError};
 use serde::Serialize;
 
 pub(super) const INFO: &str =
-    "Get details about the current assigned task and subtasks, and what changed since you last heard.";
+    "Get details about the current assigned task and subtasks, and what changed since your last call.";
 pub(super) const PROGRESS: &str =
     "Log a progress update visible to the user. Call it often; the answer says what changed meanwhile.";
 pub(super) const SUBTASK: &str = "Mark a specific subtask as done.";
 pub(super) const COMPLETION: &str = "Signal that all assigned work in this session is finished.";
 pub(super) const BLOCKER: &str = "Signal that you are blocked and cannot proceed.";
 
-/// Of how many sessions it is remembered what they said and heard last.
+/// For how many sessions the last message and reply are remembered.
 const MOST: usize = 1024;
 
 #[derive(Deserialize)]
@@ -69,8 +69,8 @@ pub(super) struct BlockerArgs {
     task_id: Option<String>,
 }
 
-/// What sessions said and heard last. That a session calls again shows that it heard the answer before; only then is that
-/// confirmed, so that what gets lost on the way is told again.
+/// The last messages and replies of sessions. A further call shows that the session received the previous reply; only
+/// then is it confirmed, so that lost replies are sent again.
 #[derive(Default)]
 pub(super) struct Reports {
     last: Mutex<BTreeMap<Place, Last>>,
@@ -79,15 +79,15 @@ pub(super) struct Reports {
 #[derive(Clone)]
 struct Last {
     said: Said,
-    /// Under which the same again is carried out once.
+    /// The key under which a repeated message is carried out once.
     key: String,
     session: String,
-    /// How that session then stood.
+    /// The state of that session then.
     status: SessionStatus,
     heard: i64,
 }
 
-/// What was said: of what kind, about which task, and the hash of the words.
+/// A message: its kind, its task, and the hash of its text.
 #[derive(Clone, PartialEq, Eq)]
 struct Said {
     kind: ReportKind,
@@ -113,12 +113,12 @@ impl Reports {
     }
 }
 
-/// Where reports go.
+/// The target of reports.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
-    /// To a session.
+    /// A session.
     Session(String),
-    /// To whichever session works on a task.
+    /// The session that works on a task.
     Task(String),
 }
 
@@ -131,7 +131,7 @@ impl Place {
     }
 }
 
-/// Who speaks: a session, or whoever works on a task.
+/// The caller: a session, or the session of a task.
 struct Speaker<'s> {
     mcp: &'s Mcp,
     who: &'s Who,
@@ -148,15 +148,15 @@ impl<'s> Speaker<'s> {
             (None, Some(task), _) => (Place::Task(task), None),
             (None, None, Some(task)) => (Place::Task(task.clone()), None),
             (None, None, None) => {
-                let help = "nothing says which task is meant; give `task_id`, or set MAESTRO_TASK_ID where this server is started";
+                let help = "no task set; pass `task_id`, or set MAESTRO_TASK_ID for this server";
                 return Err(Failure::Told(help.to_owned()));
             }
         };
         Ok(Self { mcp, who, place, task })
     }
 
-    /// Reports something, after what the last answer said was confirmed. The same words again are a sign of life, or what was
-    /// heard already.
+    /// Sends a report, after the previous reply was confirmed. A repeated message is a heartbeat, or has already been
+    /// recorded.
     async fn say(
         &self,
         kind: ReportKind,
@@ -168,7 +168,7 @@ impl<'s> Speaker<'s> {
         if let Some(last) = last.as_ref().filter(|last| last.heard > 0) {
             let confirmation =
                 NoticeConfirmation { notice_cursor: Some(last.heard), how: Some("reply to a tool call".to_owned()) };
-            // What is not confirmed is told again.
+            // Unconfirmed notices are sent again.
             let _ = api.call(self.who, reports::confirm(&last.session, &confirmation)).await;
         }
         let task = about.or(self.task.as_deref());
@@ -224,7 +224,7 @@ struct OwnTask {
 
 pub(super) async fn info(mcp: &Mcp, who: &Who, args: InfoArgs) -> Result<CallToolResult, Failure> {
     let speaker = Speaker::of(mcp, who, args.task_id)?;
-    // The news first: what changes while the rest is read is told twice rather than never.
+    // The notices first: a change during the rest of the reads is sent twice rather than never.
     let answer = speaker.say(ReportKind::Progress, None, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
     let mut text = String::new();
@@ -260,7 +260,7 @@ pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<C
         _ => return Err(Failure::Told(other_subtasks(&speaker, id).await?)),
     };
     let (text, answer) = if task.status.is_closed() {
-        (format!("It is done already: {}\n", line(&task)), speaker.say(ReportKind::Progress, None, None).await?)
+        (format!("Already done: {}\n", line(&task)), speaker.say(ReportKind::Progress, None, None).await?)
     } else {
         let answer = speaker.say(ReportKind::Complete, None, Some(id)).await?;
         task.status = TaskStatus::Completed;
@@ -269,15 +269,15 @@ pub(super) async fn subtask(mcp: &Mcp, who: &Who, args: SubtaskArgs) -> Result<C
     Ok(heard(text, json!({ "subtaskId": id }), &answer))
 }
 
-/// What is said when there is no such subtask: which there are.
+/// The error for an unknown subtask: the existing ones.
 async fn other_subtasks(speaker: &Speaker<'_>, id: &str) -> Result<String, Failure> {
     let answer = speaker.say(ReportKind::Progress, None, None).await?;
     let tasks = speaker.tasks(&answer.session_id).await?;
     let below = tasks.iter().flat_map(|own| &own.below);
     let known: Vec<String> = below.map(|subtask| format!("- {}", line(subtask))).collect();
     Ok(match known.as_slice() {
-        [] => format!("`{id}` is no subtask of yours, and you have none"),
-        known => format!("`{id}` is no subtask of yours; you have\n{}", known.join("\n")),
+        [] => format!("`{id}` is not a subtask of yours; you have none"),
+        known => format!("`{id}` is not a subtask of yours; you have\n{}", known.join("\n")),
     })
 }
 
@@ -335,7 +335,7 @@ impl<'t> TaskBrief<'t> {
     }
 }
 
-/// What of a task a program needs to go on.
+/// The fields of a task that a program needs.
 #[derive(Serialize)]
 struct TaskDetails<'t> {
     #[serde(flatten)]
@@ -354,7 +354,7 @@ impl<'t> TaskDetails<'t> {
 /// The answer of a tool, with what changed since the session's last call.
 fn heard(mut text: String, mut data: Json, answer: &ReportReply) -> CallToolResult {
     if answer.session_status == SessionStatus::Stopped {
-        "Noted. Your session has ended, so nothing changes.\n".clone_into(&mut text);
+        "Recorded. Your session has ended, so nothing changes.\n".clone_into(&mut text);
     }
     for change in &answer.news.changes {
         let _ = writeln!(text, "! {}", clipped(change, 2000));

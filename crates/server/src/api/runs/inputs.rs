@@ -1,4 +1,4 @@
-//! What happens to a run, over HTTP: reports, answers, what is executed, and whether it goes on at all.
+//! Inputs of a run over HTTP: reports, answers, executions, pause and cancel.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -28,7 +28,7 @@ use crate::drive::{GRACE, PATIENCE};
 use crate::error::ApiError;
 use crate::extract::{Expected, Prefer, Sent, Wait, required};
 
-/// The longest time somebody may ask for, in seconds.
+/// The longest time a caller may request, in seconds.
 const LONGEST: i64 = 24 * 60 * 60;
 
 pub(super) fn routes() -> Router<App> {
@@ -72,7 +72,7 @@ fn ticket(text: Option<String>) -> Result<Ticket, ApiError> {
     required(text, "ticket: the ticket of the directive is required").map(Ticket::quoted)
 }
 
-/// Say what came of a directive; the same again is heard once
+/// Report the result of a directive; a repeated report has no effect
 #[utoipa::path(post, path = "/api/runs/{id}/report", tag = "runs", request_body = RunReport,
     params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header), Prefer),
     responses((status = 200, body = RunBody), Failures))]
@@ -100,8 +100,8 @@ async fn report(
     give_within(&app, id, heeded, input, Hand::Nobody).await
 }
 
-/// Keeps what the session at a step says of it. It counts when the session has ended: until then it may still change
-/// files, and the next step must not begin.
+/// Stores the report of the session at a step. It counts when the session has ended: until then it may still change
+/// files, and the next step must not start.
 async fn verdict(app: &App, session: SessionId, id: RunId, value: RunReport) -> Result<Response, ApiError> {
     let (ticket, now) = (ticket(value.ticket)?, (app.clock)());
     let mut view = app.runs.get(id, now).await.map_err(refused)?;
@@ -113,20 +113,20 @@ async fn verdict(app: &App, session: SessionId, id: RunId, value: RunReport) -> 
         seen: Seen::default(),
         now,
     };
-    // A word that the step does not know is said so while there is somebody who can mend it.
+    // An outcome that the step does not declare is refused while the agent can still fix it.
     if let Err(refusal @ Refusal::Outcome(_)) = decide(&view.definition, &view.record.run, input) {
         return Err(refused(RunError::Refused { refusal, view: Box::new(view) }));
     }
     let report = StepReport { outcome: value.outcome.map(Outcome::new), set: value.set, result: value.result };
     app.store.write(KeepVerdict { session, ticket: ticket.as_str().to_owned(), report }).await?;
-    // Told again what to do, it would do it again.
+    // With the same directive again, it would do it again.
     if let Now::Directive { directive } = view.told.now {
         view.told.now = Now::Noted { step: directive.step.id, title: directive.step.title };
     }
     Ok(tagged(view.record.revision, run_body(view)))
 }
 
-/// Answer a question; the same again is heard once
+/// Answer a question; a repeated answer has no effect
 #[utoipa::path(post, path = "/api/runs/{id}/answer", tag = "runs", request_body = RunAnswer,
     params(("id" = RunUuid, Path), ("If-Match" = Option<RevisionText>, Header), Prefer),
     responses((status = 200, body = RunBody), Failures))]
@@ -158,7 +158,7 @@ async fn started(
     let by = required(value.by, "by: who executes it is required")?;
     let seconds = value.seconds.unwrap_or(0).min(LONGEST);
     if seconds < 0 {
-        return Err(ApiError::field("seconds", "must not be less than nothing"));
+        return Err(ApiError::field("seconds", "must not be negative"));
     }
     let executing = Executing { by, until: now + seconds * 1000 + GRACE };
     let input = Input::Started { ticket: ticket(value.ticket)?, now };
@@ -186,7 +186,7 @@ fn read_finish(value: Option<Json>) -> Result<Finish, ApiError> {
     })
 }
 
-/// Say how something executed ended; the same again is heard once
+/// Report the end of an execution; a repeated report has no effect
 #[utoipa::path(post, path = "/api/runs/{id}/finished", tag = "runs", request_body = ExecutionEnd,
     params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), Failures))]
 async fn finished(
@@ -199,7 +199,7 @@ async fn finished(
     give(&app, id, Expected(None), input, Hand::Nobody).await
 }
 
-/// Say that whoever executed something is gone
+/// Report that the executor is gone
 #[utoipa::path(post, path = "/api/runs/{id}/lost", tag = "runs", request_body = ExecutionLoss,
     params(("id" = RunUuid, Path)), responses((status = 200, body = RunBody), Failures))]
 async fn lost(
@@ -210,7 +210,7 @@ async fn lost(
     let by = required(value.by, "by: who is gone is required")?;
     let executor = app.store.read(RunById(id)).await?.executor;
     if executor.as_ref().is_none_or(|executor| executor.by != by) {
-        let message = "somebody else executes it by now";
+        let message = "another executor has it by now";
         return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "WRONG_TICKET", message));
     }
     let input = Input::Lost { ticket: ticket(value.ticket)?, now: (app.clock)() };

@@ -1,4 +1,4 @@
-//! What form shows questions to the user, and what do its fields mean when it comes back?
+//! Forms that show questions to the user, and the meaning of their fields.
 
 use maestro_core::visible::visible;
 use maestro_core::workflow::definition::Variable;
@@ -17,31 +17,31 @@ use super::super::tools::{Failure, cleaned, put};
 use super::{Answered, Given, Instead};
 use maestro_api::runs::{self, RunStateQuery};
 
-/// How many characters stand beside a field.
+/// How many characters of text a field shows.
 const TITLE: usize = 100;
 
-/// A field of a form: what it is called, and which step's question it answers.
+/// A field of a form: its name, and the step whose question it answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::mcp) struct Field {
     name: String,
     step: StepId,
 }
 
-/// A question, and the field that it is answered in.
+/// A question, and the field of its answer.
 struct Asked {
     field: Field,
     kind: Type,
     question: QuestionInfo,
 }
 
-/// A form with a field for each question that is asked at once, the one that the run waits for first.
+/// A form with a field for each question asked at once, the one that the run waits for first.
 pub(in crate::mcp) struct Form {
     asked: Vec<Asked>,
 }
 
 impl Form {
-    /// The form of the question that a run waits for and of those that certainly follow, so that the user is asked once.
-    /// Where those cannot be found out, they are asked then.
+    /// The form of the question that a run waits for and of those that certainly follow, so that the user is asked
+    /// once. Questions that cannot be predicted are asked later.
     pub(super) async fn of(turn: &Turn<'_>, run: &str, directive: &Directive, question: QuestionInfo) -> Self {
         let step = directive.step.id.clone();
         let mut form = Self { asked: Vec::new() };
@@ -60,19 +60,19 @@ impl Form {
         form
     }
 
-    /// Adds a question. Its field is called as what the answer is stored in, or else as its step.
+    /// Adds a question. Its field is named after the variable of the answer, or else after its step.
     fn add(&mut self, step: StepId, kind: Type, stored: Option<String>, question: QuestionInfo) {
         let free = |name: &String| self.asked.iter().all(|asked| asked.field.name != *name);
         let name = stored.filter(free).unwrap_or_else(|| step.to_string());
         self.asked.push(Asked { field: Field { name, step }, kind, question });
     }
 
-    /// Its fields, in their order.
+    /// Its fields, in order.
     pub(super) fn fields(&self) -> Vec<Field> {
         self.asked.iter().map(|asked| asked.field.clone()).collect()
     }
 
-    /// What the client is asked to show.
+    /// The request to the client.
     pub(super) fn request(&self) -> Result<ElicitRequestParams, Failure> {
         let fields = self.asked.iter().map(|asked| (asked.field.name.clone(), asked.shape()));
         let refused = self.asked.iter().filter_map(|asked| asked.question.refused.as_deref());
@@ -86,7 +86,7 @@ impl Asked {
     fn shape(&self) -> Json {
         let Self { question, kind, .. } = self;
         let mut shape = match &question.options {
-            // It can be asked for by itself, without the words for it.
+            // It can be requested by itself, without its texts.
             Some(_) if *kind == Type::Bool => of_kind(kind),
             Some(options) if question.multiple => {
                 json!({ "type": "array", "items": { "type": "string", "enum": options }, "minItems": 1 })
@@ -96,7 +96,7 @@ impl Asked {
         };
         put(&mut shape, "title", json!(clipped(&question.prompt, TITLE)));
         let usual = question.default.as_ref().filter(|_| !question.multiple);
-        // What is no value of the kind is no default, either; the user will say.
+        // A value of another kind is not a default, either; the user decides.
         if let Some(usual) = usual.and_then(|usual| kind.admit(json!(usual), usual.len()).ok()) {
             put(&mut shape, "default", usual);
         }
@@ -104,7 +104,7 @@ impl Asked {
     }
 }
 
-/// A form for parameters that must be given and were not.
+/// A form for missing required parameters.
 pub(in crate::mcp) fn for_params(workflow: &str, missing: &[&Variable]) -> Result<ElicitRequestParams, ErrorData> {
     let field = |param: &&Variable| {
         let mut shape = of_kind(&param.kind);
@@ -118,7 +118,7 @@ pub(in crate::mcp) fn for_params(workflow: &str, missing: &[&Variable]) -> Resul
 /// A form with these fields. Each is required, since an empty form hangs some clients.
 fn shown(message: &str, fields: &Map<String, Json>) -> Result<ElicitRequestParams, ErrorData> {
     let required: Vec<&String> = fields.keys().collect();
-    // An option that a terminal would take for an order cannot be chosen; nobody means well by it.
+    // An option with terminal control characters cannot be chosen; it has no good purpose.
     let schema = cleaned(json!({ "type": "object", "required": required, "properties": fields }));
     let message = visible(message);
     let requested_schema: ElicitationSchema =
@@ -126,7 +126,7 @@ fn shown(message: &str, fields: &Map<String, Json>) -> Result<ElicitRequestParam
     Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
-/// A field for values of a kind; forms know no others.
+/// A field for values of a kind; forms support no others.
 fn of_kind(kind: &Type) -> Json {
     match kind {
         Type::Enum(values) => json!({ "type": "string", "enum": values }),
@@ -136,7 +136,7 @@ fn of_kind(kind: &Type) -> Json {
     }
 }
 
-/// What came back, by the fields that were asked for; nothing where the form came back without the answer.
+/// The values of the requested fields; nothing where the form came back without the answer.
 pub(super) fn understood(result: &ElicitResult, fields: &[Field]) -> Option<Answered> {
     let (first, others) = fields.split_first()?;
     let answer = |field: &Field| result.content.as_ref().and_then(|content| content.get(&field.name)).cloned();
@@ -149,12 +149,12 @@ pub(super) fn understood(result: &ElicitResult, fields: &[Field]) -> Option<Answ
     Some(Answered { given, others: others.collect() })
 }
 
-/// What the client calls a form: as the step that waits for its first answer.
+/// The name of a form: the step that waits for its first answer.
 pub(super) fn key(fields: &[Field]) -> &str {
     fields.first().map_or("answer", |field| field.step.as_str())
 }
 
-/// The workflow in which a run is.
+/// The workflow of a run.
 async fn current(turn: &Turn<'_>, run: &str) -> Option<Workflow> {
     let state = runs::state(run, RunStateQuery { pinned: Some(true) });
     let state = turn.mcp.api().call(turn.who, state).await.ok()?;

@@ -1,4 +1,4 @@
-//! What may a call about a run say?
+//! Arguments of calls about a run.
 
 use maestro_core::workflow::run::Ticket;
 use serde::Deserialize;

@@ -1,5 +1,4 @@
-//! What does a model read about a run, and what does a program? The same page as everywhere, but what is to be typed there
-//! is a call here.
+//! Pages about a run for a model, with data for programs: the same as everywhere, with tool calls in place of commands.
 
 use std::fmt::Write as _;
 
@@ -45,7 +44,7 @@ pub(super) fn page(reply: RunBody) -> CallToolResult {
     told(text, data)
 }
 
-/// What is to be shown to the user, for a client that does so by itself.
+/// The content to show to the user, for a client that does so by itself.
 fn shown(news: &[News]) -> Vec<Json> {
     let output = |news: &News| match news {
         News::Shown { text, .. } => Some(json!({ "type": "skill-output", "content": text, "format": "markdown" })),
@@ -54,7 +53,7 @@ fn shown(news: &[News]) -> Vec<Json> {
     news.iter().filter_map(output).collect()
 }
 
-/// The same to who began it and hears of its end: a failure is one of the call.
+/// The same for the caller that started it and receives its end: a failed run is a failed call.
 pub(super) fn began(reply: RunBody) -> CallToolResult {
     let failed = is_failed(&reply.now);
     let mut result = page(reply);
@@ -62,14 +61,14 @@ pub(super) fn began(reply: RunBody) -> CallToolResult {
     result
 }
 
-/// What a command printed, and nothing else; a run that is not over is told of as every other.
+/// The output of a command, and nothing else; an unfinished run gets the usual page.
 pub(super) fn printed(reply: RunBody) -> CallToolResult {
     let Now::Finished { finished, .. } = &reply.now else { return page(reply) };
     let output = finished.outputs.get(OUTPUT).and_then(Json::as_str).unwrap_or_default();
     let (text, is_error) = match finished.status {
         FinishedStatus::Completed => (output.to_owned(), false),
         FinishedStatus::Failed => (in_lines(&reply.news), true),
-        FinishedStatus::Cancelled => ("Somebody cancelled it.".to_owned(), true),
+        FinishedStatus::Cancelled => ("The run was cancelled.".to_owned(), true),
     };
     let data = json!({ "status": finished.status, "run_id": reply.summary.id, "workflow": reply.summary.workflow });
     let mut result = told(text, data);
@@ -77,11 +76,11 @@ pub(super) fn printed(reply: RunBody) -> CallToolResult {
     result
 }
 
-/// Why a run did not take what it was told, and what it wants all the same.
+/// Why a run refused an input, and what it expects.
 pub(super) fn not_taken(why: &str, reply: RunBody) -> CallToolResult {
     let result = page(reply);
     let data = result.structured_content.unwrap_or_default();
-    let text = format!("Not taken: {why}\n\n{}", data.get("text").and_then(Json::as_str).unwrap_or_default());
+    let text = format!("Refused: {why}\n\n{}", data.get("text").and_then(Json::as_str).unwrap_or_default());
     let mut result = told(text, data);
     result.is_error = Some(true);
     result
@@ -91,7 +90,7 @@ fn is_failed(now: &Now) -> bool {
     matches!(now, Now::Finished { finished, .. } if finished.status == FinishedStatus::Failed)
 }
 
-/// What is to be done, or asked.
+/// The directive or question.
 fn directed(id: &str, news: Vec<News>, mut directive: Directive) -> (String, Json) {
     if let Some(question) = &directive.question {
         return (asked(id, &directive, question, &news), question_data(&directive, question));
@@ -104,13 +103,13 @@ fn directed(id: &str, news: Vec<News>, mut directive: Directive) -> (String, Jso
     (format!("{}\n{CALLS}\n", rendered(id, news, now)), data)
 }
 
-/// That something is executed, or why it is not.
+/// Progress of an execution, or why it does not happen.
 fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news: &[News]) -> (String, Json) {
     let news = in_lines(news);
     if let Some(why) = not_allowed {
         let text = format!(
-            "{news}Stopped: {why}. Ask the user to run `maestro trust {workflow}`, which shows what it would execute and \
-             asks; then call `run_next` with run_id \"{id}\"."
+            "{news}Stopped: {why}. Ask the user to run `maestro trust {workflow}`, to review and \
+             allow it; then call `run_next` with run_id \"{id}\"."
         );
         return (text, json!({ "status": "not_allowed", "reason": why }));
     }
@@ -118,7 +117,7 @@ fn busy(id: &str, workflow: &str, title: &str, not_allowed: Option<String>, news
     (text, json!({ "status": "running", "step": title }))
 }
 
-/// That a session which was started for it does what is to be done.
+/// The notice that a session started for it does the step.
 fn seated(id: &str, title: &str, news: &[News]) -> (String, Json) {
     let text = format!(
         "{}Busy: {title}. An agent of its own does this; `maestro session list` shows it, and it needs a server \
@@ -128,7 +127,7 @@ fn seated(id: &str, title: &str, news: &[News]) -> (String, Json) {
     (text, json!({ "status": "running", "step": title }))
 }
 
-/// What stands below a page on which calls stand in the place of commands.
+/// The footer of a page with tool calls in place of commands.
 const CALLS: &str = "`run_report` is a tool of this server: call it with these arguments, and with the fields of the result, where \
 one is asked for, under `result`. A sub-agent may report by the same tool with its own ticket; `run_next` is the tool for \
 `maestro workflow next`.";
@@ -137,7 +136,7 @@ fn rendered(run: &str, news: Vec<News>, now: Now) -> String {
     render::told(&Told { run: run.to_owned(), news, now }, &Tool::unknown().in_form(Form::Markdown))
 }
 
-/// Puts the call that reports in the place of the command.
+/// Replaces the command that reports by the tool call.
 fn call_instead(run: &str, directive: &mut Directive) {
     if directive.report.is_empty() || !directive.dispatches.is_empty() {
         return;
@@ -160,7 +159,7 @@ fn question_data(directive: &Directive, question: &QuestionInfo) -> Json {
 fn asked(run: &str, directive: &Directive, question: &QuestionInfo, news: &[News]) -> String {
     let mut text = in_lines(news);
     if let Some(refused) = &question.refused {
-        let _ = writeln!(text, "The last answer was not taken: {refused}\n");
+        let _ = writeln!(text, "The last answer was refused: {refused}\n");
     }
     let _ = writeln!(text, "Ask the user, and do not answer yourself:\n\n{}\n", question.prompt);
     for option in question.options.iter().flatten() {
@@ -181,7 +180,7 @@ fn asked(run: &str, directive: &Directive, question: &QuestionInfo, news: &[News
     text
 }
 
-/// What happened on the way, a line or a text each.
+/// The news, a line or a text each.
 fn in_lines(news: &[News]) -> String {
     let mut text = String::new();
     for news in news {
@@ -189,8 +188,8 @@ fn in_lines(news: &[News]) -> String {
             News::Shown { text: said, .. } => writeln!(text, "{}\n", said.trim_end()),
             News::Judged { title, outcome, .. } => writeln!(text, "[gate] {title}: {outcome}"),
             News::Failed { step, reason, .. } => writeln!(text, "[failed] {step}: {reason}"),
-            News::Tolerated { step, .. } => writeln!(text, "[optional] {step}: it goes on without"),
-            News::Cut { name, bytes } => writeln!(text, "[cut] {name}: {bytes} bytes are left out"),
+            News::Tolerated { step, .. } => writeln!(text, "[optional] {step}: skipped"),
+            News::Cut { name, bytes } => writeln!(text, "[cut] {name}: {bytes} bytes were cut"),
             News::RiskAccepted { gate, items } => writeln!(text, "[risk] {gate}: accepted {}", items.join(", ")),
         };
     }

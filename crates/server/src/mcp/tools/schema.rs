@@ -1,4 +1,4 @@
-//! What may a call say? The schema of each tool's arguments, as short as it can be.
+//! Schemas of the tools' arguments, as short as possible.
 
 use maestro_core::workflow::Type;
 use maestro_core::workflow::definition::Variable;
@@ -8,10 +8,10 @@ use super::super::clipped;
 use super::super::library::Flow;
 use super::{Manner, put};
 
-/// How many characters of a parameter's description are told.
+/// How many characters of a parameter's description are sent.
 const DESCRIPTION: usize = 70;
 
-/// The schema of an object with these properties, of which these must be there.
+/// The schema of an object with these properties and required fields.
 fn object(properties: Json, required: &[&str]) -> Map<String, Json> {
     let mut schema = Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), properties)]);
     if !required.is_empty() {
@@ -37,7 +37,7 @@ fn run_id() -> Json {
 }
 
 fn answers() -> Json {
-    json!({ "type": "object", "description": "Answers to its questions by step id, where they are known already" })
+    json!({ "type": "object", "description": "Known answers to its questions, by step id" })
 }
 
 pub(super) fn find_skills() -> Map<String, Json> {
@@ -51,7 +51,7 @@ pub(super) fn use_skill() -> Map<String, Json> {
 
 pub(super) fn run_start() -> Map<String, Json> {
     let params = json!({ "type": "object", "description": "The workflow's parameters" });
-    let key = text("The same key begins the same run, not another one");
+    let key = text("The same key returns the same run instead of starting another");
     let properties = json!({
         "workflow": text("Its name"), "params": params, "answers": answers(), "project_id": project(), "key": key,
     });
@@ -65,10 +65,10 @@ pub(super) fn run_next() -> Map<String, Json> {
 pub(super) fn run_report() -> Map<String, Json> {
     let properties = json!({
         "run_id": run_id(),
-        "ticket": text("The ticket of what you were told to do"),
-        "outcome": text("One of the outcomes that were named"),
+        "ticket": text("The ticket of the directive"),
+        "outcome": text("One of the directive's outcomes"),
         "set": { "type": "object", "description": "Variables to set" },
-        "result": { "type": "object", "description": "The fields of the result that was asked for" },
+        "result": { "type": "object", "description": "The fields of the requested result" },
     });
     object(properties, &["run_id", "ticket"])
 }
@@ -76,7 +76,7 @@ pub(super) fn run_report() -> Map<String, Json> {
 pub(super) fn run_answer() -> Map<String, Json> {
     let properties = json!({
         "run_id": run_id(),
-        "ticket": text("The question's ticket, so that the same again is heard once; without it, the question that is open"),
+        "ticket": text("The question's ticket, so that a repeated answer has no effect; without it, the open question"),
         "value": {
             "anyOf": [
                 { "type": "string" }, { "type": "number" }, { "type": "boolean" },
@@ -92,7 +92,7 @@ pub(super) fn run_answer() -> Map<String, Json> {
 pub(super) fn run_status() -> Map<String, Json> {
     let wait =
         json!({ "type": "integer", "minimum": 0, "maximum": 45, "description": "Seconds to wait while it is busy" });
-    object(json!({ "run_id": text("The run; without it, all that are not over"), "wait_s": wait }), &[])
+    object(json!({ "run_id": text("The run; without it, all unfinished ones"), "wait_s": wait }), &[])
 }
 
 pub(super) fn task() -> Map<String, Json> {
@@ -115,8 +115,8 @@ pub(super) fn signal_blocker() -> Map<String, Json> {
     object(json!({ "reason": text("Why you are blocked"), "task_id": task_id() }), &["reason"])
 }
 
-/// What a command's author declared; or a workflow's parameters and, unless one of them is called so or it is told in brief,
-/// its answers.
+/// The schema a command's author declared; or a workflow's parameters and, unless a parameter has that name or the tool
+/// is brief, its answers.
 pub(super) fn of_flow(flow: &Flow, manner: Manner) -> Map<String, Json> {
     if let Some(made) = &flow.command {
         return made.schema.clone();
