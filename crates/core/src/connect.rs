@@ -1,4 +1,4 @@
-//! How does a tool learn of Maestro? Which file of the tool says so, and what it says there.
+//! Maestro's entries in the settings of coding tools: which files, and what they say.
 //!
 //! Nothing is read or written here: a text goes in, and the text with Maestro's part in it, or without it, comes out.
 //! Whatever else a file says stays as it is, byte for byte.
@@ -26,7 +26,7 @@ use serde_json::{Value as Json, json};
 /// What Maestro is called in every tool's settings.
 pub const SERVER: &str = "maestro";
 
-/// A tool that can be told of Maestro.
+/// A tool whose settings can name Maestro.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Client {
     /// Claude Code.
@@ -57,7 +57,7 @@ pub enum Scope {
 /// What kind of text a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// JSON, with comments and trailing commas where somebody wrote them.
+    /// JSON, with comments and trailing commas allowed.
     Json,
     /// TOML.
     Toml,

@@ -22,6 +22,14 @@ pub use skills::{
 /// The version of the payloads below; readers of the log know all older ones.
 pub const VERSION: i64 = 1;
 
+/// The name of a kind of event today. Older logs have some under another name.
+pub fn current_name(stored: &str) -> &str {
+    match stored {
+        "run:heard" => "run:reported",
+        name => name,
+    }
+}
+
 /// The id of a run, or of a selection made outside one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -343,5 +351,17 @@ mod tests {
         assert_eq!((name.as_str(), payload.as_str()), ("run:paused", "{}"));
         let read: Event = serde_json::from_str(r#"{"type": "run:paused", "payload": {}}"#).unwrap();
         assert_eq!(read, Event::Run(RunEvent::Paused {}));
+    }
+
+    #[test]
+    fn an_event_is_read_by_its_old_name_and_written_by_its_new_one() {
+        let old = r#"{"type": "run:heard", "payload": {"ticket": "a#1.x", "fingerprint": 7}}"#;
+        let read: Event = serde_json::from_str(old).unwrap();
+        assert_eq!(read.to_log().unwrap().0, "run:reported");
+        assert_eq!(current_name("run:heard"), "run:reported");
+        assert_eq!(current_name("run:left"), "run:left");
+        let old = r#"{"type": "agent:tool_began", "payload": {"id": "1", "name": "sh", "title": "sh: ls", "kind": "execute", "input": {}}}"#;
+        let read: crate::agent::AgentEvent = serde_json::from_str(old).unwrap();
+        assert!(serde_json::to_string(&read).unwrap().starts_with(r#"{"type":"agent:tool_started""#));
     }
 }

@@ -64,6 +64,9 @@ pub struct StepSessionMetadata {
     /// The hash of what it has to fix.
     #[serde(rename = "mends", alias = "feedback")]
     pub feedback: Option<String>,
+    /// The role that its step gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_role: Option<String>,
 }
 
 impl StepSessionMetadata {
@@ -76,6 +79,8 @@ impl StepSessionMetadata {
 /// The end of a session at a step: what the budget and the detection of stalls look at.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StepSessionEnd {
+    /// The session.
+    pub session: Option<SessionId>,
     /// What was noted when the session was requested.
     pub metadata: StepSessionMetadata,
     /// All files together before it started, as git names them.

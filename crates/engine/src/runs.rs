@@ -113,6 +113,7 @@ impl Runs {
 
     /// Starts a run.
     pub async fn start(&self, start: Start, now: i64, once: Option<Once>) -> Result<View, RunError> {
+        start.pinned.check_start()?;
         let about = RunAbout {
             workflow: start.pinned.main.clone(),
             project: start.project,

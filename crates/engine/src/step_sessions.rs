@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod budget;
+mod previous;
 mod prompt;
 mod result;
 mod skip;
@@ -13,8 +14,8 @@ mod stall;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use maestro_core::agent::PROMPT_MAX_CHARS;
 use maestro_core::agent::spawn::{Around, Budget, SpawnSpec};
-use maestro_core::agent::{PROMPT_MAX_CHARS, Permission};
 use maestro_core::event::{Event, RunId};
 use maestro_core::session::{Approach, SessionStatus};
 use maestro_core::step_session::{StepSessionEnd, StepSessionMetadata};
@@ -101,7 +102,7 @@ impl StepSessions {
     async fn start(&self, id: RunId) -> Result<StartResult, RunError> {
         let view = self.runs.get(id, (self.clock)()).await?;
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
-        let (Some(Effect::Instruct { ticket, session: Some(seat), .. }), Now::Directive { directive }) =
+        let (Some(Effect::Instruct { ticket, session: Some(session), .. }), Now::Directive { directive }) =
             (effect, &view.told.now)
         else {
             return Ok(StartResult::Nothing);
@@ -113,6 +114,10 @@ impl StepSessions {
             self.runs.submit(id, Input::Cancel, Hand::Nobody).await?;
             return Ok(StartResult::Nothing);
         }
+        let seat = match session {
+            Ok(seat) => seat,
+            Err(invalid) => return self.skip_step(id, ticket, directive, SkipReason::invalid(&invalid)).await,
+        };
         let invocation = invocation_id(&view);
         let ends = self.ends(&view, &seat).await?;
         let budget = RemainingBudget::of(&seat, &invocation, &ends);
@@ -123,13 +128,13 @@ impl StepSessions {
         let stuck = || {
             let rounds = stall::rounds(&ends, &invocation, directive.step.id.as_str());
             let stuck = stall::stuck_before(&rounds, &feedback_hash(&seat)?)?;
-            Some(stall::reason(stuck, seat.mends.as_deref().unwrap_or_default()))
+            Some(stall::reason(stuck, seat.feedback.as_deref().unwrap_or_default()))
         };
         if let Some(reason) = stuck().map(SkipReason::stuck).or_else(|| spent().map(SkipReason::spent)) {
             return self.skip_step(id, ticket, directive, reason).await;
         }
         let budget = budget.unwrap_or_default();
-        let Some(request) = self.request(&view, &seat, directive, &budget).await? else {
+        let Some(request) = self.request(&view, &seat, directive, &budget, &ends).await? else {
             return Ok(StartResult::Nothing);
         };
         let session = self.store.write(TakeSeat { run: id, ticket: ticket.as_str().to_owned(), request }).await?;
@@ -139,7 +144,7 @@ impl StepSessions {
 
     /// The ends of the earlier sessions that matter to this step.
     async fn ends(&self, view: &View, seat: &run::Seat) -> Result<Vec<StepSessionEnd>, StoreError> {
-        if [&seat.budget, &seat.run_budget, &seat.mends].into_iter().all(Option::is_none) {
+        if !seat.resume && [&seat.budget, &seat.run_budget, &seat.feedback].into_iter().all(Option::is_none) {
             return Ok(Vec::new());
         }
         let whole = view.record.about.parent.as_ref().map_or(view.record.id, |(parent, _)| *parent);
@@ -153,6 +158,7 @@ impl StepSessions {
         seat: &run::Seat,
         directive: &Directive,
         budget: &RemainingBudget,
+        ends: &[StepSessionEnd],
     ) -> Result<Option<RequestSpawn>, StoreError> {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
@@ -161,16 +167,20 @@ impl StepSessions {
         composed.events.iter().for_each(|event| (self.hears)(event));
         let scope = Scope::project(&project);
         self.store.write(Record { scope, events: composed.events }).await?;
+        let workspace = workspace.display().to_string();
+        let previous = self.conversation(seat, &invocation_id(view), ends, &workspace).await?;
+        let agent = seat.agent.clone().or_else(|| previous.as_ref()?.agent.clone());
         let spec = SpawnSpec {
-            agent: seat.agent.clone(),
+            agent: agent.clone(),
             driver: None,
             model: None,
-            workspace: workspace.display().to_string(),
+            workspace,
             skills: composed.skills.clone(),
             prompt: None,
             whole: Some(composed.text),
+            continues: previous.map(|previous| previous.id),
             prompt_max_chars: PROMPT_MAX_CHARS,
-            permission: seat.permission.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Permission::Edits),
+            permission: seat.permission,
             budget: budget.cut(Budget::default()),
         };
         let metadata = StepSessionMetadata {
@@ -182,6 +192,7 @@ impl StepSessions {
             role: Some(Role::Worker),
             invocation_id: Some(invocation_id(view)),
             feedback: feedback_hash(seat),
+            step_role: seat.role.clone(),
         };
         let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
         let metadata = serde_json::to_value(metadata).map_err(invalid)?;
@@ -191,7 +202,7 @@ impl StepSessions {
             tasks: view.record.about.task.clone().into_iter().collect(),
             name: Some(prompt::name(seat, directive)),
             role: Role::Worker,
-            agent: seat.agent.clone(),
+            agent,
             strategy: Approach::Simple,
             status: SessionStatus::Spawning,
             env: Map::new(),
@@ -228,7 +239,7 @@ fn accepted(result: Result<StartResult, RunError>) -> Result<StartResult, RunErr
 pub fn composed(abilities: &Abilities, view: &View) -> Option<StepPrompt> {
     let effect = pending(&view.definition, &view.record.run).into_iter().next();
     match (effect, &view.told.now) {
-        (Some(Effect::Instruct { session: Some(seat), .. }), Now::Directive { directive }) => {
+        (Some(Effect::Instruct { session: Some(Ok(seat)), .. }), Now::Directive { directive }) => {
             Some(telling(abilities, view, &seat, directive))
         }
         _ => None,

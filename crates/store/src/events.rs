@@ -1,7 +1,7 @@
 //! Event log in the order of commits, which everything live reads from.
 
 use maestro_core::Event;
-use maestro_core::event::RunId;
+use maestro_core::event::{RunId, current_name};
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -100,7 +100,7 @@ pub(crate) fn row(mut row: crate::value::Row) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         seq: row.int()?,
         at: row.int()?,
-        kind: row.text()?,
+        kind: current_name(&row.text()?).to_owned(),
         version: row.int()?,
         project: row.maybe_text()?,
         task: row.maybe_text()?,

@@ -185,7 +185,8 @@ impl Read for SeatEnds {
     type Output = Vec<StepSessionEnd>;
 
     fn load(&self, db: &mut Db<'_>) -> Result<Vec<StepSessionEnd>, StoreError> {
-        let sql = "SELECT sessions.metadata, spawns.initial_tree, spawns.outcome FROM step_sessions \
+        let sql = "SELECT step_sessions.session_id, sessions.metadata, spawns.initial_tree, spawns.outcome \
+                   FROM step_sessions \
                    JOIN sessions ON sessions.id = step_sessions.session_id \
                    JOIN spawns ON spawns.session_id = step_sessions.session_id \
                    WHERE step_sessions.run_id = $1 \
@@ -194,6 +195,7 @@ impl Read for SeatEnds {
         let run = self.0.to_string();
         let end = |row: &mut Row| {
             Ok(StepSessionEnd {
+                session: Some(row.parsed()?),
                 metadata: StepSessionMetadata::from_stored(row.json()?),
                 tree: row.maybe_text()?,
                 outcome: row.maybe_json()?.map(SessionOutcome::from_stored),

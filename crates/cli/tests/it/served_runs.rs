@@ -167,3 +167,67 @@ fn a_command_that_takes_long_is_told_of_as_busy_and_found_done_later() {
     assert_eq!((lines(&sandbox, "begun").len(), lines(&sandbox, "ended").len()), (1, 1));
     all_gone(&sandbox);
 }
+
+/// The sessions that worked at the steps of a run, by their steps.
+fn session_at(server: &Server, run: &str, step: &str) -> String {
+    let sessions = server.get("/api/sessions");
+    let is_at = |session: &&Json| session["metadata"]["run"] == run && session["metadata"]["step"] == step;
+    let found = sessions.as_array().unwrap().iter().find(is_at);
+    found.unwrap_or_else(|| panic!("no session at `{step}`: {sessions:#}"))["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_session_that_continues_has_the_conversation_of_the_one_before() {
+    let sandbox = project(
+        r#"
+name: release
+steps:
+  - {id: one, type: agent, description: "Say one", session: {agent: demo}, next: {ok: look, fail: no}}
+  - {id: look, type: agent, description: "Say seen", session: {agent: demo, role: reviewer, continue: true}, next: {ok: two, fail: no}}
+  - {id: two, type: agent, description: "Say two", session: {continue: true}, next: {ok: three, fail: no}}
+  - {id: three, type: agent, description: "Say three", session: {agent: demo}, next: {ok: end, fail: no}}
+  - {id: no, type: end, status: failure}
+"#,
+    );
+    let server = sandbox.serve();
+    let project = server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));
+    let body = json!({ "workflow": "release", "workspace": sandbox.project(), "projectId": project["id"] });
+    let run = server.make("/api/runs", &body)["id"].as_str().unwrap().to_owned();
+    completed(&server, &format!("/api/runs/{run}"));
+    let conversation = |step: &str| {
+        let session = session_at(&server, &run, step);
+        server.get(&format!("/api/sessions/{session}/spawn"))["agentSession"].as_str().unwrap().to_owned()
+    };
+    let [one, look, two, three] = ["one", "look", "two", "three"].map(conversation);
+    assert_eq!(one, two, "the second continues the first");
+    assert_ne!(one, look, "a review is no part of the conversation it judges");
+    assert_ne!(one, three, "without `continue` a session starts afresh");
+    let entries = server.get(&format!("/api/sessions/{}/transcript?limit=500", session_at(&server, &run, "two")));
+    assert!(entries.to_string().contains("two"), "it does what its own step says: {entries:#}");
+}
+
+#[test]
+fn an_unknown_permission_that_a_run_fills_in_fails_the_step() {
+    let workflow = r#"
+name: release
+params: {word: {type: string, default: readonly}}
+steps:
+  - {id: one, type: agent, session: {agent: demo, permission: "{word}"}, result: {why: {type: string}}, next: {ok: end, fail: no}}
+  - {id: no, type: end, status: failure, message: "{steps.one.result.why}"}
+"#;
+    let sandbox = project(workflow);
+    let server = sandbox.serve();
+    let project = server.make("/api/projects", &json!({ "name": "shop", "workingDir": sandbox.project() }));
+    let body = json!({ "workflow": "release", "workspace": sandbox.project(), "projectId": project["id"] });
+    let run = server.make("/api/runs", &body);
+    let path = format!("/api/runs/{}", run["id"].as_str().unwrap());
+    wait_until("the run is over", || server.get(&path)["status"] == json!("failed"));
+    let message = server.get(&path)["message"].clone();
+    assert_eq!(message, json!("`readonly` is no permission; `session.permission` can be ask, edits or all"));
+    assert_eq!(server.get("/api/sessions"), json!([]), "no session was started");
+
+    // Written out, it is refused when the run is to start, by whatever way the text comes.
+    sandbox.write(".claude/skills/release/workflow.yaml", workflow.replace("\"{word}\"", "readonly"));
+    let refused = sandbox.maestro("workflow check .claude/skills/release/workflow.yaml");
+    assert!(refused.to_string().contains("`readonly` is no permission"), "{refused}");
+}

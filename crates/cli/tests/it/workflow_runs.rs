@@ -255,14 +255,14 @@ fn everything_that_happened_is_in_the_log() {
     run:entered
     run:waiting
     run:progressed
-    run:heard
+    run:reported
     run:set
     run:resulted
     run:executed
     run:left
     run:entered
     run:waiting
-    run:heard
+    run:reported
     run:set
     run:left
     run:entered

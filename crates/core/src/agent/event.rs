@@ -39,7 +39,7 @@ pub enum AgentEvent {
         text: String,
     },
     /// It called a tool. The same id again adds details to the same call.
-    #[serde(rename = "agent:tool_began")]
+    #[serde(rename = "agent:tool_started", alias = "agent:tool_began")]
     ToolBegan {
         /// The call.
         id: String,

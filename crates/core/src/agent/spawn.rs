@@ -32,6 +32,9 @@ pub struct SpawnSpec {
     /// The whole prompt, where it was composed before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
+    /// The agent's own name of a conversation that it continues when it is first started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
     /// The limit of its prompt, in characters.
     pub prompt_max_chars: usize,
     /// What it may do without asking.

@@ -1,4 +1,4 @@
-//! What had to be made around an item, and does it go with it?
+//! Tables and lists that were created around an item, and their removal.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-//! How does an item get into a text, and out of it again, without anything else being touched?
+//! Insertion and removal of an item in a text, with everything else untouched.
 
 use serde_json::Value as Json;
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::item::{Fresh, Item, Likeness};
 use super::{Format, json, toml, yaml};
 
-/// What came of putting an item into a text.
+/// The result of putting an item into a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Put {
     /// It was there.
@@ -15,12 +15,12 @@ pub enum Put {
     Changed(String),
 }
 
-/// What came of taking an item out of a text.
+/// The result of taking an item out of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removed {
     /// It was not there.
     NotThere,
-    /// Something of that name was there, and is somebody else's.
+    /// Something of that name was there, and is not Maestro's.
     NotOurs,
     /// The text without it.
     Changed(String),

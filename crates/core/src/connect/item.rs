@@ -1,4 +1,4 @@
-//! What does Maestro put into a tool's settings, and how does it know its own part again?
+//! Items that Maestro puts into a tool's settings, and how it recognizes them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(super) enum Likeness {
     Same,
     /// It is Maestro's, and one word of it should be another by now.
     Stale(Fresh),
-    /// It is somebody else's.
+    /// It is not Maestro's.
     Other,
 }
 
@@ -123,7 +123,7 @@ pub fn started(text: &str, format: Format, client: Client) -> Option<Started> {
     Some(Started { command, env: env.into_iter().flatten().filter_map(text).collect() })
 }
 
-/// The calls of `maestro hook`, one for each thing that a tool tells of; none for a tool that calls nobody.
+/// The calls of `maestro hook`, one for each event of a tool; none for a tool without hooks.
 pub fn hooks(client: Client, program: &str) -> Vec<Item> {
     let events: &[&str] = match client {
         Client::ClaudeCode => &["SessionStart", "UserPromptSubmit", "Notification", "Stop", "SessionEnd"],
@@ -163,7 +163,7 @@ impl Item {
         let (Some(found_words), Some(words)) = (self.words(found), self.words(&self.value)) else {
             return Likeness::Other;
         };
-        // Arguments that somebody added to Maestro's own are theirs.
+        // Arguments that the user added to Maestro's own stay.
         if found_words.starts_with(&words) {
             return Likeness::Same;
         }

@@ -1,4 +1,4 @@
-//! How is JSON changed as a person would, with comments, order, indentation and line ends kept?
+//! Edits of JSON that keep comments, order, indentation and line ends.
 
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::common::{Range, Ranged};

@@ -1,4 +1,4 @@
-//! Does what is put into a file come out again, with the rest of it as it was?
+//! Items go into a file and come out again, and the rest of the file stays as it was.
 
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! How is a table added to TOML, and taken out again, with everything else kept?
+//! Edits of TOML that keep everything else as it is.
 
 use std::fmt::Write as _;
 use std::ops::Range;

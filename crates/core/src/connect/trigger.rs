@@ -1,4 +1,4 @@
-//! How is a workflow started from within a tool? By a file that the tool loads, which says what to run.
+//! Files that start a workflow from within a tool: the tool loads them, and they say what to run.
 
 use std::fmt::Write as _;
 
@@ -82,7 +82,7 @@ impl Trigger {
     }
 }
 
-/// A text on one line, in which nothing hides: somebody else wrote it, and a tool's user reads it.
+/// A text on one line, in which nothing hides: it comes from elsewhere, and a tool's user reads it.
 fn in_a_line(text: &str) -> String {
     visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

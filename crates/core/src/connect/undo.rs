@@ -1,4 +1,4 @@
-//! How was a file before Maestro changed it? Remembered, so that it can be made just that again.
+//! Record of a change to a file, which restores the file exactly.
 
 use serde::{Deserialize, Serialize};
 

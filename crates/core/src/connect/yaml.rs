@@ -1,4 +1,4 @@
-//! How is an entry added to a mapping in YAML, and taken out again, with everything else kept?
+//! Edits of mappings in YAML that keep everything else as it is.
 
 use std::fmt::Write as _;
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 pub use build::{Context, directive, finished};
 pub(super) use build::{declared, items_of};
 
+use super::StepPhase;
 use super::definition::{EndStatus, Part};
 use super::name::{Name, Outcome, StepId};
 use super::run::{AcceptedRisk, Ticket};
@@ -85,7 +86,7 @@ pub struct StepInfo {
     /// What it is about.
     pub brief: Option<String>,
     /// The part of the workflow it belongs to.
-    pub phase: Option<String>,
+    pub phase: Option<StepPhase>,
     /// Its number in the order of the file, from 1.
     pub number: usize,
     /// How many steps there are.

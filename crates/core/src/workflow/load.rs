@@ -1,7 +1,7 @@
-//! What does a definition's text mean, and what is wrong with it?
+//! Loader of workflow definitions, with every finding at once.
 //!
-//! The text is read into one tree with places, and the tree is walked by code that goes on after a mistake, so that
-//! everything wrong is told at once. Only a definition without errors is handed out.
+//! The text is parsed into one tree with places. The code that walks the tree continues after a mistake, so that one pass
+//! reports everything. Only a definition without errors is returned.
 
 mod command;
 mod heading;
@@ -11,6 +11,7 @@ mod question;
 mod reader;
 mod review;
 mod script;
+mod session;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,8 @@ use std::collections::BTreeMap;
 
 pub(super) use next::{outcomes, own_outcomes};
 pub(super) use reader::Reader;
+use reader::Strictness;
+pub(super) use session::is_session_role;
 
 use super::definition::{DEFAULT_TRANSITIONS, MAX_STEPS, MAX_TRANSITIONS, Variable, Workflow};
 use super::finding::{Finding, FindingCode};
@@ -31,7 +34,7 @@ use crate::yaml::{self, Node, Place, Value};
 /// The largest definition there is.
 const MAX_TEXT: usize = 1024 * 1024;
 
-/// What a definition may refer to outside itself. Whoever loads it knows; the core looks nowhere.
+/// What a definition may refer to outside itself. The caller supplies it; the core reads no files.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// Whether the skill's folder has this file.
@@ -83,8 +86,31 @@ impl Callee {
 
 /// The workflow in `text`, if it has no errors, and everything that was found, in the order of the file.
 pub fn load(text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, Vec<Finding>) {
+    load_by(Strictness::Start, text, surroundings)
+}
+
+/// The workflow in a text that was sound when it was pinned. Rules that are younger than the text do not apply to it, so
+/// that a run continues after an upgrade.
+pub(super) fn load_pinned(text: &str) -> Option<Workflow> {
+    load_by(Strictness::Pinned, text, &ANYWHERE).0
+}
+
+/// Whether a run may start with a pinned text.
+pub(super) fn may_start(text: &str) -> bool {
+    load_by(Strictness::Start, text, &ANYWHERE).0.is_some()
+}
+
+/// Surroundings that have everything: a pinned text was checked against its own when it was pinned.
+const ANYWHERE: Surroundings<'static> = Surroundings {
+    file_exists: &|_| true,
+    convention_exists: &|_| true,
+    callee: &|_| Some(Callee { params: None, outputs: None, calls: Vec::new() }),
+    tool: None,
+};
+
+fn load_by(strictness: Strictness, text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, Vec<Finding>) {
     let text = text.trim_start_matches('\u{feff}');
-    let mut reader = Reader::new(text);
+    let mut reader = Reader::new(text, strictness);
     let workflow = read(text, surroundings.known_tool(), &mut reader);
     if let Some(workflow) = &workflow {
         graph::check(workflow, &mut reader);
@@ -92,6 +118,7 @@ pub fn load(text: &str, surroundings: &Surroundings<'_>) -> (Option<Workflow>, V
         types::check(workflow, &mut reader);
         reviews::check(workflow, &mut reader);
         missing::check(workflow, surroundings, &mut reader);
+        session::check(workflow, &mut reader);
         warnings::check(workflow, &mut reader);
     }
     let findings = reader.finish();
@@ -119,7 +146,7 @@ fn read(text: &str, tool: Option<&Tool>, reader: &mut Reader<'_>) -> Option<Work
         }
         Err(error) => {
             let message = format!("the YAML cannot be read: {error}");
-            let help = if error.excessive { "write the text out where it is needed" } else { "mend it at this place" };
+            let help = if error.excessive { "write the text out where it is needed" } else { "fix it at this place" };
             reader.find(FindingCode::E20, error.place, message, help);
             None
         }

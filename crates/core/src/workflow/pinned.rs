@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::definition::{ResourceSource, Workflow};
-use super::load::{Callee, Surroundings, load};
+use super::load::{load_pinned, may_start};
 use super::name::Name;
 use super::run::Definition;
 
@@ -60,6 +60,12 @@ impl Pinned {
         definitions.contains_key(name).then(|| Self { main: name.to_owned(), definitions })
     }
 
+    /// Checks that a run may start with these texts: rules that are younger than a running run apply.
+    pub fn check_start(&self) -> Result<(), Unsound> {
+        let unsound = self.definitions.iter().find(|(_, definition)| !may_start(&definition.text));
+        unsound.map_or(Ok(()), |(name, _)| Err(Unsound(name.clone())))
+    }
+
     /// What can be walked through.
     pub fn definition(&self) -> Result<Definition, Unsound> {
         let main = self.workflow(&self.main)?;
@@ -71,14 +77,7 @@ impl Pinned {
     fn workflow(&self, name: &str) -> Result<Workflow, Unsound> {
         let unsound = || Unsound(name.to_owned());
         let kept = self.definitions.get(name).ok_or_else(unsound)?;
-        // It was checked against its surroundings when it was pinned.
-        let anything = Surroundings {
-            file_exists: &|_| true,
-            convention_exists: &|_| true,
-            callee: &|_| Some(Callee::anything()),
-            tool: None,
-        };
-        let mut workflow = load(&kept.text, &anything).0.ok_or_else(unsound)?;
+        let mut workflow = load_pinned(&kept.text).ok_or_else(unsound)?;
         name.clone_into(&mut workflow.name);
         workflow.folder.clone_from(&kept.folder);
         for (name, resource) in &mut workflow.resources {
@@ -91,4 +90,62 @@ impl Pinned {
 /// The resources of a workflow and where each comes from.
 pub fn sources(workflow: &Workflow) -> impl Iterator<Item = (&Name, &ResourceSource)> {
     workflow.resources.iter().map(|(name, resource)| (name, &resource.source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Permission;
+    use crate::workflow::run::{Effect, Input, InvalidSession, Run, Seat, decide, evolve, pending};
+    use serde_json::{Map, json};
+
+    fn pinned(text: &str) -> Pinned {
+        let pinned = PinnedText { text: text.to_owned(), folder: String::new(), resources: BTreeMap::new() };
+        Pinned { main: "w".to_owned(), definitions: BTreeMap::from([("w".to_owned(), pinned)]) }
+    }
+
+    /// The session that the first step of a pinned definition asks for.
+    fn session(text: &str) -> Result<Seat, InvalidSession> {
+        let definition = pinned(text).definition().unwrap();
+        let context = Map::from_iter([("workspace".to_owned(), json!("/w"))]);
+        let start = Input::Start { params: Map::new(), context, seed: 1, now: 0 };
+        let events = decide(&definition, &Run::default(), start).unwrap();
+        let run = events.iter().fold(Run::default(), evolve);
+        match pending(&definition, &run).into_iter().next() {
+            Some(Effect::Instruct { session: Some(session), .. }) => session,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn step(session: &str) -> String {
+        format!(
+            "name: w\nparams: {{word: {{type: string, default: readonly}}}}\nsteps:\n\
+             - {{id: a, type: agent, session: {{{session}}}, next: {{ok: end, fail: end}}}}\n"
+        )
+    }
+
+    #[test]
+    fn a_pinned_text_with_an_unknown_permission_loads_and_gets_the_safest_one() {
+        let text = step("permission: readonly");
+        assert!(super::super::load(&text, &super::super::Surroundings::none()).0.is_none());
+        assert!(pinned(&text).check_start().is_err(), "no run starts with it");
+        assert_eq!(session(&text).unwrap().permission, Permission::Ask);
+        assert_eq!(session(&step("permission: all")).unwrap().permission, Permission::All);
+        assert_eq!(session(&step("agent: demo")).unwrap().permission, Permission::Edits);
+    }
+
+    #[test]
+    fn an_unknown_word_that_a_run_fills_in_makes_no_session() {
+        let invalid = session(&step("permission: '{word}'")).unwrap_err();
+        assert_eq!(invalid, InvalidSession::Permission("readonly".to_owned()));
+        assert_eq!(invalid.to_string(), "`readonly` is no permission; `session.permission` can be ask, edits or all");
+        assert_eq!(session(&step("role: '{word}'")), Err(InvalidSession::Role("readonly".to_owned())));
+    }
+
+    #[test]
+    fn feedback_is_read_by_its_old_name_too() {
+        for key in ["feedback", "mends"] {
+            assert_eq!(session(&step(&format!("{key}: it is red"))).unwrap().feedback.as_deref(), Some("it is red"));
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub use gate::{Verdict, judge};
 pub use input::{Answer, Choice, Finish, Input, Refusal, Seen, Wanted};
 pub use listing::{RunDriver, RunExecutor, RunState};
 pub(super) use lookup::Scope;
-pub use pending::{Effect, Seat, Waiting, pending, waiting};
+pub use pending::{Effect, InvalidSession, Seat, Waiting, pending, waiting};
 pub(super) use question::{CONTINUE, implied};
 pub use review::{Item, ItemStatus, Judgement};
 pub use ticket::Ticket;

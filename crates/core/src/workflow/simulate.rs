@@ -155,7 +155,7 @@ impl Walker<'_> {
         for input in inputs {
             let Ok(events) = decide(self.definition, &walk.run, input) else { return };
             for event in events {
-                if let RunEvent::Left { step, outcome } = &event {
+                if let RunEvent::Left { step, outcome, .. } = &event {
                     if walk.run.frames.len() == 1 {
                         self.taken.entry(step.clone()).or_default().insert(outcome.clone());
                     }

@@ -1,7 +1,7 @@
-//! How is one step told where there is no run? Seed 4's stateless form: a printer that keeps nothing and checks nothing.
+//! Stateless form of a step, as in seed 4: a printer that keeps nothing and checks nothing.
 //!
 //! What comes next is computed from the definition and put into the next command, so the command line is all the state
-//! there is. Texts stand as they are written, because nobody knows their values.
+//! there is. Texts stand as they are written, because there is no run that has their values.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use super::tool::Tool;
 pub struct Request {
     /// The step's number in the order of the file, from 1.
     pub step: usize,
-    /// How many steps there are, as far as whoever asks knows.
+    /// How many steps there are, as the caller believes.
     pub total: Option<usize>,
     /// Which round of its review this is; the first, if that is not said.
     pub iteration: Option<u32>,
@@ -85,7 +85,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// The page of a step as XML. `name` is what the workflow is called by whoever asks.
+/// The page of a step as XML. `name` is the workflow's name in the caller's command.
 pub fn page(workflow: &Workflow, name: &str, request: &Request, tool: &Tool) -> Result<String, Refused> {
     Ok(render::unverified(&sheet(workflow, name, request)?, tool))
 }
@@ -98,7 +98,7 @@ pub(super) struct Sheet<'w> {
     pub(super) round: Round,
     /// How the gate judged, if the step is one and that was said.
     pub(super) verdict: Option<Verdict>,
-    /// What whoever asked should know.
+    /// Notes for the caller.
     pub(super) notes: Vec<String>,
     /// Every way on.
     pub(super) ways: Vec<Way>,
@@ -110,7 +110,7 @@ pub(super) struct Sheet<'w> {
 pub(super) struct Way {
     /// When it is taken.
     pub(super) when: When,
-    /// Whether nobody routed it, and it goes where `ok` goes.
+    /// Whether it has no route of its own and goes where `ok` goes.
     pub(super) as_ok: bool,
     /// Where it leads.
     pub(super) to: To,
@@ -213,7 +213,7 @@ fn round(step: &Step, gate: Option<&Gate>, iteration: u32, request: &Request) ->
     let part = step.work.review();
     let review = match &step.work {
         Work::Gate(gate) => gate.review.as_ref().map(|(name, _)| name.clone()),
-        // The first time, whoever does the work has nothing to mend yet.
+        // The first time there is nothing to fix yet.
         _ => {
             part.filter(|part| part.part != Part::Fix || request.again || iteration > 1).map(|part| part.review.clone())
         }
@@ -288,7 +288,7 @@ impl Routes<'_> {
         }
     }
 
-    /// Where an outcome leads, as in a run. What nobody routed ends it, unless the step is optional or the outcome is
+    /// Where an outcome leads, as in a run. An outcome without a route ends it, unless the step is optional or the outcome is
     /// an answer: an option without a way of its own is just `ok`.
     fn after(&self, outcome: &Outcome) -> Way {
         let own = self.step.route(outcome);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::StepPhase;
 use super::definition::Work;
 use super::directive::{Context, Directive, Finished, directive, finished};
 use super::name::{Name, Outcome, StepId};
@@ -40,6 +41,9 @@ pub enum Now {
         step: StepId,
         /// What people call it.
         title: String,
+        /// The phase of the work that the step belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<StepPhase>,
     },
     /// Nothing: it is paused.
     Paused,
@@ -155,7 +159,8 @@ pub fn now(definition: &Definition, run: &Run, context: Context<'_>) -> Now {
     }
     let step = run.current(definition).map(|(_, _, _, step)| step);
     let id = step.map_or_else(|| definition.main.start.clone(), |step| step.id.clone());
-    Now::Busy { title: step.map(|step| step.title.clone()).unwrap_or_default(), step: id }
+    let phase = step.and_then(|step| step.phase.clone());
+    Now::Busy { title: step.map(|step| step.title.clone()).unwrap_or_default(), step: id, phase }
 }
 
 /// The reply to a sub-agent's report, new or repeated, if the ticket is a sub-agent's.

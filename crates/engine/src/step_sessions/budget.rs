@@ -83,7 +83,7 @@ mod tests {
     fn end(invocation: &str, outcome: Option<SessionOutcome>) -> StepSessionEnd {
         let metadata =
             StepSessionMetadata { invocation_id: Some(invocation.to_owned()), ..StepSessionMetadata::default() };
-        StepSessionEnd { metadata, tree: None, outcome }
+        StepSessionEnd { metadata, outcome, ..StepSessionEnd::default() }
     }
 
     fn cost(cost_usd: f64) -> SessionOutcome {

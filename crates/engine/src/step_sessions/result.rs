@@ -105,7 +105,7 @@ impl StepSessions {
     /// Why the work stops after this session, if so.
     async fn stop(&self, view: &View, evidence: &SessionEvidence) -> Result<Option<SkipReason>, RunError> {
         let effect = pending(&view.definition, &view.record.run).into_iter().next();
-        let Some(Effect::Instruct { session: Some(seat), .. }) = effect else { return Ok(None) };
+        let Some(Effect::Instruct { session: Some(Ok(seat)), .. }) = effect else { return Ok(None) };
         let (invocation, ends) = (invocation_id(view), self.ends(view, &seat).await?);
         if !evidence.outcome.is_done() {
             let gone = RemainingBudget::of(&seat, &invocation, &ends).ok().and_then(|budget| budget.gone());
@@ -118,7 +118,7 @@ impl StepSessions {
         }
         let Some(position) = view.record.run.position() else { return Ok(None) };
         let stuck = stall::stuck_after(&stall::rounds(&ends, &invocation, position.step.as_str()));
-        Ok(stuck.map(|stuck| SkipReason::stuck(stall::reason(stuck, seat.mends.as_deref().unwrap_or_default()))))
+        Ok(stuck.map(|stuck| SkipReason::stuck(stall::reason(stuck, seat.feedback.as_deref().unwrap_or_default()))))
     }
 
     /// What of the step's result we know ourselves.

@@ -3,7 +3,7 @@
 use maestro_core::event::RunId;
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
-use maestro_core::workflow::run::{Input, Seen, Ticket};
+use maestro_core::workflow::run::{Input, InvalidSession, Seen, Ticket};
 use serde_json::{Map, Value as Json, json};
 
 use super::StepSessions;
@@ -39,6 +39,11 @@ impl SkipReason {
     /// Nothing is left of a budget.
     pub(super) fn spent(reason: String) -> Self {
         Self { outcome: SPENT, reason }
+    }
+
+    /// The run filled in a word that means nothing for a session.
+    pub(super) fn invalid(invalid: &InvalidSession) -> Self {
+        Self { outcome: FAIL, reason: invalid.to_string() }
     }
 
     /// The work gets nowhere.

@@ -55,7 +55,7 @@ pub(super) fn rounds(ends: &[StepSessionEnd], invocation: &str, step: &str) -> V
 
 /// The hash of what is to be fixed, by which it is recognized.
 pub(super) fn feedback_hash(seat: &run::Seat) -> Option<String> {
-    seat.mends.as_ref().map(|feedback| hash(feedback.as_bytes()))
+    seat.feedback.as_ref().map(|feedback| hash(feedback.as_bytes()))
 }
 
 /// Whether the last round made no progress. A round without findings may leave all as it is.
@@ -150,6 +150,7 @@ mod tests {
                 },
                 tree: text("0"),
                 outcome: Some(SessionOutcome { result: SessionResult::Done, work: Some(work) }),
+                ..StepSessionEnd::default()
             }
         };
         let ends = [end("r/work#1", "implement"), end("r/work#2", "implement"), end("r/work#2", "look")];

@@ -104,10 +104,12 @@ impl Worker {
         let tree = tokio::task::spawn_blocking(move || if known { None } else { changes::tree(&place) });
         let tasks = self.write_about(&session).await?;
         let way = agent.launch(found.driver).ok_or(SpawnError::NoneInstalled)?;
-        let resume = spawn.agent_session.clone().filter(|_| way.can_resume());
+        let own = spawn.agent_session.as_ref().filter(|_| way.can_resume());
+        // An agent that has forgotten the conversation is not asked for it again.
+        let continued = spec.continues.as_ref().filter(|_| spawn.attempt <= 1 && way.can_resume());
         let history = SessionHistory::recall(self, &session, agent.reporting, &spec).await?;
         let unheard = self.store.read(Unheard(session.id.clone())).await?;
-        let text = match (&resume, &spec.whole) {
+        let text = match (own, &spec.whole) {
             (Some(_), _) => going_on(&unheard),
             (None, Some(whole)) => {
                 let texts =
@@ -130,7 +132,7 @@ impl Worker {
             retries: RETRIES,
             prompt: text,
             session: Uuid::now_v7().to_string(),
-            resume,
+            resume: own.or(continued).cloned(),
             permission: spec.permission,
             limits: Limits { time: time_left(&spec.budget, history.worked), idle: spec.budget.idle() },
             policy,

@@ -100,6 +100,7 @@ fn spec() -> SpawnSpec {
         skills: Vec::new(),
         prompt: None,
         whole: None,
+        continues: None,
         prompt_max_chars: 1000,
         permission: Permission::Edits,
         budget: maestro_core::agent::spawn::Budget::default(),

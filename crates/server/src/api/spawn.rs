@@ -196,6 +196,7 @@ fn spec(value: &NewSpawn, wanted: &Wanted, shelf: Option<&Shelf>, handed: &Hande
         skills: handed.skills.clone(),
         prompt: value.prompt.clone(),
         whole: None,
+        continues: None,
         prompt_max_chars: shelf.map_or(PROMPT_MAX_CHARS, |shelf| {
             usize::try_from(shelf.settings.prompt_max_chars.value).unwrap_or(PROMPT_MAX_CHARS)
         }),

@@ -40,7 +40,7 @@ fn workflow_body(loaded: &Loaded) -> WorkflowBody {
             id: step.id.to_string(),
             kind: step.work.word().to_owned(),
             title: step.title.clone(),
-            phase: step.phase.clone(),
+            phase: step.phase.clone().map(String::from),
         });
         step.collect::<Vec<_>>()
     };

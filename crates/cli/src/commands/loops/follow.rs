@@ -8,6 +8,7 @@ use maestro_api::events::{self, EventBody, EventQuery};
 use maestro_api::runs::{self, RunBody};
 use maestro_api::{ReceivedReply, sessions};
 use maestro_core::event::SkillSelection;
+use maestro_core::workflow::StepPhase;
 use maestro_core::workflow::run::RunEvent;
 use maestro_core::{Event, RunId};
 use serde_json::Value as Json;
@@ -324,7 +325,7 @@ fn run_line(event: &RunEvent, world: &World) -> Option<(Telling, String)> {
             (Telling::Failed, world.paint.error(&text))
         }
         RunEvent::Judged { outcome, .. } => (Telling::Judged, format!("  gate: {}", clean(outcome.as_str()))),
-        RunEvent::Left { step, outcome } if step.as_str() == "look" && outcome.as_str() != "skip" => {
+        RunEvent::Left { outcome, phase: Some(StepPhase::Review), .. } if outcome.as_str() != "skip" => {
             let what = if outcome.as_str() == "pass" { Telling::ReviewPassed } else { Telling::ReviewFailed };
             (what, format!("  review: {}", clean(outcome.as_str())))
         }

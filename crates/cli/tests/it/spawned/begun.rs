@@ -51,7 +51,7 @@ fn an_agent_that_speaks_the_protocol_does_it_as_well() {
     let stage = Stage::prompted();
     let session = adds_a_file(&stage, "--driver acp");
     let transcript = stage.transcript(&session);
-    assert!(kinds(&transcript).contains(&"agent:tool_began"), "{transcript:?}");
+    assert!(kinds(&transcript).contains(&"agent:tool_started"), "{transcript:?}");
 }
 
 #[test]

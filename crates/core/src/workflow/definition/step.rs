@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Action, Effects, Gate, Parse, Placed, Retry, ReviewPart};
+use crate::workflow::StepPhase;
 use crate::workflow::condition::Condition;
 use crate::workflow::name::{Name, Outcome, StepId};
 use crate::workflow::template::{Reference, Template};
@@ -24,7 +25,7 @@ pub struct Step {
     /// What it is about.
     pub description: Option<Placed<Template>>,
     /// The part of the workflow it belongs to.
-    pub phase: Option<String>,
+    pub phase: Option<StepPhase>,
     /// When it is done at all.
     pub when: Option<Placed<Condition>>,
     /// Whether the run continues when it fails.
@@ -250,9 +251,9 @@ pub struct Session {
     pub budget: Option<Placed<Template>>,
     /// What all sessions of the run may use up together.
     pub run_budget: Option<Placed<Template>>,
-    /// Findings about the work so far that are to be fixed.
-    pub mends: Option<Placed<Template>>,
-    /// Whether the session of the visit before continues.
+    /// Findings about the work so far, which the session fixes first.
+    pub feedback: Option<Placed<Template>>,
+    /// Whether the session continues the one before it in the same walk through the workflow.
     pub resume: bool,
 }
 
@@ -260,7 +261,7 @@ impl Session {
     /// Every text in it.
     pub fn texts(&self) -> impl Iterator<Item = &Placed<Template>> {
         let who = [&self.agent, &self.role, &self.worktree, &self.permission];
-        let what = [&self.task, &self.section, &self.skills, &self.mends];
+        let what = [&self.task, &self.section, &self.skills, &self.feedback];
         who.into_iter().chain(what).chain([&self.budget, &self.run_budget]).flatten()
     }
 }

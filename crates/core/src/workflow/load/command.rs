@@ -1,4 +1,4 @@
-//! How does a command's text become a program and its arguments?
+//! Commands of steps: a program and its arguments from a text or a list.
 //!
 //! A string is split into words once, before anything is substituted.
 
@@ -105,7 +105,7 @@ fn shell(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Action> {
     Some(Action::Shell { script, env })
 }
 
-/// A placeholder that somebody seems to expect in a script; `${name}` is the shell's own.
+/// A name in braces in a script, which the author seems to expect to be replaced; `${name}` is the shell's own.
 fn looks_filled(script: &str) -> Option<(&str, usize)> {
     let mut from = 0;
     while let Some(found) = script[from..].find('{') {

@@ -1,4 +1,4 @@
-//! What stands around the steps: the workflow's name, what it requires, its roles, validators, templates, resources.
+//! Top-level keys of a definition: name, requirements, roles, validators, templates, resources.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which outcomes can a step have, and where does each lead?
+//! Outcomes of steps and their routes.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(in crate::workflow) fn outcomes(step: &Step) -> Vec<Outcome> {
     with(worked(step), more)
 }
 
-/// The outcomes a step can have once it has begun.
+/// The outcomes a step can have once it has started.
 pub(in crate::workflow) fn own_outcomes(step: &Step) -> Vec<Outcome> {
     with(worked(step), [(step.timeout.is_some(), Outcome::TIMEOUT)])
 }

@@ -1,4 +1,4 @@
-//! Which values does a workflow know? Parameters, variables, and the fields of results.
+//! Declarations of parameters, variables and the fields of results.
 
 use super::Reader;
 use crate::workflow::definition::{Step, Variable, Work};

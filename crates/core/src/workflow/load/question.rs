@@ -1,4 +1,4 @@
-//! What is the user asked, and which answers are there?
+//! Own fields of `question` steps.
 
 use super::{Reader, command};
 use crate::workflow::definition::{Options, Question, Validate, Work};

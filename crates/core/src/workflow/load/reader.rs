@@ -1,4 +1,4 @@
-//! How is a value read from the tree, and what is said when it is not what it should be?
+//! Reader of values from the tree, which collects findings.
 
 use serde_json::Value as Json;
 
@@ -14,7 +14,17 @@ use crate::yaml::{Node, Pair, Place, Value};
 pub(in crate::workflow) struct Reader<'s> {
     /// The file's lines, split once: a place is looked up for every word of every command.
     lines: Vec<&'s str>,
+    strictness: Strictness,
     findings: Vec<Finding>,
+}
+
+/// Which rules a definition is read by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strictness {
+    /// All of them: it may start a run.
+    Start,
+    /// Those that held when the definition was pinned: a run has it already, and must be able to continue.
+    Pinned,
 }
 
 /// The entries of a mapping whose keys are known.
@@ -30,8 +40,8 @@ impl<'t> Fields<'t> {
 }
 
 impl<'s> Reader<'s> {
-    pub(super) fn new(source: &'s str) -> Self {
-        Self { lines: source.lines().collect(), findings: Vec::new() }
+    pub(super) fn new(source: &'s str, strictness: Strictness) -> Self {
+        Self { lines: source.lines().collect(), strictness, findings: Vec::new() }
     }
 
     /// What was found, in the order of the file.
@@ -52,6 +62,19 @@ impl<'s> Reader<'s> {
         self.findings.push(Finding { code, place, message: message.into(), help: help.into() });
     }
 
+    /// Notes a finding of a rule that is younger than some pinned definitions, which it does not apply to.
+    pub(super) fn find_at_start(
+        &mut self,
+        code: FindingCode,
+        place: Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        if self.strictness == Strictness::Start {
+            self.find(code, place, message, help);
+        }
+    }
+
     /// Where the byte `at` of a placed text stands in the file.
     pub(in crate::workflow) fn place_in<T>(&self, placed: &Placed<T>, at: usize) -> Place {
         locate(&self.lines, placed.place, &placed.text, at)
@@ -62,7 +85,7 @@ impl<'s> Reader<'s> {
         locate(&self.lines, node.place, text, at)
     }
 
-    /// The entries of a mapping; a key that is not known or stands twice is told.
+    /// The entries of a mapping; an unknown or repeated key is a finding.
     pub(super) fn fields<'t>(&mut self, node: &'t Node<'t>, what: &str, known: &[&str]) -> Fields<'t> {
         let pairs = self.pairs(node, what);
         for pair in pairs.iter().filter(|pair| !known.contains(&pair.key.as_ref())) {
@@ -75,7 +98,7 @@ impl<'s> Reader<'s> {
         Fields { pairs }
     }
 
-    /// The entries of a mapping whose keys are free; one that stands twice is told.
+    /// The entries of a mapping whose keys are free; a repeated one is a finding.
     pub(super) fn pairs<'t>(&mut self, node: &'t Node<'t>, what: &str) -> &'t [Pair<'t>] {
         let Value::Map(pairs) = &node.value else {
             self.wrong(node, &format!("{what} is a mapping"));
@@ -184,11 +207,7 @@ impl<'s> Reader<'s> {
             return Some(*found);
         }
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        let help = match suggest::closest(&text, words.iter().copied()) {
-            Some(close) => format!("did you mean `{close}`?"),
-            None => format!("it can be {}", list(&words)),
-        };
-        self.find(FindingCode::E01, node.place, format!("`{text}` is no {what}"), help);
+        self.find(FindingCode::E01, node.place, format!("`{text}` is no {what}"), help_with_words(&text, &words));
         None
     }
 
@@ -276,6 +295,14 @@ impl<'s> Reader<'s> {
                 None
             }
         }
+    }
+}
+
+/// The word that was probably meant, or all that are known.
+pub(super) fn help_with_words(text: &str, known: &[&str]) -> String {
+    match suggest::closest(text, known.iter().copied()) {
+        Some(close) => format!("did you mean `{close}`?"),
+        None => format!("it can be {}", list(known)),
     }
 }
 

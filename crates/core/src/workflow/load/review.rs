@@ -1,4 +1,4 @@
-//! How are reviews declared, and how does a gate judge them?
+//! Declared reviews, a step's part in one, and the own fields of `gate` steps.
 
 use std::collections::BTreeMap;
 
@@ -70,8 +70,14 @@ fn checks<'t>(node: Option<&'t Node<'t>>, reader: &mut Reader<'_>) -> Vec<Check>
             _ => Some(item),
         };
         let Some(named) = named else { continue };
-        let id = reader.text(named).and_then(|text| StepId::parse(&text).ok());
-        found.extend(id.map(|step| Check { step, place: named.place }));
+        let Some(text) = reader.text(named) else { continue };
+        match StepId::parse(&text) {
+            Ok(step) => found.push(Check { step, place: named.place }),
+            // A check that is left out would let work pass.
+            Err(bad) => {
+                reader.find_at_start(FindingCode::E04, named.place, format!("`{text}` is no step"), bad.to_string());
+            }
+        }
     }
     found
 }

@@ -1,4 +1,4 @@
-//! Is a value put into a text that a program reads as orders? What is one argument to us is a script to a shell.
+//! Placeholders in scripts: one argument for the engine can be a whole script for a shell.
 
 use super::Reader;
 use crate::workflow::definition::{Argument, Placed};

@@ -1,10 +1,11 @@
-//! What do all steps have in common, and which kinds are there?
+//! Steps: their kinds and the fields that all have.
 
 use std::collections::BTreeMap;
 
 use super::next::{self, Understood};
 use super::reader::Fields;
 use super::{Reader, command, question, review, work};
+use crate::workflow::StepPhase;
 use crate::workflow::definition::{MAX_VISITS, Step, Target, Work};
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::StepId;
@@ -13,7 +14,7 @@ use crate::yaml::{Node, Place};
 const COMMON: &[&str] =
     &["id", "type", "title", "description", "phase", "when", "optional", "timeout", "store", "max_visits", "next"];
 
-/// What the steps of some type may have; of a step without a type nobody can say which it is.
+/// The own keys of all types: a step without a type may be of any.
 const EVERY_OWN_KEY: &[&str] = &[
     "actions",
     "forbidden",
@@ -154,7 +155,7 @@ fn step(item: &Node<'_>, id: StepId, following: Target, reader: &mut Reader<'_>)
         id,
         place: item.place,
         description: reader.template_of(fields.get("description")),
-        phase: reader.text_of(fields.get("phase")),
+        phase: reader.text_of(fields.get("phase")).map(StepPhase::from),
         when: fields.get("when").and_then(|node| reader.condition(node)),
         optional: reader.flag_of(fields.get("optional")),
         timeout: fields.get("timeout").and_then(|node| reader.seconds(node)),

@@ -40,6 +40,14 @@ const CASES: &[(&str, &str)] = &[
     ("E01 a key", "name: w\nstepz: []\nsteps:\n- {id: a, type: end, statsu: x}\n"),
     ("E01 a type", "name: w\nsteps:\n- {id: a, type: comand, command: ls}\n- {id: b, command: ls}\n"),
     ("E01 a field's type", "name: w\nparams: {n: {type: integer}, m: {type: enum}}\nsteps:\n- {id: a, type: end}\n"),
+    (
+        "E01 a word of a session",
+        "name: w\nsteps:\n- {id: a, type: agent, session: {permission: readonly, role: reviwer, budget: 30 minutes, mends: x, feedback: y}, next: {ok: b, fail: end}}\n- {id: b, type: agent, session: {permission: edit, role: '{workspace}', run_budget: tokens=0}, next: {ok: end, fail: end}}\n",
+    ),
+    (
+        "E04 a check that is no step",
+        "name: w\nsteps:\n- {id: a, type: command, command: ls, next: {ok: g, fail: g}}\n- {id: g, type: gate, checks: [a, 'A step'], next: {pass: end, fail: a, exhausted: end}}\n",
+    ),
     ("E01 a brace", "name: w\nsteps:\n- {id: a, type: end, message: \"one { two\"}\n"),
     (
         "E02",

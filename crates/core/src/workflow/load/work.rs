@@ -1,9 +1,9 @@
-//! What do the steps say that no other file reads: agent, dispatch, output, conditional, set, call, end?
+//! Own fields of `agent`, `dispatch`, `output`, `conditional`, `set`, `call` and `end` steps.
 
 use super::reader::Fields;
-use super::{Reader, next, params, review};
+use super::{Reader, next, params, review, session};
 use crate::workflow::definition::{
-    Agent, Call, Case, Dispatch, EndStatus, Entry, Expected, ForEach, Mode, OutcomeRule, Route, Session, Task, Work,
+    Agent, Call, Case, Dispatch, EndStatus, Entry, Expected, ForEach, Mode, OutcomeRule, Route, Task, Work,
 };
 use crate::workflow::finding::FindingCode;
 use crate::workflow::name::Outcome;
@@ -45,7 +45,7 @@ pub(super) fn agent(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Work {
         data: reader.named_templates(fields.get("data")),
         role: reader.name_of(fields.get("role")),
         skills: reader.texts_of(fields.get("skills")),
-        session: fields.get("session").map(|node| session(node, reader)),
+        session: fields.get("session").map(|node| session::read(node, reader)),
         review: review::part(fields.get("review"), reader),
         result: params::fields(fields.get("result"), reader),
         outcomes,
@@ -62,36 +62,6 @@ fn expected(node: &Node<'_>, reader: &mut Reader<'_>) -> Expected {
         if_pass: reader.template_of(fields.get("if_pass")),
         when_issues: reader.template_of(fields.get("when_issues")),
         categories: reader.templates_of(fields.get("categories")),
-    }
-}
-
-fn session(node: &Node<'_>, reader: &mut Reader<'_>) -> Session {
-    let known = [
-        "agent",
-        "role",
-        "worktree",
-        "permission",
-        "task",
-        "section",
-        "skills",
-        "budget",
-        "run_budget",
-        "mends",
-        "continue",
-    ];
-    let fields = reader.fields(node, "`session`", &known);
-    Session {
-        agent: reader.template_of(fields.get("agent")),
-        role: reader.template_of(fields.get("role")),
-        worktree: reader.template_of(fields.get("worktree")),
-        permission: reader.template_of(fields.get("permission")),
-        task: reader.template_of(fields.get("task")),
-        section: reader.template_of(fields.get("section")),
-        skills: reader.template_of(fields.get("skills")),
-        budget: reader.template_of(fields.get("budget")),
-        run_budget: reader.template_of(fields.get("run_budget")),
-        mends: reader.template_of(fields.get("mends")),
-        resume: reader.flag_of(fields.get("continue")),
     }
 }
 

@@ -12,7 +12,13 @@ pub(super) fn page(told: &Told) -> String {
     match &told.now {
         Now::Directive { directive } => pretty(&unspoilt(directive)),
         Now::Finished { finished, .. } => pretty(finished),
-        Now::Busy { step, title } => pretty(&json!({"run": run, "status": "running", "step": step, "title": title})),
+        Now::Busy { step, title, phase } => {
+            let mut busy = json!({"run": run, "status": "running", "step": step, "title": title});
+            if let (Some(phase), Some(busy)) = (phase, busy.as_object_mut()) {
+                busy.insert("phase".to_owned(), json!(phase));
+            }
+            pretty(&busy)
+        }
         Now::Paused => pretty(&json!({"run": run, "status": "paused"})),
         Now::Noted { step, title } => pretty(&json!({"run": run, "status": "noted", "step": step, "title": title})),
         Now::Handed(handed) => pretty(&json!({

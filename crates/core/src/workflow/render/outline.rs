@@ -58,7 +58,7 @@ pub(super) fn outline(told: &Told, tool: &Tool) -> Vec<Block> {
     match &told.now {
         Now::Directive { directive } => outline.directive(directive),
         Now::Finished { finished, message } => outline.finished(finished, message.as_deref()),
-        Now::Busy { step, title } => {
+        Now::Busy { step, title, .. } => {
             outline.title("WAIT", format!(": {} is being executed ({step})", one_line(title)));
             outline.heading("NEXT", ": check again later");
             outline.add(Block::Command(look_again(&told.run)));

@@ -24,7 +24,7 @@ pub(super) fn page(told: &Told, tool: &Tool) -> String {
     match &told.now {
         Now::Directive { directive } => page.step(directive, &told.news),
         Now::Finished { finished, message } => page.finished(finished, message.as_deref(), &told.news),
-        Now::Busy { step, title } => {
+        Now::Busy { step, title, .. } => {
             page.open("workflow_busy", &[run, ("step", step.as_str()), ("title", title)]);
             page.news(&told.news);
             let next = format!("A command is running. Check again later: {}", command(&look_again(&told.run)));

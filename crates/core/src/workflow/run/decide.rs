@@ -191,7 +191,7 @@ impl Walk<'_> {
             }
             Choice::Abort => {
                 let message = format!("the user gave up at `{}`", step.id);
-                self.emit(RunEvent::Left { step: step.id.clone(), outcome: Outcome::CANCELLED });
+                self.emit_left(step, Outcome::CANCELLED);
                 let below = self.run.frames.len() - 1;
                 if below > 0 {
                     self.emit(RunEvent::Dropped { frames: below });

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{Ending, Item, Judgement, Progress, Ticket, Wait};
+use crate::workflow::StepPhase;
 use crate::workflow::definition::EndStatus;
 use crate::workflow::name::{Name, Outcome, StepId};
 
@@ -23,12 +24,18 @@ pub enum RunEvent {
     },
     /// A step was entered.
     #[serde(rename = "run:entered")]
-    Entered { step: StepId, visit: u32, now: i64 },
+    Entered {
+        step: StepId,
+        visit: u32,
+        now: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<StepPhase>,
+    },
     /// The step waits for something.
     #[serde(rename = "run:waiting")]
     Waiting { wait: Wait },
     /// A report arrived that may be repeated.
-    #[serde(rename = "run:heard")]
+    #[serde(rename = "run:reported", alias = "run:heard")]
     Heard { ticket: Ticket, fingerprint: u64 },
     /// A variable was written.
     #[serde(rename = "run:set")]
@@ -80,7 +87,12 @@ pub enum RunEvent {
     Tolerated { step: StepId, outcome: Outcome },
     /// A step was left.
     #[serde(rename = "run:left")]
-    Left { step: StepId, outcome: Outcome },
+    Left {
+        step: StepId,
+        outcome: Outcome,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<StepPhase>,
+    },
     /// Another workflow was called.
     #[serde(rename = "run:called")]
     Called { workflow: String, params: Map<String, Json>, variables: Map<String, Json> },

@@ -96,7 +96,7 @@ fn frame(workflow: &str, params: &Map<String, Json>, variables: &Map<String, Jso
 /// What an event changes in the workflow being walked through.
 fn in_frame(frame: &mut Frame, event: &RunEvent) {
     match event {
-        RunEvent::Entered { step, visit, now } => {
+        RunEvent::Entered { step, visit, now, .. } => {
             frame.visits.insert(step.clone(), *visit);
             frame.position = Some(Position { step: step.clone(), visit: *visit, entered: *now, wait: Wait::Engine });
         }

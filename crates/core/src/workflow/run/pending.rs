@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::question::{ACCEPT, choices, meaning, validation};
 use super::{Asked, Child, Definition, Order, Progress, Run, Scope, Status, Ticket, Verdict, Wait, arguments, judge};
-use crate::workflow::Template;
+use crate::agent::Permission;
 use crate::workflow::definition::{Options, Placed, Session, Step, Work};
+use crate::workflow::load::is_session_role;
 use crate::workflow::name::StepId;
+use crate::workflow::{Template, Workflow};
 
 /// Something that must happen outside the engine before the run can continue.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +22,7 @@ pub enum Effect {
         /// At which step.
         step: StepId,
         /// The session to start for it, if the caller does not do the work itself.
-        session: Option<Seat>,
+        session: Option<Result<Seat, InvalidSession>>,
     },
     /// A sub-agent follows one.
     Delegate {
@@ -70,7 +72,7 @@ pub enum Effect {
 }
 
 /// The session to start for an agent's step.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
     /// Which agent; none where nothing says.
     pub agent: Option<String>,
@@ -79,7 +81,7 @@ pub struct Seat {
     /// In which directory below the workspace.
     pub worktree: Option<String>,
     /// What it may do without asking.
-    pub permission: Option<String>,
+    pub permission: Permission,
     /// The task that it gets skills for.
     pub task: Option<String>,
     /// The section of the plan that the task is in.
@@ -90,10 +92,40 @@ pub struct Seat {
     pub budget: Option<String>,
     /// What all sessions of the run may use up together.
     pub run_budget: Option<String>,
-    /// Findings about the work so far that are to be fixed.
-    pub mends: Option<String>,
-    /// Whether the session of the visit before continues.
+    /// Findings about the work so far, which the session fixes first.
+    pub feedback: Option<String>,
+    /// Whether the session continues the one before it in the same walk through the workflow.
     pub resume: bool,
+}
+
+impl Default for Seat {
+    /// The session of a step that says nothing about it.
+    fn default() -> Self {
+        Self {
+            agent: None,
+            role: None,
+            worktree: None,
+            permission: Permission::Edits,
+            task: None,
+            section: None,
+            skills: None,
+            budget: None,
+            run_budget: None,
+            feedback: None,
+            resume: false,
+        }
+    }
+}
+
+/// Why a session cannot be started as the run describes it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidSession {
+    /// The run filled in a permission that does not exist.
+    #[error("`{0}` is no permission; `session.permission` can be ask, edits or all")]
+    Permission(String),
+    /// The run filled in a role that does not exist.
+    #[error("there is no role `{0}`; `session.role` can be reviewer, worker or a role of the workflow")]
+    Role(String),
 }
 
 /// Whom a run waits for.
@@ -166,7 +198,7 @@ pub fn pending(definition: &Definition, run: &Run) -> Vec<Effect> {
     };
     match (&position.wait, &step.work) {
         (Wait::Agent, Work::Agent(agent)) => {
-            let session = agent.session.as_ref().map(|session| seat(session, &scope));
+            let session = agent.session.as_ref().map(|session| seat(session, workflow, &scope));
             vec![Effect::Instruct { ticket, step: id, session }]
         }
         (Wait::Children(children), _) => {
@@ -228,22 +260,35 @@ fn decision(step: &Step, verdict: &Verdict, reasons: Option<&Vec<String>>, optio
 }
 
 /// The session that a step's definition describes, with everything filled in; what is empty says nothing.
-fn seat(session: &Session, scope: &Scope<'_>) -> Seat {
+fn seat(session: &Session, workflow: &Workflow, scope: &Scope<'_>) -> Result<Seat, InvalidSession> {
     let filled = |text: &Option<Placed<Template>>| {
         let text = text.as_ref().map(|text| text.value.fill(&|reference| scope.get(reference)))?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     };
-    Seat {
+    // Words that are written out were judged when the definition was loaded.
+    let is_literal = |text: &Option<Placed<Template>>| text.as_ref().is_some_and(|text| text.value.is_literal());
+    let permission = match filled(&session.permission).map(|word| (word.parse(), word)) {
+        None => Seat::default().permission,
+        Some((Ok(permission), _)) => permission,
+        // Only a definition that was pinned before unknown words were refused has one.
+        Some((Err(_), _)) if is_literal(&session.permission) => Permission::Ask,
+        Some((Err(_), word)) => return Err(InvalidSession::Permission(word)),
+    };
+    let role = filled(&session.role);
+    if let Some(word) = role.as_ref().filter(|word| !is_literal(&session.role) && !is_session_role(workflow, word)) {
+        return Err(InvalidSession::Role(word.clone()));
+    }
+    Ok(Seat {
         agent: filled(&session.agent),
-        role: filled(&session.role),
+        role,
         worktree: filled(&session.worktree),
-        permission: filled(&session.permission),
+        permission,
         task: filled(&session.task),
         section: filled(&session.section),
         skills: filled(&session.skills),
         budget: filled(&session.budget),
         run_budget: filled(&session.run_budget),
-        mends: filled(&session.mends),
+        feedback: filled(&session.feedback),
         resume: session.resume,
-    }
+    })
 }

@@ -74,12 +74,17 @@ impl<'d> Walk<'d> {
                 Move::Enter(step) => self.enter(&step)?,
                 Move::Leave(step, outcome) => self.leave(&step, outcome)?,
                 Move::Go(step, outcome, target) => {
-                    self.emit(RunEvent::Left { step, outcome });
+                    self.emit_left(self.step(&step)?, outcome);
                     self.follow(&target)?
                 }
                 Move::End(status, message) => self.end(status, message)?,
             };
         }
+    }
+
+    /// Records that the run leaves a step.
+    pub(super) fn emit_left(&mut self, step: &Step, outcome: Outcome) {
+        self.emit(RunEvent::Left { step: step.id.clone(), outcome, phase: step.phase.clone() });
     }
 
     fn enter(&mut self, id: &StepId) -> Result<Move, Refusal> {
@@ -93,7 +98,8 @@ impl<'d> Walk<'d> {
         if step.max_visits.is_some_and(|most| visits >= most) {
             return Ok(Move::Leave(id.clone(), Outcome::EXHAUSTED));
         }
-        self.emit(RunEvent::Entered { step: id.clone(), visit: visits + 1, now: self.now });
+        let phase = step.phase.clone();
+        self.emit(RunEvent::Entered { step: id.clone(), visit: visits + 1, now: self.now, phase });
         self.begin(step)
     }
 
@@ -134,7 +140,7 @@ impl<'d> Walk<'d> {
             Work::Call(call) => self.call(step, call),
             Work::End { status, message } => {
                 let message = message.as_ref().map(|message| self.fill(&message.value)).transpose()?;
-                self.emit(RunEvent::Left { step: step.id.clone(), outcome: Outcome::new(status.word()) });
+                self.emit_left(step, Outcome::new(status.word()));
                 Ok(Move::End(*status, message))
             }
         }
@@ -147,7 +153,7 @@ impl<'d> Walk<'d> {
 
     fn leave(&mut self, id: &StepId, outcome: Outcome) -> Result<Move, Refusal> {
         let step = self.step(id)?;
-        self.emit(RunEvent::Left { step: id.clone(), outcome: outcome.clone() });
+        self.emit_left(step, outcome.clone());
         let target = match (step.route(&outcome), step.route(&Outcome::OK)) {
             (Some(target), _) => target.clone(),
             (None, Some(target)) if step.optional => {
@@ -235,7 +241,7 @@ impl<'d> Walk<'d> {
                 Ok(value) => self.emit(RunEvent::Set { name: name.clone(), value }),
                 Err(reason) => {
                     let message = format!("`{}` cannot set `{name}`: {reason}", step.id);
-                    self.emit(RunEvent::Left { step: step.id.clone(), outcome: Outcome::FAIL });
+                    self.emit_left(step, Outcome::FAIL);
                     return Ok(Move::End(EndStatus::Failure, Some(message)));
                 }
             }

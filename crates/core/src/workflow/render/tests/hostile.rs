@@ -129,7 +129,7 @@ fn full(v: &str, tool: &Tool) -> Vec<String> {
     let now = [
         Now::Directive { directive: serde_json::from_value(directive).unwrap() },
         Now::Directive { directive: serde_json::from_value(delegating).unwrap() },
-        Now::Busy { step, title: v.to_owned() },
+        Now::Busy { step, title: v.to_owned(), phase: None },
         Now::Handed(Handed { child: v.to_owned(), outcome, open: vec![v.to_owned()], parent: vec![v.to_owned()] }),
     ];
     now.map(|now| told(&Told { run: "r1".into(), news: news.clone(), now }, tool)).to_vec()

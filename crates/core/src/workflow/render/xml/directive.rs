@@ -33,7 +33,7 @@ impl Page<'_> {
             ("total", &total),
             ("ticket", directive.ticket.as_str()),
         ];
-        attributes.extend(step.phase.as_deref().map(|phase| ("phase", phase)));
+        attributes.extend(step.phase.as_ref().map(|phase| ("phase", phase.as_str())));
         self.open("step", &attributes);
         if directive.progress.first {
             self.leaf("xml_format_mandate", &[], MANDATE);

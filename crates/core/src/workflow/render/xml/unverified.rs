@@ -1,4 +1,4 @@
-//! With which blocks is a step told where there is no run? Texts stand as they are written in the definition.
+//! XML blocks of a step outside a run. Texts stand as they are written in the definition.
 
 use serde_json::{Map, Value as Json};
 
@@ -16,7 +16,7 @@ use crate::workflow::template::Template;
 use crate::workflow::tool::Tool;
 use crate::workflow::value::Field;
 
-/// The page of a step that nobody checks.
+/// The page of a step that no run checks.
 pub(in crate::workflow) fn page(sheet: &Sheet<'_>, tool: &Tool) -> String {
     let mut page = Page::new(tool);
     if let Work::End { status, message } = &sheet.step.work {
@@ -47,7 +47,7 @@ impl Page<'_> {
             ("number", &number),
             ("total", &total),
         ];
-        attributes.extend(step.phase.as_deref().map(|phase| ("phase", phase)));
+        attributes.extend(step.phase.as_ref().map(|phase| ("phase", phase.as_str())));
         attributes.push(("verified", "no"));
         self.open("step", &attributes);
         self.unverified(sheet);
