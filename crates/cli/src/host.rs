@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod catalogue;
 pub(crate) mod checks;
+pub(crate) mod cli_host;
 pub(crate) mod config;
 pub(crate) mod connections;
 pub(crate) mod files;
@@ -10,7 +11,6 @@ pub(crate) mod index;
 pub(crate) mod journal;
 pub(crate) mod packs;
 pub(crate) mod plans;
-pub(crate) mod shelves;
+mod project_skills;
 pub(crate) mod workflows;
-pub(crate) mod workshop;
 pub(crate) mod world;

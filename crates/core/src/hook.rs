@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use crate::excerpt::{ellipsize, one_line};
 use crate::visible::visible;
 
 /// How much of a message is passed on, in characters.
@@ -96,11 +97,7 @@ impl Heard {
 
 /// The beginning of a text, on one line.
 pub fn in_a_line(words: &str) -> String {
-    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_WORDS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    ellipsize(&one_line(words), MAX_WORDS)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod agent;
 pub mod connect;
 mod entries;
 pub mod event;
+pub mod excerpt;
 pub mod handoff;
 pub mod hook;
 pub mod id;

@@ -7,6 +7,7 @@
 mod acp;
 mod book;
 mod command;
+mod conversation;
 pub mod demo;
 mod lines;
 pub mod mcp;
@@ -15,10 +16,10 @@ mod pace;
 pub(crate) mod places;
 pub mod probe;
 pub mod process;
+mod prompt_queue;
 mod pulse;
 mod stream;
 mod teller;
-mod wishes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -4,11 +4,10 @@
 //! in our place and is on that branch.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
 use serde::Serialize;
 
-use crate::sandbox::GitPlaces;
+use crate::git::{Git, GitError, GitPlaces, Untracked, split_names};
 use crate::worktrees;
 
 /// How many names git is told at once.
@@ -61,13 +60,8 @@ pub enum BranchError {
         files: Vec<String>,
     },
     /// Git said no.
-    #[error("`git {what}`: {said}")]
-    Git {
-        /// What it was asked for.
-        what: String,
-        /// What it said.
-        said: String,
-    },
+    #[error(transparent)]
+    Git(#[from] GitError),
 }
 
 /// What a run left.
@@ -107,7 +101,7 @@ impl Branch {
 
     /// The branch of ours whose name ends so.
     fn ending(workspace: &Path, end: &str) -> Result<Option<Self>, BranchError> {
-        let list = git(workspace, &["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
+        let list = Git::at(workspace).run(&["for-each-ref", "--format=%(refname:short)", "refs/heads/maestro/"])?;
         let found = list.lines().find(|branch| !end.is_empty() && branch.ends_with(end));
         found
             .and_then(|found| found.strip_prefix(worktrees::BRANCHES))
@@ -119,52 +113,52 @@ impl Branch {
         let name = name.to_owned();
         let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
         let (branch, mark) = (worktrees::branch(&name), worktrees::mark(&name));
-        let base = git(&workspace, &["rev-parse", "--verify", "--quiet", &mark])
-            .map_err(|_| BranchError::NotOurs(branch.clone()))?;
-        let head = git(&workspace, &["rev-parse", "--verify", &format!("refs/heads/{branch}")])?;
+        let git = Git::at(&workspace);
+        let base = git.resolve(&mark).map_err(|_| BranchError::NotOurs(branch.clone()))?;
+        let head = git.resolve(&format!("refs/heads/{branch}"))?;
         let path = worktrees::path(&workspace, &name);
         let worktree = if path.join(".git").is_file() { Some(path) } else { None };
         let mut uncommitted = Vec::new();
         if let Some(path) = &worktree {
-            let on = git(path, &["symbolic-ref", "--quiet", "--short", "HEAD"]).unwrap_or_default();
-            if on.trim() != branch {
+            if Git::at(path).current_branch().as_deref() != Some(branch.as_str()) {
                 return Err(BranchError::Elsewhere { path: path.clone(), branch });
             }
             uncommitted = self::uncommitted(path)?;
         }
-        let (base, head) = (base.trim().to_owned(), head.trim().to_owned());
         Ok(Self { workspace, branch, base, head, worktree, uncommitted, name })
+    }
+
+    fn git(&self) -> Git<'_> {
+        Git::at(&self.workspace)
     }
 
     /// Whether another branch has all that was done on this one.
     pub fn is_part_of(&self, other: &Self) -> bool {
         let ancestor = ["merge-base", "--is-ancestor", &self.head, &other.head];
-        self.uncommitted.is_empty() && git(&self.workspace, &ancestor).is_ok()
+        self.uncommitted.is_empty() && self.git().run(&ancestor).is_ok()
     }
 
     /// The first lines of its commits' messages, the oldest first.
     pub fn commits(&self) -> Result<Vec<String>, BranchError> {
         let range = format!("{}..{}", self.base, self.head);
-        let log = git(&self.workspace, &["log", "--reverse", "--no-merges", "--format=%s", &range, "--"])?;
+        let log = self.git().run(&["log", "--reverse", "--no-merges", "--format=%s", &range, "--"])?;
         Ok(log.lines().map(str::to_owned).collect())
     }
 
     /// What it changed since it began.
     pub fn diff(&self) -> Result<String, BranchError> {
         let arguments = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", &self.base, &self.head, "--"];
-        git(&self.workspace, &arguments)
+        Ok(self.git().run(&arguments)?)
     }
 
     /// The names of the files that it changed.
     pub fn files(&self) -> Result<Vec<String>, BranchError> {
-        let names = git(&self.workspace, &["diff", "--name-only", "-z", &self.base, &self.head, "--"])?;
-        Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+        Ok(self.git().names(&["diff", "--name-only", "-z", &self.base, &self.head, "--"])?)
     }
 
     /// The branch that is checked out in the project.
     pub fn target(&self) -> Result<String, BranchError> {
-        let on = git(&self.workspace, &["symbolic-ref", "--quiet", "--short", "HEAD"]);
-        on.map(|on| on.trim().to_owned()).map_err(|_| BranchError::Detached(self.workspace.clone()))
+        self.git().current_branch().ok_or_else(|| BranchError::Detached(self.workspace.clone()))
     }
 
     /// Merges it into the branch that is checked out in the project, wholly or not at all; then removes it. Returns the
@@ -174,7 +168,7 @@ impl Branch {
         if let Some(path) = self.worktree.clone().filter(|_| !self.uncommitted.is_empty()) {
             return Err(BranchError::Dirty { path, files: self.uncommitted.clone() });
         }
-        let files = changed(&self.workspace, "--untracked-files=no")?;
+        let files = self.git().uncommitted(Untracked::LeftOut)?;
         if !files.is_empty() {
             return Err(BranchError::Dirty { path: self.workspace.clone(), files });
         }
@@ -182,15 +176,15 @@ impl Branch {
         let message = format!("Merge {}", self.branch);
         let careful = ["merge", "--quiet", "--no-edit", "--no-verify", "--no-overwrite-ignore"];
         let arguments = [&careful[..], &["-m", &message, &self.head]].concat();
-        if let Err(error) = git(&self.workspace, &arguments) {
-            let open = git(&self.workspace, &["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
-            if git(&self.workspace, &["rev-parse", "--verify", "--quiet", "MERGE_HEAD"]).is_ok() {
+        if let Err(error) = self.git().run(&arguments) {
+            let open = self.git().run(&["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
+            if self.git().resolve("MERGE_HEAD").is_ok() {
                 // The tree was clean, so nothing of anybody's is lost.
-                git(&self.workspace, &["merge", "--abort"])?;
+                self.git().run(&["merge", "--abort"])?;
             }
             let files: Vec<String> = open.lines().map(str::to_owned).collect();
             if files.is_empty() {
-                return Err(error);
+                return Err(error.into());
             }
             return Err(BranchError::Conflict { branch: self.branch.clone(), into, files });
         }
@@ -202,15 +196,13 @@ impl Branch {
     /// branch has moved on.
     fn overwrites_nothing(&self) -> Result<(), BranchError> {
         let range = format!("HEAD...{}", self.head);
-        let added =
-            git(&self.workspace, &["diff", "--name-only", "--no-renames", "--diff-filter=A", "-z", &range, "--"])?;
-        let is_there = |name: &&str| !name.is_empty() && self.workspace.join(name).symlink_metadata().is_ok();
-        let there: Vec<&str> = added.split('\0').filter(is_there).collect();
+        let added = self.git().run(&["diff", "--name-only", "--no-renames", "--diff-filter=A", "-z", &range, "--"])?;
+        let is_there = |name: &&str| self.workspace.join(name).symlink_metadata().is_ok();
+        let there: Vec<&str> = split_names(&added).filter(is_there).collect();
         let mut files = Vec::new();
         for some in there.chunks(AT_ONCE) {
             let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
-            let names = git(&self.workspace, &[&ignored[..], some].concat())?;
-            files.extend(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned));
+            files.extend(self.git().names(&[&ignored[..], some].concat())?);
         }
         if files.is_empty() { Ok(()) } else { Err(BranchError::Ignored { path: self.workspace.clone(), files }) }
     }
@@ -219,12 +211,12 @@ impl Branch {
     pub fn discard(&self) -> Result<(), BranchError> {
         if let Some(path) = &self.worktree {
             // Without it git refuses also where everything is committed, if there are submodules.
-            git(&self.workspace, &["worktree", "remove", "--force", &path.to_string_lossy()])?;
+            self.git().run(&["worktree", "remove", "--force", &path.to_string_lossy()])?;
         }
-        git(&self.workspace, &["worktree", "prune"])?;
+        self.git().run(&["worktree", "prune"])?;
         // Only as it was when it was looked at: what came since is nobody's to remove.
-        git(&self.workspace, &["update-ref", "-d", &format!("refs/heads/{}", self.branch), &self.head])?;
-        git(&self.workspace, &["update-ref", "-d", &worktrees::mark(&self.name), &self.base])?;
+        self.git().run(&["update-ref", "-d", &format!("refs/heads/{}", self.branch), &self.head])?;
+        self.git().run(&["update-ref", "-d", &worktrees::mark(&self.name), &self.base])?;
         if let Some(claims) = GitPlaces::of(&self.workspace).map(|places| worktrees::claims(&places.shared, &self.name))
         {
             // Nobody reads them any more; what cannot be removed does no harm.
@@ -235,44 +227,17 @@ impl Branch {
 
     /// Sends it to where the project is fetched from; says where that is, or nothing where there is no such place.
     pub fn push(&self) -> Result<Option<String>, BranchError> {
-        let remotes = git(&self.workspace, &["remote"])?;
+        let remotes = self.git().run(&["remote"])?;
         let Some(remote) = remotes.lines().find(|name| *name == "origin").or_else(|| remotes.lines().next()) else {
             return Ok(None);
         };
         let what = format!("refs/heads/{0}:refs/heads/{0}", self.branch);
-        git(&self.workspace, &["push", "--quiet", remote, &what])?;
+        self.git().run(&["push", "--quiet", remote, &what])?;
         Ok(Some(remote.to_owned()))
     }
 }
 
 /// The files of a tree that are not committed, also those that git does not know yet.
 pub fn uncommitted(tree: &Path) -> Result<Vec<String>, BranchError> {
-    changed(tree, "--untracked-files=all")
-}
-
-fn changed(tree: &Path, unknown: &str) -> Result<Vec<String>, BranchError> {
-    let status = git(tree, &["status", "--porcelain", "--no-renames", unknown])?;
-    Ok(status.lines().filter_map(|line| line.get(3..)).map(str::to_owned).collect())
-}
-
-fn git(workspace: &Path, arguments: &[&str]) -> Result<String, BranchError> {
-    let mut command = Command::new("git");
-    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"]);
-    let what = arguments.first().copied().unwrap_or_default().to_owned();
-    match GitPlaces::arguments(workspace) {
-        Ok(place) => command.args(place),
-        Err(error) => return Err(BranchError::Git { what, said: error.to_string() }),
-    };
-    command.args(arguments).current_dir(workspace).stdin(Stdio::null());
-    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true").env("LC_ALL", "C");
-    // A name is a name, and no pattern.
-    command.env("GIT_LITERAL_PATHSPECS", "1");
-    match command.output() {
-        Ok(Output { status, stdout, .. }) if status.success() => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned();
-            Err(BranchError::Git { what, said })
-        }
-        Err(error) => Err(BranchError::Git { what, said: error.to_string() }),
-    }
+    Ok(Git::at(tree).uncommitted(Untracked::Listed)?)
 }

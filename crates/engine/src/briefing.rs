@@ -123,6 +123,12 @@ pub fn session_manifest(session: &Session, project: &Project, tasks: &[Task]) ->
     manifest(about, &tasks.iter().map(task).collect::<Vec<_>>())
 }
 
+/// Writes the file about a session where there is none. The request for a session has written it; only for the session of a
+/// step, and on a machine other than the server's, the worker does.
+pub(crate) fn ensure_manifest(path: &Path, manifest: &Json) -> std::io::Result<()> {
+    if path.is_file() { Ok(()) } else { write_manifest(path, manifest) }
+}
+
 /// Writes the file about a session; only its user can read it.
 pub fn write_manifest(path: &Path, manifest: &Json) -> std::io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -131,4 +137,21 @@ pub fn write_manifest(path: &Path, manifest: &Json) -> std::io::Result<()> {
     }
     let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     std::io::Write::write_all(&mut file, format!("{manifest:#}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_written_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("session/manifest.json");
+        ensure_manifest(&path, &json!({ "by": "worker" })).unwrap();
+        write_manifest(&path, &json!({ "by": "request" })).unwrap();
+        ensure_manifest(&path, &json!({ "by": "worker" })).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\n  \"by\": \"request\"\n}\n");
+    }
 }

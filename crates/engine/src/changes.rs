@@ -1,11 +1,10 @@
-//! Which files changed between two moments? Git knows, whatever was committed in between.
+//! Files that changed between two moments, whatever was committed in between.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use maestro_core::workflow::run::Seen;
 
-use crate::sandbox::GitPlaces;
+use crate::git::{Git, GitPlaces};
 
 /// What all files of a workspace together are now, as git names it; nothing where git does not know.
 pub fn tree(workspace: &Path) -> Option<String> {
@@ -16,8 +15,9 @@ pub fn tree(workspace: &Path) -> Option<String> {
     if std::fs::copy(&own, copy.path()).is_err() {
         std::fs::remove_file(copy.path()).ok()?;
     }
-    git(workspace, &["add", "--all", "--", "."], Some(copy.path()))?;
-    git(workspace, &["write-tree"], Some(copy.path())).map(|tree| tree.trim().to_owned())
+    let git = Git::at(workspace).with_index(copy.path());
+    git.run(&["add", "--all", "--", "."]).ok()?;
+    git.run(&["write-tree"]).ok().map(|tree| tree.trim().to_owned())
 }
 
 /// Where the index of a workspace is. Git is asked only where its places are not plain to see, since each call costs.
@@ -25,7 +25,7 @@ fn index_of(workspace: &Path) -> Option<PathBuf> {
     if let Some(places) = GitPlaces::of(workspace) {
         return Some(places.own.join("index"));
     }
-    let path = git(workspace, &["rev-parse", "--git-path", "index"], None)?;
+    let path = Git::at(workspace).run(&["rev-parse", "--git-path", "index"]).ok()?;
     Some(workspace.join(path.trim()))
 }
 
@@ -38,7 +38,7 @@ pub fn seen(workspace: &Path, reviewed: Option<&str>) -> Seen {
 
 /// What all files of a workspace together were in the last commit; nothing where there is none.
 pub fn committed(workspace: &Path) -> Option<String> {
-    git(workspace, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"], None).map(|tree| tree.trim().to_owned())
+    Git::at(workspace).resolve("HEAD^{tree}").ok()
 }
 
 /// The files that differ between two such moments; nothing when git no longer knows.
@@ -46,28 +46,16 @@ pub fn between(workspace: &Path, before: &str, after: &str) -> Option<Vec<String
     if !is_name(before) || !is_name(after) {
         return None;
     }
-    let names = git(workspace, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", before, after], None)?;
-    Some(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    Git::at(workspace).names(&["diff-tree", "-r", "--no-renames", "--name-only", "-z", before, after]).ok()
 }
 
 /// What differs at such a moment from the last commit, new files included, as a patch; nothing when git does not know.
 pub fn since_commit(workspace: &Path, tree: &str) -> Option<String> {
-    is_name(tree).then(|| git(workspace, &["diff-tree", "-p", "--no-ext-diff", "--no-textconv", "HEAD", tree], None))?
+    let patch = || Git::at(workspace).run(&["diff-tree", "-p", "--no-ext-diff", "--no-textconv", "HEAD", tree]).ok();
+    is_name(tree).then(patch)?
 }
 
 /// Whether a text is a name that git gives, and no option.
 fn is_name(tree: &str) -> bool {
     !tree.is_empty() && tree.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn git(workspace: &Path, arguments: &[&str], index: Option<&Path>) -> Option<String> {
-    let mut command = Command::new("git");
-    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]);
-    command.args(GitPlaces::arguments(workspace).ok()?).args(arguments);
-    command.current_dir(workspace).stdin(Stdio::null()).stderr(Stdio::null());
-    if let Some(index) = index {
-        command.env("GIT_INDEX_FILE", index);
-    }
-    let output = command.output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -12,8 +12,8 @@ use maestro_core::workflow::run::{Definition, Effect, Finish, Order, Run, Ticket
 use maestro_store::Executing;
 use serde_json::Value as Json;
 
-use crate::execute::{Executor, Limits, Site};
-use crate::identity::Identity;
+use crate::execute::{ExecutionEnv, Executor, Limits};
+use crate::host::{self, ExecutionHost, WorkflowConsent};
 use crate::runs::hash;
 
 /// How long to wait before looking again at something that another one executes.
@@ -78,21 +78,6 @@ pub struct RunSnapshot {
     pub now: i64,
 }
 
-/// Whether what a run was started with may be executed as things are now: its hash, and the texts themselves. It may read
-/// files.
-pub type Allowed = Arc<dyn Fn(&str, &BTreeMap<String, PinnedText>) -> bool + Send + Sync>;
-
-/// What is needed to execute things on this machine.
-#[derive(Clone)]
-pub struct Workshop {
-    /// What is the same for all runs; the workspace, the folders and the run's id are each run's own.
-    pub site: Site,
-    /// What may be executed.
-    pub allowed: Allowed,
-    /// Who we are.
-    pub identity: Identity,
-}
-
 /// Why a run is not driven on.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError<E> {
@@ -105,6 +90,16 @@ pub enum DriveError<E> {
         hash: String,
         /// What it would execute.
         order: String,
+    },
+    /// Whether it is allowed cannot be read.
+    #[error("`{workflow}` would execute `{order}`, and what is allowed cannot be read: {reason}")]
+    ConsentUnknown {
+        /// The workflow.
+        workflow: String,
+        /// What it would execute.
+        order: String,
+        /// Why.
+        reason: String,
     },
     /// What it was started with is not what its hash says.
     #[error("what run {0} was started with is not what its hash says")]
@@ -132,21 +127,21 @@ pub enum DriveError<E> {
 /// Executes what a run orders until somebody else must do something. What happened on the way stands in its log.
 ///
 /// The order is worked out here, from the texts that were consented to; where runs are kept is not believed.
-pub async fn drive<D: RunApi>(api: &D, id: RunId, workshop: &Workshop) -> Result<(), DriveError<D::Error>> {
+pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) -> Result<(), DriveError<D::Error>> {
     let mut known: Option<RunContext> = None;
     loop {
         let snapshot = api.snapshot(id).await.map_err(DriveError::Api)?;
         let known = match &known {
             Some(known) => known,
-            None => known.insert(RunContext::of(api, id, &snapshot, workshop).await?),
+            None => known.insert(RunContext::of(api, id, &snapshot, machine).await?),
         };
         match pending(&known.definition, &snapshot.run).into_iter().next() {
             Some(Effect::Execute { ticket, order, timeout, delay, .. }) => {
                 tokio::time::sleep(Duration::from_secs(delay.into())).await;
-                known.allow(&snapshot, &order, workshop).await?;
+                known.allow(&snapshot, &order, machine).await?;
                 let limits = Limits::within(timeout.or_else(|| usual_time(&order)));
                 let seconds = u32::try_from(limits.time.as_secs()).unwrap_or(u32::MAX);
-                let claim = api.started(id, &ticket, workshop.identity.as_str(), seconds).await;
+                let claim = api.started(id, &ticket, machine.identity.as_str(), seconds).await;
                 if claim.map_err(DriveError::Api)? == Claim::Denied {
                     tokio::time::sleep(LOOK).await;
                     continue;
@@ -161,8 +156,8 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, workshop: &Workshop) -> Result
             }
             Some(Effect::Await { ticket }) => {
                 let executor = snapshot.executor.unwrap_or(Executing { by: String::new(), until: 0 });
-                let ours = executor.by == workshop.identity.as_str();
-                if ours || executor.until <= snapshot.now || workshop.identity.knows_gone(&executor.by) {
+                let ours = executor.by == machine.identity.as_str();
+                if ours || executor.until <= snapshot.now || machine.identity.knows_gone(&executor.by) {
                     api.lost(id, &ticket, &executor.by).await.map_err(DriveError::Api)?;
                 } else {
                     tokio::time::sleep(LOOK).await;
@@ -202,20 +197,20 @@ impl RunContext {
         api: &D,
         id: RunId,
         snapshot: &RunSnapshot,
-        workshop: &Workshop,
+        machine: &Arc<ExecutionHost>,
     ) -> Result<Self, DriveError<D::Error>> {
         let definitions = api.definitions(id).await.map_err(DriveError::Api)?;
         if hash(&definitions) != snapshot.hash {
             return Err(DriveError::Forged(id));
         }
         let workspace = snapshot.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default();
-        let site = Site {
+        let env = ExecutionEnv {
+            machine: Arc::clone(machine),
             workspace: PathBuf::from(workspace),
             folders: definitions.values().map(|kept| PathBuf::from(&kept.folder)).collect(),
             run: id.to_string(),
-            ..workshop.site.clone()
         };
-        let executor = Executor::new(site).map_err(DriveError::Unable)?;
+        let executor = Executor::new(env).map_err(DriveError::Unable)?;
         let pinned = Pinned { main: snapshot.workflow.clone(), definitions };
         let definition = pinned.definition()?;
         Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor })
@@ -223,22 +218,32 @@ impl RunContext {
 
     /// Refuses what nobody consented to. What only reads, and is our own, needs no consent. Everything else is asked about
     /// each time: what was executed before may have changed the files that are executed now.
-    async fn allow<E>(&self, snapshot: &RunSnapshot, order: &Order, workshop: &Workshop) -> Result<(), DriveError<E>> {
+    async fn allow<E>(
+        &self,
+        snapshot: &RunSnapshot,
+        order: &Order,
+        machine: &Arc<ExecutionHost>,
+    ) -> Result<(), DriveError<E>> {
         if matches!(order, Order::Builtin { builtin, .. } if builtin.only_reads()) {
             return Ok(());
         }
-        let (allowed, hash) = (Arc::clone(&workshop.allowed), snapshot.hash.clone());
         let definitions = Arc::clone(&self.definitions);
-        let asked = tokio::task::spawn_blocking(move || allowed(&hash, &definitions));
-        if asked.await.unwrap_or_default() {
-            return Ok(());
-        }
+        let consents = host::ask(&machine.host, move |host| Ok(host.consents(&[&definitions]))).await;
+        let consent = match consents {
+            Ok(consents) => consents.into_iter().next().unwrap_or(WorkflowConsent::Missing),
+            Err(error) => WorkflowConsent::Unknown(error.to_string()),
+        };
         let order = match order {
             Order::Program { program, .. } => program.clone(),
             Order::Shell { .. } => "a shell script".to_owned(),
             Order::Builtin { builtin, .. } => builtin.word().to_owned(),
         };
-        Err(DriveError::NotAllowed { workflow: snapshot.workflow.clone(), hash: snapshot.hash.clone(), order })
+        let workflow = snapshot.workflow.clone();
+        match consent {
+            WorkflowConsent::Granted => Ok(()),
+            WorkflowConsent::Missing => Err(DriveError::NotAllowed { workflow, hash: snapshot.hash.clone(), order }),
+            WorkflowConsent::Unknown(reason) => Err(DriveError::ConsentUnknown { workflow, order, reason }),
+        }
     }
 }
 

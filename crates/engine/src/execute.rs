@@ -1,5 +1,6 @@
 //! How is an order carried out? As a program, a script or something we can do ourselves, within its limits.
 
+mod builtins;
 mod environment;
 mod globs;
 pub(crate) mod programs;
@@ -8,39 +9,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
 
 use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
 
-use crate::builtins::{self, Abilities};
 use crate::child::{Spec, Stdin};
+use crate::host::{self, ExecutionHost, Host, HostError};
+pub use crate::process::Limits;
 use crate::process::{self, Ended, How};
 use crate::sandbox::{Policy, Sandbox};
 
 pub(crate) use globs::expand;
-
-/// What an order may use up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How long it may take.
-    pub time: Duration,
-    /// How many bytes of its output are kept.
-    pub output: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { time: Duration::from_mins(1), output: 256 * 1024 }
-    }
-}
-
-impl Limits {
-    /// The usual ones, with the time a definition gives.
-    pub fn within(seconds: Option<u32>) -> Self {
-        let usual = Self::default();
-        Self { time: seconds.map_or(usual.time, |seconds| Duration::from_secs(seconds.into())), ..usual }
-    }
-}
 
 /// What a program can reach besides its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,27 +32,28 @@ pub(crate) enum Reach {
     Data,
 }
 
-/// Where orders of a run are carried out, and with what.
-#[derive(Debug, Clone)]
-pub struct Site {
-    /// Our own program.
-    pub maestro: PathBuf,
-    /// Where we keep our data.
-    pub home: PathBuf,
-    /// What else our own program writes to: its cache, the copies of skill packs.
-    pub own: Vec<PathBuf>,
-    /// Where programs work.
+/// Where the orders of one run are executed, and with what.
+#[derive(Clone)]
+pub struct ExecutionEnv {
+    /// What all executions on this machine share.
+    pub machine: Arc<ExecutionHost>,
+    /// The directory programs work in.
     pub workspace: PathBuf,
     /// The skills' folders whose programs may be run.
     pub folders: Vec<PathBuf>,
-    /// Where programs may write besides.
-    pub extra: Vec<PathBuf>,
-    /// The run.
+    /// The run's id.
     pub run: String,
-    /// The environment of this process, of which programs are given a part.
-    pub variables: BTreeMap<String, String>,
-    /// What whoever runs the workflow can do for us.
-    pub abilities: Abilities,
+}
+
+impl ExecutionEnv {
+    /// Asks the host about the workspace, on a thread that may wait for files.
+    pub(crate) async fn ask_host<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Host, &Path) -> Result<T, HostError> + Send + 'static,
+    ) -> Result<T, HostError> {
+        let workspace = self.workspace.clone();
+        host::ask(&self.machine.host, move |host| question(host, &workspace)).await
+    }
 }
 
 /// What came of an order.
@@ -92,26 +72,26 @@ impl From<Finish> for Executed {
 }
 
 /// Carries out the orders of one run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Executor {
-    site: Site,
+    env: ExecutionEnv,
 }
 
 impl Executor {
     /// One for a run. Programs that it starts find our own one as `maestro`.
-    pub fn new(site: Site) -> io::Result<Self> {
-        programs::put_on_path(&site.home, &site.maestro)?;
-        Ok(Self { site })
+    pub fn new(env: ExecutionEnv) -> io::Result<Self> {
+        programs::put_on_path(&env.machine.home, &env.machine.maestro)?;
+        Ok(Self { env })
     }
 
     /// Where it carries out orders, and with what.
-    pub(crate) fn site(&self) -> &Site {
-        &self.site
+    pub(crate) fn env(&self) -> &ExecutionEnv {
+        &self.env
     }
 
     /// The same, in another directory.
     pub(crate) fn at(&self, workspace: PathBuf) -> Self {
-        Self { site: Site { workspace, ..self.site.clone() } }
+        Self { env: ExecutionEnv { workspace, ..self.env.clone() } }
     }
 
     /// Carries out an order. Dropping the future ends whatever it started.
@@ -151,7 +131,7 @@ impl Executor {
             Ok(spec) => spec,
             Err(reason) => return Finish::Failed(reason).into(),
         };
-        match process::run(&self.site.maestro, &spec, limits).await {
+        match process::run(&self.env.machine.maestro, &spec, limits).await {
             Ok(ended) => Executed { sandbox: ended.sandbox, finish: finish(ended) },
             Err(error) => Finish::Failed(format!("`{program}` cannot be started: {error}")).into(),
         }
@@ -164,19 +144,20 @@ impl Executor {
         env: &BTreeMap<String, String>,
         reach: Reach,
     ) -> Result<Spec, String> {
-        let site = &self.site;
-        let mut variables = environment::of_program(site, reach);
-        let file = programs::find(program, site, variables.get("PATH")).map_err(|error| error.to_string())?;
+        let machine = &self.env.machine;
+        let workspace = &self.env.workspace;
+        let mut variables = environment::of_program(&self.env, reach);
+        let file = programs::find(program, &self.env, variables.get("PATH")).map_err(|error| error.to_string())?;
         let temporary = variables.get("TMPDIR").map(Path::new);
-        let policy = Policy::usual(&site.workspace, temporary).allow(site.extra.iter().cloned());
+        let policy = Policy::usual(workspace, temporary).allow(machine.shared_dirs.iter().cloned());
         let policy = match reach {
-            Reach::Data => policy.allow(site.own.iter().cloned().chain([site.home.clone()])),
-            Reach::Workspace => policy.seal(site.home.clone()),
-            Reach::Repository => policy.with_repository(&site.workspace).seal(site.home.clone()),
+            Reach::Data => policy.allow(machine.own_dirs.iter().cloned().chain([machine.home.clone()])),
+            Reach::Workspace => policy.seal(machine.home.clone()),
+            Reach::Repository => policy.with_repository(workspace).seal(machine.home.clone()),
         };
         variables.extend(env.iter().map(|(name, value)| (name.clone(), value.clone())));
         let argv = std::iter::once(program.to_owned()).chain(arguments).collect();
-        let cwd = site.workspace.clone();
+        let cwd = workspace.clone();
         Ok(Spec { program: file, argv, cwd, env: variables, policy, stdin: Stdin::Nothing })
     }
 
@@ -200,7 +181,7 @@ impl Executor {
 
     /// The files of the workspace that match a pattern.
     pub(crate) async fn files(&self, pattern: &str) -> Result<Vec<String>, String> {
-        let (pattern, workspace) = (pattern.to_owned(), self.site.workspace.clone());
+        let (pattern, workspace) = (pattern.to_owned(), self.env.workspace.clone());
         let found = tokio::task::spawn_blocking(move || expand(&pattern, &workspace)).await;
         found.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }

@@ -16,8 +16,30 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::child::{self, COMMAND, Said, Spec};
-use crate::execute::Limits;
 use crate::sandbox::Sandbox;
+
+/// What an order may use up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take.
+    pub time: Duration,
+    /// How many bytes of its output are kept.
+    pub output: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_mins(1), output: 256 * 1024 }
+    }
+}
+
+impl Limits {
+    /// The usual ones, with the time a definition gives.
+    pub fn within(seconds: Option<u32>) -> Self {
+        let usual = Self::default();
+        Self { time: seconds.map_or(usual.time, |seconds| Duration::from_secs(seconds.into())), ..usual }
+    }
+}
 
 /// How many bytes of the end of standard error are kept.
 const STDERR_TAIL: usize = 4 * 1024;

@@ -226,6 +226,16 @@ impl Runs {
         Ok(view::view(record, view.definition, view.told.news))
     }
 
+    /// Whether a run is not over yet; one that cannot be read may still be active.
+    pub async fn is_active(store: &Store, run: &str) -> bool {
+        let Ok(id) = run.parse() else { return false };
+        match store.read(RunById(id)).await {
+            Ok(record) => !record.run.is_over(),
+            Err(StoreError::NotFound { .. }) => false,
+            Err(_) => true,
+        }
+    }
+
     /// The state of a run, with the events since the last input: the caller may have missed them.
     pub async fn recall(&self, id: RunId, now: i64) -> Result<View, RunError> {
         let mut view = self.get(id, now).await?;

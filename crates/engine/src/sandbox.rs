@@ -4,14 +4,12 @@
 //! besides; sealed paths stay out of reach even below one of those. The kernel enforces that where it can (Landlock),
 //! for the program and everything it starts.
 
-mod git;
-
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use git::GitPlaces;
+use crate::git::GitPlaces;
 
 /// How many entries of a directory are listed to leave one of them out.
 const MAX_ENTRIES: usize = 10_000;

@@ -30,8 +30,8 @@ use maestro_store::{
 };
 use serde_json::{Map, Value as Json};
 
-use crate::builtins::Abilities;
 use crate::daemon::{DaemonHealth, DaemonPart, DaemonTask};
+use crate::host::{self, Freshness, Host};
 use crate::runs::{Hand, RunError, Runs, View};
 
 use budget::{RemainingBudget, invocation_id};
@@ -59,7 +59,7 @@ pub struct StepSessions {
     /// Where agents' programs find Maestro.
     pub around: Around,
     /// The skills of a directory.
-    pub abilities: Abilities,
+    pub host: Arc<dyn Host>,
     /// The name of this machine.
     pub hostname: String,
     /// Receives what happens to skills.
@@ -163,7 +163,7 @@ impl StepSessions {
         let Some(project) = view.record.about.project.clone() else { return Ok(None) };
         let root = root(view);
         let workspace = seat.worktree.as_deref().map_or_else(|| root.clone(), |below| root.join(below));
-        let composed = self.compose(view, seat, directive).await?;
+        let composed = telling(&self.host, view, seat, directive).await;
         composed.events.iter().for_each(|event| (self.hears)(event));
         let scope = Scope::project(&project);
         self.store.write(Record { scope, events: composed.events }).await?;
@@ -217,16 +217,6 @@ impl StepSessions {
     }
 }
 
-impl StepSessions {
-    /// The prompt for a step. Skills and the project's own words are read from files, beside the runtime's threads.
-    async fn compose(&self, view: &View, seat: &run::Seat, directive: &Directive) -> Result<StepPrompt, StoreError> {
-        let (abilities, view, seat, directive) =
-            (self.abilities.clone(), view.clone(), seat.clone(), directive.clone());
-        let composing = tokio::task::spawn_blocking(move || telling(&abilities, &view, &seat, &directive));
-        composing.await.map_err(|error| StoreError::Invalid(format!("the prompt could not be composed: {error}")))
-    }
-}
-
 /// A refusal means that another process was faster: the next look finds where the run is now.
 fn accepted(result: Result<StartResult, RunError>) -> Result<StartResult, RunError> {
     match result {
@@ -236,25 +226,30 @@ fn accepted(result: Result<StartResult, RunError>) -> Result<StartResult, RunErr
 }
 
 /// The prompt of the agent that a run waits for; nothing where it waits for none that is started for it.
-pub fn composed(abilities: &Abilities, view: &View) -> Option<StepPrompt> {
+pub async fn composed(host: &Arc<dyn Host>, view: &View) -> Option<StepPrompt> {
     let effect = pending(&view.definition, &view.record.run).into_iter().next();
     match (effect, &view.told.now) {
         (Some(Effect::Instruct { session: Some(Ok(seat)), .. }), Now::Directive { directive }) => {
-            Some(telling(abilities, view, &seat, directive))
+            Some(telling(host, view, &seat, directive).await)
         }
         _ => None,
     }
 }
 
-fn telling(abilities: &Abilities, view: &View, seat: &run::Seat, directive: &Directive) -> StepPrompt {
+async fn telling(host: &Arc<dyn Host>, view: &View, seat: &run::Seat, directive: &Directive) -> StepPrompt {
     let step = match seat.role.as_deref() {
         Some(REVIEWER) => StepKind::Review,
         _ => StepKind::Implementation,
     };
     // The project's skills and instructions, not those of a worktree: uncommitted ones count as well.
     let root = root(view);
-    let own = (step == StepKind::Implementation).then(|| own_words(&root, view)).flatten();
-    PromptBuilder { run: view.record.id, seat, directive, step, skills: (abilities.skills)(&root), own }.composed()
+    let plan = (step == StepKind::Implementation).then(|| plan_path(view));
+    let asked = host::ask(host, move |host| {
+        let own = plan.and_then(|plan| own_words(&root, &plan));
+        Ok((host.skills(Some(&root), Freshness::Kept), own))
+    });
+    let (skills, own) = asked.await.unwrap_or_else(|error| (Err(error), None));
+    PromptBuilder { run: view.record.id, seat, directive, step, skills, own }.composed()
 }
 
 /// Where the project of a run is.
@@ -262,11 +257,15 @@ fn root(view: &View) -> PathBuf {
     PathBuf::from(view.record.run.context.get("workspace").and_then(Json::as_str).unwrap_or_default())
 }
 
+/// The plan that a run works through.
+fn plan_path(view: &View) -> String {
+    let plan = view.record.run.frames.first().and_then(|frame| frame.params.get("plan")).and_then(Json::as_str);
+    plan.unwrap_or_default().to_owned()
+}
+
 /// How the project wants its agents to work, with the plan's place filled in.
-fn own_words(root: &Path, view: &View) -> Option<String> {
+fn own_words(root: &Path, plan: &str) -> Option<String> {
     let words = read_bounded(&root.join(OWN_WORDS), OWN_WORDS_MAX).ok().filter(|words| !words.cut)?;
     let words = String::from_utf8(words.bytes).ok().filter(|words| !words.trim().is_empty())?;
-    let plan = view.record.run.frames.first().and_then(|frame| frame.params.get("plan")).and_then(Json::as_str);
-    let plan = plan.unwrap_or_default();
     Some(words.replace("SPEC_PATH", plan).replace("PLAN_PATH", plan))
 }

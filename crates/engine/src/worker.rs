@@ -12,16 +12,15 @@ mod settle;
 mod tests;
 mod transcript_buffer;
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use maestro_core::agent::Agents;
 use maestro_core::agent::spawn::Around;
 use maestro_core::id::SessionId;
 use maestro_store::{
-    AnyDue, ClaimSpawn, Claimants, Clock, ReleaseSpawns, SettleSpawn, Spawn, Standing, Standings, Store, StoreError,
+    AnyDue, ClaimSpawn, Claimants, ReleaseSpawns, SettleSpawn, Spawn, Standing, Standings, Store, StoreError,
 };
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -30,7 +29,7 @@ use tracing::Instrument as _;
 
 use crate::daemon::{DaemonHealth, DaemonPart, DaemonTask};
 use crate::execute::programs::put_on_path;
-use crate::identity::Identity;
+use crate::host::ExecutionHost;
 use settle::SettledSession;
 
 /// How long a claim holds without a word, in milliseconds.
@@ -40,40 +39,17 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long changes are gathered before they are looked at again.
 const GATHER: Duration = Duration::from_millis(10);
 
-/// The trusted commands that check the work in a directory.
-pub type Checks = Arc<dyn Fn(&Path) -> Result<Vec<String>, String> + Send + Sync>;
-
-/// The trusted agents of a directory.
-pub type AgentsAt = Arc<dyn Fn(&Path) -> Agents + Send + Sync>;
-
-/// The file of a program.
-pub type FindProgram = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
-
 /// What a worker works with.
 #[derive(Clone)]
 pub struct Worker {
     /// Where everything is kept.
     pub store: Store,
-    /// The clock.
-    pub clock: Clock,
     /// Where the agents' programs find Maestro.
     pub around: Around,
-    /// The variables that agents inherit.
-    pub variables: BTreeMap<String, String>,
-    /// Our own program.
-    pub maestro: PathBuf,
-    /// Finds the program of a name.
-    pub program: FindProgram,
-    /// The agents that are known in a directory.
-    pub agents: AgentsAt,
-    /// Directories beside their own that all agents may write to.
-    pub extra: Vec<PathBuf>,
-    /// The checks of a directory.
-    pub checks: Checks,
+    /// What all executions on this machine share.
+    pub machine: Arc<ExecutionHost>,
     /// How many agents may be at work at once.
     pub most: usize,
-    /// Who we are.
-    pub identity: Identity,
     /// Where failures are recorded.
     pub health: DaemonHealth,
 }
@@ -84,7 +60,7 @@ type SessionRegistry = Arc<Mutex<HashMap<SessionId, watch::Sender<Option<Standin
 impl Worker {
     /// Makes this program the one that agents find under its name.
     pub fn prepare(&self) -> std::io::Result<()> {
-        put_on_path(Path::new(&self.around.home), &self.maestro)
+        put_on_path(Path::new(&self.around.home), &self.machine.maestro)
     }
 
     /// Works until the future is dropped; every agent it started ends with it.
@@ -153,11 +129,13 @@ impl Worker {
         // A look costs nothing; a claim is a write.
         let due = match session {
             Some(_) => Ok(true),
-            None => self.store.read(AnyDue { now: (self.clock)() }).await,
+            None => self.store.read(AnyDue { now: self.machine.host.now() }).await,
         };
         let claimed = match due {
             Ok(true) => {
-                self.store.write(ClaimSpawn { worker: self.identity.as_str().to_owned(), lease: LEASE, session }).await
+                self.store
+                    .write(ClaimSpawn { worker: self.machine.identity.as_str().to_owned(), lease: LEASE, session })
+                    .await
             }
             Ok(false) => Ok(None),
             Err(error) => Err(error),
@@ -175,7 +153,8 @@ impl Worker {
 
     async fn try_release_lost(&self) -> Result<(), StoreError> {
         let claimants = self.store.read(Claimants).await?;
-        let workers: Vec<String> = claimants.into_iter().filter(|name| self.identity.knows_gone(name)).collect();
+        let workers: Vec<String> =
+            claimants.into_iter().filter(|name| self.machine.identity.knows_gone(name)).collect();
         if workers.is_empty() {
             return Ok(());
         }
@@ -188,7 +167,7 @@ impl Worker {
             return;
         }
         let task = DaemonTask::new(DaemonPart::Worker, "decisions about sessions");
-        let worker = self.identity.as_str().to_owned();
+        let worker = self.machine.identity.as_str().to_owned();
         let standings = self.store.read(Standings { worker }).await;
         let Some(standings) = self.health.record(&task, standings) else { return };
         let standings: HashMap<SessionId, Standing> = standings.into_iter().collect();
@@ -227,7 +206,7 @@ impl Worker {
         let settle = || {
             self.store.write(SettleSpawn {
                 session: session.clone(),
-                worker: self.identity.as_str().to_owned(),
+                worker: self.machine.identity.as_str().to_owned(),
                 outcome: outcome.clone(),
                 line: line.clone(),
                 after: after.clone(),

@@ -12,7 +12,7 @@ use maestro_core::workflow::pinned::{MAX_PINNED, Pinned, PinnedText, sources};
 use maestro_core::workflow::{Callee, Definition, Finding, Name, Surroundings, Tool, Workflow, load};
 use maestro_skills::{Catalogue, Contents, Entry, Skill, instructions, read_bounded};
 
-use crate::{commanded, conventions, instructed};
+use crate::{command_workflow, conventions, instructions_workflow};
 use source::Part;
 
 pub use source::Source;
@@ -250,15 +250,17 @@ impl<'c> Workflows<'c> {
     fn text(&self, source: &Source) -> Result<String, DefinitionError> {
         match source.part {
             Part::Main | Part::Beside => text_at(&self.directory.join(&source.path)),
-            Part::Instructions => Ok(self.skill(&source.name).map(instructed::definition).unwrap_or_default()),
+            Part::Instructions => {
+                Ok(self.skill(&source.name).map(instructions_workflow::definition).unwrap_or_default())
+            }
             Part::Command => Ok(self.command(source).unwrap_or_default()),
         }
     }
 
     fn command(&self, source: &Source) -> Option<String> {
         let skill = self.skill(source.name.split_once('/')?.0)?;
-        let command = skill.commands.iter().find(|command| commanded::name(skill, command) == source.name)?;
-        commanded::definition(skill, command)
+        let command = skill.commands.iter().find(|command| command_workflow::name(skill, command) == source.name)?;
+        command_workflow::definition(skill, command)
     }
 
     fn instructions(&self, source: &Source) -> Result<String, DefinitionError> {

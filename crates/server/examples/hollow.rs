@@ -24,11 +24,10 @@ async fn main() -> std::io::Result<()> {
         hostname: String::new(),
         clock: Arc::new(|| 0),
         retention: 0,
-        shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
+        host: Arc::new(maestro_engine::BareHost),
         around: maestro_core::agent::spawn::Around::default(),
-        workshop: None,
+        execution: None,
         mcp: None,
-        journal: Arc::new(|_| {}),
     });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}", listener.local_addr()?);

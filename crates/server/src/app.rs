@@ -6,16 +6,15 @@ use std::time::Instant;
 use maestro_core::Event;
 use maestro_core::agent::spawn::Around;
 use maestro_engine::daemon::{Daemon, Maintenance, RunDriverOptions, RunDriverPool};
-use maestro_engine::drive::Workshop;
 use maestro_engine::runs::Runs;
 use maestro_engine::worker::Worker;
+use maestro_engine::{ExecutionHost, Host};
 use maestro_store::{Clock, Store};
 use tokio::sync::watch;
 
 use crate::live::{Feed, Hub};
 use crate::mcp::Site;
 use crate::metrics::Metrics;
-use crate::shelves::Shelves;
 
 /// Who may call without showing a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,20 +43,15 @@ pub struct Options {
     pub clock: Clock,
     /// For how many milliseconds events of finished things are kept.
     pub retention: i64,
-    /// Finds the skills of a directory.
-    pub shelves: Shelves,
+    /// The program around the server.
+    pub host: Arc<dyn Host>,
     /// Where the programs of agents find Maestro.
     pub around: Around,
     /// What is needed to execute what runs order; without it only callers do.
-    pub workshop: Option<Workshop>,
-    /// Writes down for people what happens to skills.
-    pub journal: Journal,
+    pub execution: Option<Arc<ExecutionHost>>,
     /// The dependencies of the MCP server; without them there is none.
     pub mcp: Option<Site>,
 }
-
-/// The recorder of what happens to skills.
-pub type Journal = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// What all requests have at hand; cheap to copy.
 #[derive(Clone)]
@@ -69,11 +63,10 @@ pub struct App {
     /// Becomes true when the server ends, so that streams end too.
     pub(crate) closing: watch::Sender<bool>,
     pub(crate) facts: Arc<Facts>,
-    pub(crate) shelves: Shelves,
+    pub(crate) host: Arc<dyn Host>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) runs: Runs,
     pub(crate) drivers: RunDriverPool,
-    journal: Journal,
 }
 
 /// What does not change while the server runs.
@@ -109,14 +102,14 @@ impl App {
             store: options.store.clone(),
             runs: runs.clone(),
             clock: Arc::clone(&options.clock),
-            workshop: options.workshop,
+            execution: options.execution,
             around: facts.around.clone(),
             hostname: facts.hostname.clone(),
             observer: {
-                let (metrics, journal) = (Arc::clone(&metrics), Arc::clone(&options.journal));
+                let (metrics, host) = (Arc::clone(&metrics), Arc::clone(&options.host));
                 Arc::new(move |event| {
                     metrics.observe(event);
-                    journal(event);
+                    host.log_event(event);
                 })
             },
         });
@@ -131,9 +124,8 @@ impl App {
             clock: options.clock,
             closing: watch::Sender::new(false),
             facts: Arc::new(facts),
-            shelves: options.shelves,
+            host: options.host,
             metrics,
-            journal: options.journal,
         }
     }
 
@@ -158,6 +150,6 @@ impl App {
     /// Counts what happened to skills, and has it written down.
     pub(crate) fn heard(&self, event: &Event) {
         self.metrics.observe(event);
-        (self.journal)(event);
+        self.host.log_event(event);
     }
 }

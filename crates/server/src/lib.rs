@@ -16,8 +16,8 @@ pub mod mcp;
 mod metrics;
 mod page;
 mod serve;
-mod shelves;
+mod skill_changes;
 
-pub use app::{Access, App, Journal, Options};
+pub use app::{Access, App, Options};
 pub use serve::{router, serve};
-pub use shelves::{Changes, Freshness, Shelf, Shelves};
+pub use skill_changes::Changes;

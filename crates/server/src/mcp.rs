@@ -23,7 +23,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use maestro_core::excerpt::{ellipsize, one_line};
 use maestro_core::visible::visible;
+use maestro_engine::Host;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
@@ -44,13 +46,11 @@ use self::questions::Seal;
 use self::resources::Seek;
 use self::watching::Watched;
 use self::worker::Reports;
-use crate::shelves::{Changes, Shelves};
+use crate::skill_changes::Changes;
 
 pub use self::client::{Connect, Connection};
 pub use self::http::Site;
 pub(crate) use self::http::route;
-pub use self::library::Allowed;
-pub use self::questions::Secret;
 
 /// For how many milliseconds a list may be taken for fresh. Who does not listen for changes sees a new skill that soon.
 const FRESH_MS: u64 = 5_000;
@@ -71,8 +71,8 @@ says what changed meanwhile.";
 pub struct Options {
     /// Finds the way to the API.
     pub connect: Connect,
-    /// Finds the skills of a directory.
-    pub shelves: Shelves,
+    /// The program around the handler.
+    pub host: Arc<dyn Host>,
     /// Rings when skills have changed.
     pub changes: Changes,
     /// The directory that skills are looked for in and runs work in, where no project is named.
@@ -81,10 +81,6 @@ pub struct Options {
     pub session: Option<String>,
     /// The task that whoever asks works on, where nothing else says.
     pub task: Option<String>,
-    /// Says which of skills' commands are tools.
-    pub allowed: Allowed,
-    /// What states are sealed with that clients keep for us.
-    pub secret: Secret,
     /// Which Maestro this is.
     pub version: String,
 }
@@ -159,11 +155,11 @@ impl Mcp {
     pub(crate) fn new(options: Options, closing: watch::Receiver<bool>) -> Self {
         let parts = Parts {
             api: ReconnectingClient::new(options.connect, options.directory.clone()),
-            library: Library::new(options.shelves, options.directory, options.allowed),
+            library: Library::new(Arc::clone(&options.host), options.directory),
             changes: options.changes,
             session: options.session,
             task: options.task,
-            seal: Seal::new(options.secret),
+            seal: Seal::new(options.host),
             reports: Reports::default(),
             version: options.version,
             closing,
@@ -199,11 +195,7 @@ fn internal(why: String) -> ErrorData {
 
 /// The beginning of a text on one line.
 fn clipped(text: &str, most: usize) -> String {
-    let text = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text,
-    }
+    ellipsize(&one_line(&visible(text)), most)
 }
 
 /// What kind of file a name stands for.

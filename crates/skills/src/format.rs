@@ -13,6 +13,7 @@ mod workflow;
 
 use std::path::Path;
 
+use maestro_core::excerpt::ellipsize;
 use maestro_core::settings::Validation;
 use maestro_core::{Code, Problem, Severity};
 
@@ -242,8 +243,5 @@ impl Forms {
 
 fn cut(text: &str) -> String {
     const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),
-        None => text.to_owned(),
-    }
+    ellipsize(text, MOST)
 }

@@ -8,20 +8,21 @@ use axum::http::HeaderMap;
 use maestro_api::{ApiClient, HttpConnection, HttpRequest, RouterTransport, SendFuture, Transport};
 use maestro_engine::daemon::run_maintenance;
 use maestro_server::mcp::Connection;
-use maestro_server::{App, Options, Shelves, router};
+use maestro_server::{App, Options, router};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use super::Target;
 use super::link::local;
 use crate::client::runs;
+use crate::host::cli_host::CliHost;
+use crate::host::config;
 use crate::host::world::World;
-use crate::host::{config, workshop};
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
 /// Finds the server or opens the database. Called from a thread of a runtime that may wait.
-pub(crate) fn connect(world: &World, shelves: &Shelves) -> Result<Connection, CommandError> {
+pub(crate) fn connect(world: &World, host: &CliHost) -> Result<Connection, CommandError> {
     let client = runs::client(world)?;
     let project = runs::project(&client, world);
     let headers = client.headers()?;
@@ -29,7 +30,7 @@ pub(crate) fn connect(world: &World, shelves: &Shelves) -> Result<Connection, Co
         Target::Server(url) => ApiClient::new(Arc::new(HttpConnection::new(url)?)).with_headers(headers),
         Target::Database(_) => {
             drop(client);
-            to_database(world, shelves, headers)?
+            to_database(world, host, headers)?
         }
     };
     Ok(Connection { client, project })
@@ -53,13 +54,14 @@ impl Drop for MaintainedRouter {
     }
 }
 
-fn to_database(world: &World, shelves: &Shelves, headers: HeaderMap) -> Result<ApiClient, CommandError> {
+fn to_database(world: &World, host: &CliHost, headers: HeaderMap) -> Result<ApiClient, CommandError> {
     let settings = config::settings(world)?;
     let store = database::open(database::place(world))?;
     store.set_rules(database::rules(&settings));
+    let execution = host.clone().with_store(store.clone()).execution()?;
     let app = App::new(Options {
-        shelves: Arc::clone(shelves),
-        workshop: Some(workshop::of(world, shelves)?),
+        host: Arc::clone(&execution.host),
+        execution: Some(execution),
         ..local(store, database::retention(&settings), world)
     });
     let maintenance = Handle::current().spawn(run_maintenance(app.maintenance())).abort_handle();

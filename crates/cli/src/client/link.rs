@@ -12,8 +12,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 use super::Target;
+use crate::host::cli_host::CliHost;
+use crate::host::config;
 use crate::host::world::World;
-use crate::host::{config, shelves};
 use crate::output::error::CommandError;
 use crate::server_process::found::ServerFile;
 use crate::server_process::{database, token, workers};
@@ -121,10 +122,9 @@ pub(super) fn local(store: Store, retention: i64, world: &World) -> Options {
         hostname: hostname(),
         clock: database::clock(),
         retention,
-        shelves: shelves::once(world),
+        host: Arc::new(CliHost::reading(world)),
         around: workers::around(world, None),
-        workshop: None,
-        journal: Arc::new(|_| {}),
+        execution: None,
         mcp: None,
     }
 }

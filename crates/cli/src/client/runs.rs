@@ -15,8 +15,8 @@ use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, drive};
 
 use crate::client::Client;
 use crate::client::context;
+use crate::host::cli_host::CliHost;
 use crate::host::world::World;
-use crate::host::{shelves, workshop};
 use crate::output::error::CommandError;
 use crate::server_process::database;
 
@@ -108,9 +108,9 @@ pub(crate) fn driven(client: &Client, run: RunBody, world: &World) -> Result<Run
     }
     let unfit = |_| CommandError::server("the server sent an invalid run ID");
     let id: RunId = run.summary.id.parse().map_err(unfit)?;
-    let workshop = workshop::of(world, &shelves::once(world))?;
-    client.wait(drive(&HttpRunApi { client }, id, &workshop)).map_err(refused)?;
-    // What happened since the last report is told with it, all of it.
+    let machine = CliHost::reading(world).execution()?;
+    client.wait(drive(&HttpRunApi { client }, id, &machine)).map_err(refused)?;
+    // The reply carries everything that happened since the last report.
     get(client, &run.summary.id)
 }
 
@@ -120,6 +120,9 @@ fn refused(error: DriveError<CommandError>) -> CommandError {
         DriveError::NotAllowed { ref workflow, .. } => {
             let hint = format!("run `maestro trust {workflow}` to review and allow it, then `maestro workflow next`");
             CommandError::forbidden(error.to_string()).hint(hint)
+        }
+        DriveError::ConsentUnknown { .. } => {
+            CommandError::forbidden(error.to_string()).hint("run `maestro trust` to see how to fix it")
         }
         DriveError::Forged(_) | DriveError::Unsound(_) => {
             CommandError::server(error.to_string()).hint("run `maestro db check`")

@@ -1,12 +1,13 @@
 //! `maestro attach`: a session's agent in its own interface; Maestro continues when the user leaves.
 
-use std::process::Command;
+use std::pin::pin;
 use std::time::Duration;
 
 use maestro_api::ReceivedReply;
 use maestro_api::sessions::{self, SessionBody};
 use maestro_api::spawns::{self, AttachRequest, SpawnBody};
 use maestro_engine::identity::Identity;
+use maestro_engine::user_program::{ProgramError, UserProgram};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::AttachArgs;
@@ -86,21 +87,21 @@ fn talk(
     by: &AttachRequest,
 ) -> Result<(), CommandError> {
     let [program, arguments @ ..] = command else { return Ok(()) };
-    let mut child = Command::new(program);
-    child.args(arguments).current_dir(attached.read_spec().workspace);
+    let mut agent = UserProgram::new(program).args(arguments).current_dir(attached.read_spec().workspace);
     for (name, value) in &session.env {
-        child.env(name, value.as_str().unwrap_or_default());
+        agent = agent.env(name, value.as_str().unwrap_or_default());
     }
-    child.env("MAESTRO_SESSION_TOKEN", attached.token.as_deref().unwrap_or_default());
+    let agent = agent.env("MAESTRO_SESSION_TOKEN", attached.token.as_deref().unwrap_or_default());
     client.wait(async {
         // What is typed is for the agent: its interrupt must not end us before we gave it back.
         let _ignored = signal(SignalKind::interrupt());
-        let started = child.spawn();
-        let mut started = started.map_err(|error| CommandError::io(format!("cannot start {program}"), &error))?;
-        let mut ended = tokio::task::spawn_blocking(move || started.wait());
+        let mut ended = pin!(agent.run_in_terminal());
         loop {
             tokio::select! {
-                _ = &mut ended => return Ok(()),
+                ended = &mut ended => {
+                    let cannot = |error: ProgramError| CommandError::io(format!("cannot start {program}"), &error);
+                    return ended.map(drop).map_err(cannot);
+                }
                 () = tokio::time::sleep(KEEP) => {
                     // If this fails, the next heartbeat reports it.
                     let _ = client.send(spawns::attach(&session.id, by)).await;

@@ -117,7 +117,7 @@ fn refused(error: &BranchError, then: &str) -> CommandError {
             format!("nothing was merged; run `git merge {branch}` and resolve the conflicts, then `maestro discard`")
         }
         BranchError::Ignored { .. } => format!("nothing was merged; move them away, then {then}"),
-        BranchError::Git { .. } => "see git's message above".to_owned(),
+        BranchError::Git(_) => "see git's message above".to_owned(),
     };
     CommandError::refused(error.to_string()).hint(hint)
 }

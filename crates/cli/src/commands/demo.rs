@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
+use maestro_engine::user_program::{ProgramError, ProgramOutput, UserProgram};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -122,51 +122,47 @@ impl Stage {
     /// Runs the plan, and explains the output.
     fn play(&self, world: &World) -> Result<Exit, CommandError> {
         let unable = |error: io::Error| CommandError::io("cannot start the demo", &error);
-        let mut maestro = self.command(&std::env::current_exe().map_err(unable)?);
-        maestro.args(["loop", "PLAN.md", "--agent", "demo", "--permission", "all", "--explain"]);
-        if !world.paint.is_on() {
-            maestro.args(["--color", "never"]);
-        }
+        let failed = |error: ProgramError| CommandError::io("cannot start the demo", &error);
+        let plain = if world.paint.is_on() { &[][..] } else { &["--color", "never"] };
+        let maestro = self.in_its_home(UserProgram::own().map_err(failed)?);
+        let maestro =
+            maestro.args(["loop", "PLAN.md", "--agent", "demo", "--permission", "all", "--explain"]).args(plain);
         if !world.json {
             let shown = clean_path(&self.repository.to_string_lossy()).into_owned();
             reply::show(&format!("The plan in {shown}:\n\n{PLAN}\n$ maestro loop PLAN.md --agent demo\n"))?;
             reply::show(&format!("{}\n", world.paint.help(&format!("      # {FIRST}"))))?;
         }
-        maestro.stdin(Stdio::null()).stdout(if world.json { Stdio::null() } else { Stdio::inherit() });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unable)?;
         let ended = runtime.block_on(async {
             // Ctrl-C is for the loop, which cleans up after itself; then so do we.
             let _ignored = signal(SignalKind::interrupt());
-            tokio::process::Command::from(maestro).status().await
+            maestro.run_unattended(if world.json { ProgramOutput::Discarded } else { ProgramOutput::Inherited }).await
         });
-        Ok(if ended.map_err(unable)?.success() { Exit::Ok } else { Exit::Failed })
+        Ok(if ended.map_err(failed)?.success() { Exit::Ok } else { Exit::Failed })
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String, CommandError> {
-        let mut git = self.command(Path::new("git"));
-        let output = git.args(arguments).output().map_err(|error| {
-            CommandError::io("cannot start git", &error).hint("install git; the demo needs a repository")
-        })?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(CommandError::internal(format!("git {} failed: {said}", arguments.join(" "))))
+        self.in_its_home(UserProgram::new("git")).args(arguments).output().map_err(|error| match error {
+            ProgramError::NotStarted { error, .. } => {
+                CommandError::io("cannot start git", &error).hint("install git; the demo needs a repository")
+            }
+            ProgramError::Failed { stderr, .. } => {
+                CommandError::internal(format!("git {} failed: {stderr}", arguments.join(" ")))
+            }
+        })
     }
 
     /// A program that sees none of the user's settings and stores nothing in their directories.
-    fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if ["MAESTRO_", "XDG_", "GIT_"].iter().any(|prefix| text.starts_with(prefix))
-                || ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR"].contains(&text.as_ref())
-            {
-                command.env_remove(&name);
-            }
-        }
-        command.env("HOME", &self.home).env("MAESTRO_HOME", self.home.join(".maestro")).current_dir(&self.repository);
-        command
+    fn in_its_home(&self, program: UserProgram) -> UserProgram {
+        let is_users = |name: &str| {
+            ["MAESTRO_", "XDG_", "GIT_"].iter().any(|prefix| name.starts_with(prefix))
+                || ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR"].contains(&name)
+        };
+        program
+            .without_env(is_users)
+            .env("HOME", &self.home)
+            .env("MAESTRO_HOME", self.home.join(".maestro"))
+            .current_dir(&self.repository)
     }
 
     fn shown_root(&self) -> String {

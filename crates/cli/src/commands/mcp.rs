@@ -10,11 +10,10 @@ use maestro_server::mcp::{Options, speak};
 
 use crate::client::connect::connect;
 use crate::client::context;
+use crate::host::cli_host::CliHost;
 use crate::host::world::World;
-use crate::host::{shelves, workshop};
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
-use crate::server_process::token;
 
 /// How long running work has to end after the client disconnects.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -31,18 +30,16 @@ pub(crate) fn run(world: &World) -> Result<Reply, CommandError> {
 
 fn options(world: &World) -> Options {
     let changes = Changes::default();
-    let shelves = shelves::kept(world, &changes);
-    let (there, at_hand, home) = (world.clone(), Arc::clone(&shelves), world.maestro_home.clone());
+    let host = CliHost::watching(world, &changes);
+    let (there, at_hand) = (world.clone(), host.clone());
     let told = |error: CommandError| error.message().to_owned();
     Options {
         connect: Arc::new(move || connect(&there, &at_hand).map_err(told)),
-        shelves,
+        host: Arc::new(host),
         changes,
         directory: world.places.working_dir.clone(),
         session: context::session(world).map(str::to_owned),
         task: context::tasks(world).into_iter().next(),
-        allowed: workshop::allowed(world),
-        secret: Arc::new(move || token::seal(&home).map_err(told)),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }

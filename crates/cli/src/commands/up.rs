@@ -17,9 +17,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::UpArgs;
 use crate::client::{self, hostname};
-use crate::host::shelves;
+use crate::host::cli_host::CliHost;
+use crate::host::config;
 use crate::host::world::World;
-use crate::host::{config, journal, workshop};
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::clean_path;
@@ -66,18 +66,11 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
     };
     let token = if keeps_token { Some(token::make(&world.maestro_home)?) } else { given.map(str::to_owned) };
     let changes = Changes::default();
-    let shelves = shelves::kept(world, &changes);
-    let home = world.maestro_home.clone();
-    let mcp = Site {
-        directory: world.places.working_dir.clone(),
-        changes,
-        allowed: workshop::allowed(world),
-        secret: Arc::new(move || token::seal(&home).map_err(|error| error.message().to_owned())),
-    };
-    let workshop = workshop::of(world, &shelves)?;
+    let execution = CliHost::watching(world, &changes).with_store(store.clone()).with_journal().execution()?;
+    let mcp = Site { directory: world.places.working_dir.clone(), changes };
     let worker = match args.agents {
         0 => None,
-        most => Some(workers::of(world, store.clone(), file.url.clone(), &workshop, most)?),
+        most => Some(workers::of(world, store.clone(), file.url.clone(), Arc::clone(&execution), most)?),
     };
     let app = App::new(Options {
         store,
@@ -89,9 +82,8 @@ pub(crate) fn run(args: &UpArgs, world: &World) -> Result<Reply, CommandError> {
         clock: database::clock(),
         retention: database::retention(&settings),
         around: workers::around(world, Some(file.url.clone())),
-        workshop: Some(workshop),
-        journal: Arc::new(journal::write),
-        shelves,
+        host: Arc::clone(&execution.host),
+        execution: Some(execution),
         mcp: Some(mcp),
     });
     let caller = if args.with_caller { Caller::Watched } else { Caller::Ignored };

@@ -13,8 +13,9 @@ use crate::client::context;
 use crate::client::{Client, Target};
 use crate::commands::show;
 use crate::commands::up::told_to_end;
+use crate::host::cli_host::CliHost;
+use crate::host::config;
 use crate::host::world::World;
-use crate::host::{config, shelves, workshop};
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::server_process::{database, workers};
@@ -48,8 +49,8 @@ fn worker(most: usize, world: &World) -> Result<maestro_engine::worker::Worker, 
     let store = database::open(database::place(world))?;
     store.set_rules(database::rules(&settings));
     store.watch_others().map_err(|error| database::failed(&error))?;
-    let workshop = workshop::of(world, &shelves::kept(world, &Changes::default()))?;
-    workers::of(world, store, url, &workshop, most)
+    let host = CliHost::watching(world, &Changes::default()).with_store(store.clone());
+    workers::of(world, store, url, host.execution()?, most)
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
@@ -63,7 +64,11 @@ fn work(most: usize, world: &World) -> Result<Reply, CommandError> {
     let (json, server) = (world.json, worker.around.server.clone().unwrap_or_default());
     Ok(Reply::stream(move |out| {
         if json {
-            writeln!(out, "{}", json!({ "worker": worker.identity.as_str(), "server": server, "agents": most }))?;
+            writeln!(
+                out,
+                "{}",
+                json!({ "worker": worker.machine.identity.as_str(), "server": server, "agents": most })
+            )?;
         } else {
             writeln!(out, "Worker for {server}: up to {most} agents at once")?;
         }

@@ -6,7 +6,7 @@
 mod file;
 mod mask;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr as _;
@@ -18,7 +18,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use self::file::LogFile;
 use self::mask::SecretMask;
@@ -133,7 +133,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         // The outermost span comes first, and what the event itself says counts.
         let mut fields = LogFields::default();
-        for span in context.event_scope(event).into_iter().flat_map(|scope| scope.from_root()) {
+        for span in context.event_scope(event).into_iter().flat_map(Scope::from_root) {
             if let Some(own) = span.extensions().get::<LogFields>() {
                 fields.0.extend(own.0.clone());
             }
@@ -157,7 +157,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
 fn text_line(level: Level, target: &str, message: &Json, fields: &Map<String, Json>) -> String {
     let mut line = format!("{} {level:>5} {target}: {}", now(), text_of(message));
     for (name, value) in fields {
-        line.push_str(&format!(" {name}={}", text_of(value)));
+        let _ = write!(line, " {name}={}", text_of(value));
     }
     // One line for one event, whatever is in it.
     line = line.replace(['\n', '\r'], " ");

@@ -6,6 +6,7 @@ use maestro_api::ReceivedReply;
 use maestro_api::fields::PageQuery;
 use maestro_api::spawns::{self, TranscriptBody};
 use maestro_core::agent::{AgentEvent, PlannedStatus, Stop, Stream, ToolStatus};
+use maestro_core::excerpt::ellipsize;
 
 use crate::client::Client;
 use crate::host::world::World;
@@ -128,11 +129,7 @@ fn ended(stop: Stop) -> String {
 
 /// The first line of a text, cut where it is too long.
 fn short(text: &str) -> String {
-    let line = clean(text.lines().next().unwrap_or_default()).into_owned();
-    match line.char_indices().nth(WIDE) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    ellipsize(&clean(text.lines().next().unwrap_or_default()), WIDE)
 }
 
 /// The stored transcript of a session.

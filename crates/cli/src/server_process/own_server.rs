@@ -1,10 +1,8 @@
 //! Server that a command starts for itself where none runs, and that ends with it.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use maestro_engine::user_program::{Companion, ProgramError, UserProgram};
 
 use crate::client::{Client, Target};
 use crate::host::files;
@@ -15,39 +13,22 @@ use crate::output::error::CommandError;
 pub(crate) const MOST: u32 = 10;
 
 /// A server that ends with this command, however that ends: its standard input closes then.
-pub(crate) struct OwnServer(Child);
+pub(crate) struct OwnServer {
+    _companion: Companion,
+}
 
 impl OwnServer {
     fn start(world: &World) -> Result<Self, CommandError> {
-        let unable = |error: std::io::Error| CommandError::io("cannot start a server", &error);
-        let mut command = Command::new(std::env::current_exe().map_err(unable)?);
-        command.args(["up", "--json", "--with-caller"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        if let Some(database) = &world.aim.database {
-            command.args(["--database", database]);
-        }
-        let mut server = Self(command.spawn().map_err(unable)?);
-        let mut line = String::new();
-        if let Some(out) = server.0.stdout.take() {
-            BufReader::new(out).read_line(&mut line).map_err(unable)?;
-        }
-        if line.trim().is_empty() {
+        let unable = |error: ProgramError| CommandError::io("cannot start a server", &error);
+        let database = world.aim.database.iter().flat_map(|database| ["--database", database]);
+        let server = UserProgram::own().map_err(unable)?.args(["up", "--json", "--with-caller"]).args(database);
+        let server = server.companion().map_err(unable)?;
+        if server.first_line().is_empty() {
             return Err(
                 CommandError::network("the server stopped right after its start").hint("run `maestro up` to see why")
             );
         }
-        Ok(server)
-    }
-}
-
-impl Drop for OwnServer {
-    fn drop(&mut self) {
-        // It ends its agents, and is waited for, so that nothing is left.
-        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process(pid, Signal::TERM);
-        }
-        // Waiting closes its standard input, which would end it as well.
-        let _ = self.0.wait();
+        Ok(Self { _companion: server })
     }
 }
 

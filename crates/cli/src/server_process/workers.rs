@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use maestro_core::agent::spawn::Around;
+use maestro_engine::ExecutionHost;
 use maestro_engine::daemon::DaemonHealth;
-use maestro_engine::drive::Workshop;
 use maestro_engine::worker::Worker;
 use maestro_store::Store;
 
-use crate::host::agents;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::server_process::database;
@@ -26,25 +25,11 @@ pub(crate) fn of(
     world: &World,
     store: Store,
     server: String,
-    workshop: &Workshop,
+    machine: Arc<ExecutionHost>,
     most: usize,
 ) -> Result<Worker, CommandError> {
-    let site = &workshop.site;
-    let (here, there) = (world.clone(), world.clone());
-    let worker = Worker {
-        store,
-        clock: database::clock(),
-        around: around(world, Some(server)),
-        variables: site.variables.clone(),
-        maestro: site.maestro.clone(),
-        program: Arc::new(move |name| agents::program(name, &here)),
-        agents: Arc::new(move |workspace| agents::table(&there.at(workspace)).agents),
-        extra: site.extra.clone(),
-        checks: Arc::clone(&site.abilities.checks),
-        most,
-        identity: workshop.identity.clone(),
-        health: DaemonHealth::new(database::clock()),
-    };
+    let health = DaemonHealth::new(database::clock());
+    let worker = Worker { store, around: around(world, Some(server)), machine, most, health };
     worker.prepare().map_err(|error| {
         CommandError::io(format!("{} is not writable", world.maestro_home.display()), &error)
             .hint("set MAESTRO_HOME to a writable directory")

@@ -9,10 +9,12 @@ mod interrupted;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use maestro_core::workflow::run::{Finish, Given, Order, Ticket};
-use maestro_engine::{Abilities, Executed, Executor, Limits, Site};
+use maestro_engine::identity::Identity;
+use maestro_engine::{BareHost, Executed, ExecutionEnv, ExecutionHost, Executor, Host, Limits};
 use tempfile::TempDir;
 
 pub(crate) const MAESTRO: &str = env!("CARGO_BIN_EXE_maestro");
@@ -44,29 +46,36 @@ impl Place {
         self.path("home/.maestro")
     }
 
-    pub(crate) fn site(&self) -> Site {
+    pub(crate) fn env(&self) -> ExecutionEnv {
+        ExecutionEnv {
+            machine: Arc::new(self.machine(BareHost)),
+            workspace: self.workspace(),
+            folders: Vec::new(),
+            run: "run-1".to_owned(),
+        }
+    }
+
+    pub(crate) fn machine(&self, host: impl Host) -> ExecutionHost {
         let variables = [
             ("PATH", std::env::var("PATH").unwrap()),
             ("HOME", self.path("home").display().to_string()),
             ("TMPDIR", self.path("tmp").display().to_string()),
             ("SECRET_TOKEN", "hidden".to_owned()),
         ];
-        Site {
+        ExecutionHost {
+            host: Arc::new(host),
             maestro: MAESTRO.into(),
             home: self.home(),
-            own: Vec::new(),
-            workspace: self.workspace(),
-            folders: Vec::new(),
-            extra: Vec::new(),
-            run: "run-1".to_owned(),
+            own_dirs: Vec::new(),
+            shared_dirs: Vec::new(),
             variables: variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            abilities: Abilities::default(),
+            identity: Identity::of_this_process(),
         }
     }
 
     /// Executes an order to its end.
     fn execute(&self, order: &Order, limits: Limits) -> Executed {
-        let executor = Executor::new(self.site()).unwrap();
+        let executor = Executor::new(self.env()).unwrap();
         runtime().block_on(executor.execute(order, &ticket(), limits))
     }
 

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::event::{AgentEvent, Choice, Planned};
+use crate::excerpt::fit_bytes;
 
 /// How many bytes a text of an event holds at most; what is longer ends with a mark that says how much is missing.
 pub const MOST_TEXT: usize = 64 * 1024;
@@ -77,14 +78,9 @@ fn parts<T>(parts: &mut Vec<T>) {
 
 /// Cuts a text so that, with its mark, it has at most this many bytes.
 fn cut(text: &mut String, most: usize) {
-    if text.len() <= most {
-        return;
+    if text.len() > most {
+        *text = fit_bytes(text, most, |gone| format!("… [{gone} bytes cut]")).0;
     }
-    let whole = text.len();
-    let mark = |kept: usize| format!("… [{} bytes cut]", whole - kept);
-    let kept = text.floor_char_boundary(most - mark(0).len());
-    text.truncate(kept);
-    text.push_str(&mark(kept));
 }
 
 /// JSON that is too long becomes the beginning of its text: half of a structure would claim to be the whole.

@@ -24,6 +24,7 @@ use super::bound::bounded;
 use super::event::{AgentEvent, Stop, Stream, TroubleKind};
 use super::lines::{Line, MOST_LINE};
 use super::trouble::trouble;
+use crate::excerpt::first_bytes;
 use crate::session::words;
 use crate::task::UnknownWord;
 pub use call::title as call_title;
@@ -127,7 +128,7 @@ impl Parser {
         };
         let text = String::from_utf8_lossy(bytes);
         if !text.trim().is_empty() {
-            text[..text.floor_char_boundary(SHOWN)].clone_into(&mut self.last_err);
+            first_bytes(&text, SHOWN).clone_into(&mut self.last_err);
         }
         let printed = bounded(AgentEvent::Printed { stream: Stream::Err, text: text.into_owned() });
         std::iter::once(printed).chain(cut.map(|bytes| AgentEvent::Cut { bytes })).collect()
@@ -193,7 +194,7 @@ impl Parser {
         // Half of a JSON object has no meaning, but people see what it was.
         let shown = match &mut self.dialect {
             Dialect::Aider(_) | Dialect::Text => &*head,
-            _ => &head[..head.floor_char_boundary(SHOWN)],
+            _ => first_bytes(&head, SHOWN),
         };
         let bytes = bytes + (head.len() - shown.len()) as u64;
         vec![bounded(printed(shown)), AgentEvent::Cut { bytes }]
@@ -203,7 +204,7 @@ impl Parser {
     fn told(&mut self, events: Vec<AgentEvent>) -> Vec<AgentEvent> {
         let mut fresh = |event: &AgentEvent| match event {
             AgentEvent::Trouble { message, .. } => {
-                let began = &message[..message.floor_char_boundary(SHOWN)];
+                let began = first_bytes(message, SHOWN);
                 let before = std::mem::replace(&mut self.last_trouble, began.to_owned());
                 before != began
             }
@@ -223,7 +224,7 @@ fn printed(line: &str) -> AgentEvent {
 }
 
 fn malformed(line: &str, error: &serde_json::Error) -> AgentEvent {
-    let shown = &line[..line.floor_char_boundary(SHOWN)];
+    let shown = first_bytes(line, SHOWN);
     let message = format!("malformed line in the agent's output ({error}): {shown}");
     AgentEvent::Trouble { kind: TroubleKind::Malformed, status: None, message, retry_after_ms: None }
 }

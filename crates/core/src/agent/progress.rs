@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::event::{AgentEvent, ToolStatus};
+use crate::excerpt::{ellipsize, one_line};
 
 /// How many of the last steps the summary lists.
 const LAST: usize = 20;
@@ -83,11 +84,7 @@ impl Progress {
 }
 
 fn shortened(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    ellipsize(&one_line(text), SHOWN)
 }
 
 #[cfg(test)]

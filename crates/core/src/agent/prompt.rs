@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::Role;
+use crate::excerpt::{first_chars, split_chars};
 use crate::id::{Id as _, SessionId, TaskId};
 
 /// The default limit of a prompt, in characters.
@@ -106,8 +107,9 @@ pub fn prompt(briefing: &Briefing<'_>, most: usize) -> Prompt {
     text.truncate(text.trim_end().len());
     text.push('\n');
     let mut cuts = room.cuts;
-    if let Some((end, _)) = text.char_indices().nth(most) {
-        let chars = text[end..].chars().count();
+    let (head, rest) = split_chars(&text, most);
+    if !rest.is_empty() {
+        let (end, chars) = (head.len(), rest.chars().count());
         text.truncate(end);
         cuts.push(PromptCut { what: "the end".to_owned(), chars });
     }
@@ -232,7 +234,7 @@ impl Room {
             return String::new();
         }
         self.cuts.push(PromptCut { what: what.to_owned(), chars: count - kept });
-        let head: String = text.chars().take(kept).collect();
+        let head = first_chars(text, kept);
         let cut = format!("{}{}", head.trim_end(), mark(count - kept));
         self.left = self.left.saturating_sub(cut.chars().count() + 2);
         cut

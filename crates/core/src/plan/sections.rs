@@ -2,6 +2,7 @@
 //! the tasks themselves.
 
 use super::SetAside;
+use crate::excerpt::{ellipsize, one_line};
 
 /// Every task carries its section's text, so a heading of absurd length would be copied once per
 /// task; this much is enough to find the place.
@@ -33,13 +34,9 @@ impl Heading {
     }
 
     pub(super) fn finish(self) -> Section {
-        let words: Vec<&str> = self.text.split_whitespace().collect();
-        let mut text = words.join(" ");
+        let text = one_line(&self.text);
         let own_reason = own_reason(&text.to_lowercase());
-        if let Some((cut, _)) = text.char_indices().nth(MAX_SECTION_CHARS) {
-            text.truncate(cut);
-            text.push('…');
-        }
+        let text = ellipsize(&text, MAX_SECTION_CHARS);
         Section { level: self.level, text: (!text.is_empty()).then_some(text), own_reason }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value as Json};
 
 use super::name::Name;
+use crate::excerpt::ellipsize;
 
 /// How many bytes a value may have unless its declaration says otherwise.
 pub const MAX_VALUE: usize = 4 * 1024;
@@ -175,8 +176,7 @@ pub fn in_text(value: &Json) -> String {
 
 /// A value as it stands in a message: short, and never more than one line.
 fn show(value: &Json) -> String {
-    let text = value.to_string();
-    if text.chars().count() <= 40 { text } else { text.chars().take(39).chain(['…']).collect() }
+    ellipsize(&value.to_string(), 40)
 }
 
 #[cfg(test)]

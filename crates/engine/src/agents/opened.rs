@@ -7,9 +7,9 @@ use tokio::sync::{mpsc, watch};
 use super::lines::LineReader;
 use super::pace::Pace;
 use super::process::{self, Ended, Input, Process, WeakHandle};
+use super::prompt_queue::MOST_PROMPTS;
 use super::pulse::Pulse;
 use super::teller::Teller;
-use super::wishes::MOST_PROMPTS;
 use super::{Handle, Launch, LaunchError, Session, Talk, WAITING};
 use crate::child::Stdin;
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use maestro_core::agent::{Agent, Driver, Line, Permission};
+use maestro_core::excerpt::ellipsize;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -231,10 +232,7 @@ fn text(line: &Line) -> String {
 }
 
 pub(super) fn short(text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    ellipsize(text, MOST_CHARS)
 }
 
 /// The first word that looks like a version, else the first line.

@@ -11,12 +11,13 @@ use maestro_core::event::{Event, RunId};
 use maestro_core::workflow::pinned::PinnedText;
 use maestro_core::workflow::run::{Finish, Input, Ticket};
 use maestro_core::workflow::told::Now;
-use maestro_store::{Clock, Driver, Executing, RunById, Store, StoreError};
+use maestro_store::{Clock, Driver, Executing, Store};
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
 use super::health::{DaemonHealth, DaemonPart, DaemonTask};
-use crate::drive::{Claim, DriveError, RunApi, RunSnapshot, Workshop, drive};
+use crate::drive::{Claim, DriveError, RunApi, RunSnapshot, drive};
+use crate::host::ExecutionHost;
 use crate::runs::{Hand, RunError, Runs, View};
 use crate::step_sessions::StepSessions;
 
@@ -34,7 +35,7 @@ pub struct RunDriverOptions {
     /// The clock.
     pub clock: Clock,
     /// What is needed to execute what runs order; without it only callers do.
-    pub workshop: Option<Workshop>,
+    pub execution: Option<Arc<ExecutionHost>>,
     /// Where agents' programs find Maestro.
     pub around: Around,
     /// The name of this machine.
@@ -57,27 +58,25 @@ pub struct RunDriverPool {
 
 /// What a process has that executes anything at all.
 struct Execution {
-    workshop: Workshop,
+    machine: Arc<ExecutionHost>,
     step_sessions: StepSessions,
 }
 
 impl RunDriverPool {
     /// A pool that drives no run yet.
     pub fn new(options: RunDriverOptions) -> Self {
-        let RunDriverOptions { store, runs, clock, workshop, around, hostname, observer } = options;
-        let execution = workshop.map(|mut workshop| {
-            let asked = store.clone();
-            workshop.site.abilities.at_work = Arc::new(move |run| Box::pin(is_at_work(asked.clone(), run)));
+        let RunDriverOptions { store, runs, clock, execution, around, hostname, observer } = options;
+        let execution = execution.map(|machine| {
             let step_sessions = StepSessions {
                 store,
                 runs: runs.clone(),
                 clock: Arc::clone(&clock),
                 around,
-                abilities: workshop.site.abilities.clone(),
+                host: Arc::clone(&machine.host),
                 hostname,
                 hears: observer,
             };
-            Arc::new(Execution { workshop, step_sessions })
+            Arc::new(Execution { machine, step_sessions })
         });
         let health = DaemonHealth::new(Arc::clone(&clock));
         Self { runs, clock, health, execution, driven: Arc::default(), refused: Arc::default() }
@@ -121,7 +120,7 @@ impl RunDriverPool {
         let (runs, clock, health) = (self.runs.clone(), Arc::clone(&self.clock), self.health.clone());
         let (pool, api) = (self.clone(), LocalRunApi { runs, clock, health });
         let work = async move {
-            let driven = drive(&api, id, &execution.workshop).await;
+            let driven = drive(&api, id, &execution.machine).await;
             pool.note(id, &task, &driven);
             // What was pinned never changes, so it cannot continue later. Consent may still come.
             if let Err(error @ (DriveError::Forged(_) | DriveError::Unsound(_))) = &driven {
@@ -152,7 +151,7 @@ impl RunDriverPool {
         self.health.record(task, failed);
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         match driven {
-            Err(error @ DriveError::NotAllowed { .. }) => {
+            Err(error @ (DriveError::NotAllowed { .. } | DriveError::ConsentUnknown { .. })) => {
                 // Cancelled runs stay in it; those that wait are noted again with the next beat.
                 if refused.len() >= MOST_REFUSED {
                     refused.clear();
@@ -169,16 +168,6 @@ fn with_cause(error: &DriveError<RunError>) -> String {
     match error {
         DriveError::Api(cause) => format!("{error}: {cause}"),
         _ => error.to_string(),
-    }
-}
-
-/// Whether a run is not over; one that cannot be read may still be.
-async fn is_at_work(store: Store, run: String) -> bool {
-    let Ok(id) = run.parse() else { return false };
-    match store.read(RunById(id)).await {
-        Ok(record) => !record.run.is_over(),
-        Err(StoreError::NotFound { .. }) => false,
-        Err(_) => true,
     }
 }
 

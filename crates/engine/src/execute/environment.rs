@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Reach, Site};
+use super::{ExecutionEnv, Reach};
 
 /// Variables that programs need to find their way.
 const NAMES: [&str; 9] = ["PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"];
@@ -14,21 +14,22 @@ const SECRETS: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "_KEY"];
 const OURS: [&str; 3] = ["SKILLS_DIR", "DATA_DIR", "SESSION_DIR"];
 
 /// The environment of a program; our own also speaks for the session that started it.
-pub(super) fn of_program(site: &Site, reach: Reach) -> BTreeMap<String, String> {
+pub(super) fn of_program(env: &ExecutionEnv, reach: Reach) -> BTreeMap<String, String> {
     let known = |name: &str| NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let ours = |name: &str| reach == Reach::Data && (name.starts_with("MAESTRO_") || OURS.contains(&name));
-    let given = site.variables.iter().filter(|(name, value)| ours(name) || (known(name) && !is_secret(name, value)));
+    let given =
+        env.machine.variables.iter().filter(|(name, value)| ours(name) || (known(name) && !is_secret(name, value)));
     let mut variables: BTreeMap<String, String> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
     // Whatever is on the path, `maestro` is the one that runs this.
-    let bin = site.home.join("bin").display().to_string();
+    let bin = env.machine.home.join("bin").display().to_string();
     let path = match variables.get("PATH") {
         Some(path) if !path.is_empty() => format!("{bin}:{path}"),
         _ => format!("{bin}:/usr/local/bin:/usr/bin:/bin"),
     };
     variables.insert("PATH".to_owned(), path);
-    variables.insert("MAESTRO_BIN".to_owned(), site.maestro.display().to_string());
-    variables.insert("MAESTRO_HOME".to_owned(), site.home.display().to_string());
-    variables.insert("MAESTRO_RUN_ID".to_owned(), site.run.clone());
+    variables.insert("MAESTRO_BIN".to_owned(), env.machine.maestro.display().to_string());
+    variables.insert("MAESTRO_HOME".to_owned(), env.machine.home.display().to_string());
+    variables.insert("MAESTRO_RUN_ID".to_owned(), env.run.clone());
     // What Python writes beside a skill's program would be a change of what somebody allowed.
     variables.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
     variables
@@ -42,7 +43,11 @@ fn is_secret(name: &str, value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::host::{BareHost, ExecutionHost};
+    use crate::identity::Identity;
 
     #[test]
     fn programs_are_told_the_way_and_no_secrets() {
@@ -56,22 +61,26 @@ mod tests {
             ("AWS_SECRET_ACCESS_KEY", "a"),
             ("LD_PRELOAD", "/evil.so"),
         ];
-        let site = Site {
+        let machine = ExecutionHost {
+            host: Arc::new(BareHost),
             maestro: "/opt/maestro".into(),
             home: "/home/me/.maestro".into(),
-            own: Vec::new(),
+            own_dirs: Vec::new(),
+            shared_dirs: Vec::new(),
+            variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            identity: Identity::of_this_process(),
+        };
+        let env = ExecutionEnv {
+            machine: Arc::new(machine),
             workspace: "/work".into(),
             folders: Vec::new(),
-            extra: Vec::new(),
             run: "r1".to_owned(),
-            abilities: crate::Abilities::default(),
-            variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         };
-        let names = |reach| of_program(&site, reach).into_keys().collect::<Vec<_>>();
+        let names = |reach| of_program(&env, reach).into_keys().collect::<Vec<_>>();
         let ours = ["MAESTRO_API_URL", "MAESTRO_BIN", "MAESTRO_HOME", "MAESTRO_RUN_ID"];
         assert_eq!(names(Reach::Workspace), [&["LC_ALL"], &ours[..], &["PATH", "PYTHONDONTWRITEBYTECODE"]].concat());
         assert!(names(Reach::Data).contains(&"MAESTRO_SESSION_TOKEN".to_owned()));
         assert!(!names(Reach::Data).contains(&"GITHUB_TOKEN".to_owned()));
-        assert_eq!(of_program(&site, Reach::Workspace)["PATH"], "/home/me/.maestro/bin:/bin");
+        assert_eq!(of_program(&env, Reach::Workspace)["PATH"], "/home/me/.maestro/bin:/bin");
     }
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-use super::Site;
+use super::ExecutionEnv;
 
 /// The name of our own program.
 pub(super) const OWN: &str = "maestro";
@@ -37,9 +37,9 @@ pub(crate) fn put_on_path(home: &Path, maestro: &Path) -> io::Result<()> {
 }
 
 /// The file to start. One that is named with its directory must lie in the workspace or in a skill's folder.
-pub(super) fn find(program: &str, site: &Site, path: Option<&String>) -> Result<PathBuf, NoProgram> {
+pub(super) fn find(program: &str, env: &ExecutionEnv, path: Option<&String>) -> Result<PathBuf, NoProgram> {
     if program == OWN {
-        return Ok(site.maestro.clone());
+        return Ok(env.machine.maestro.clone());
     }
     if !program.contains('/') {
         let dirs = path.into_iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute());
@@ -47,8 +47,8 @@ pub(super) fn find(program: &str, site: &Site, path: Option<&String>) -> Result<
         return file.ok_or_else(|| NoProgram::NotFound(program.to_owned()));
     }
     // A link in there may lead elsewhere: what lies in these folders is as trusted as a script beside it.
-    let file = spelled_out(&site.workspace.join(program));
-    if !std::iter::once(&site.workspace).chain(&site.folders).any(|place| file.starts_with(spelled_out(place))) {
+    let file = spelled_out(&env.workspace.join(program));
+    if !std::iter::once(&env.workspace).chain(&env.folders).any(|place| file.starts_with(spelled_out(place))) {
         return Err(NoProgram::Outside(program.to_owned()));
     }
     match file.is_file() {
@@ -78,8 +78,11 @@ fn spelled_out(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::host::{BareHost, ExecutionHost};
+    use crate::identity::Identity;
 
     fn program(path: &Path, mode: u32) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -91,16 +94,20 @@ mod tests {
     fn a_name_means_what_is_on_the_path_and_a_path_what_is_here() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        let site = Site {
+        let machine = ExecutionHost {
+            host: Arc::new(BareHost),
             maestro: "/opt/maestro".into(),
             home: root.join("home"),
-            own: Vec::new(),
+            own_dirs: Vec::new(),
+            shared_dirs: Vec::new(),
+            variables: BTreeMap::new(),
+            identity: Identity::of_this_process(),
+        };
+        let env = ExecutionEnv {
+            machine: Arc::new(machine),
             workspace: root.join("work"),
             folders: vec![root.join("skill")],
-            extra: Vec::new(),
             run: String::new(),
-            variables: BTreeMap::new(),
-            abilities: crate::Abilities::default(),
         };
         program(&root.join("work/scripts/check"), 0o755);
         program(&root.join("work/plain"), 0o644);
@@ -108,7 +115,7 @@ mod tests {
         program(&root.join("bin/tool"), 0o755);
         program(&root.join("other/tool"), 0o755);
         let path = format!(".:relative:{}:{}", root.join("bin").display(), root.join("other").display());
-        let find = |name: &str| find(name, &site, Some(&path));
+        let find = |name: &str| find(name, &env, Some(&path));
         assert_eq!(find("maestro"), Ok("/opt/maestro".into()));
         assert_eq!(find("tool"), Ok(root.join("bin/tool")));
         assert_eq!(find("check"), Err(NoProgram::NotFound("check".into())));

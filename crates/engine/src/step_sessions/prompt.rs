@@ -6,6 +6,7 @@ use maestro_core::StepKind;
 use maestro_core::agent::spawn::GivenSkill;
 use maestro_core::agent::{Protocol, SessionOutcome, protocol};
 use maestro_core::event::{Event, RunId};
+use maestro_core::excerpt::{ellipsize, head_and_tail, one_line};
 use maestro_core::plan::{TaskSelection, skill_hints};
 use maestro_core::workflow::Outcome;
 use maestro_core::workflow::directive::Directive;
@@ -16,7 +17,7 @@ use maestro_store::hash;
 use serde_json::Value as Json;
 
 use super::skip::is_verdict;
-use crate::builtins::Skills;
+use crate::host::{HostError, ProjectSkills};
 
 /// How long a session's name is.
 const NAME: usize = 60;
@@ -44,7 +45,7 @@ pub(super) struct PromptBuilder<'a> {
     pub(super) seat: &'a Seat,
     pub(super) directive: &'a Directive,
     pub(super) step: StepKind,
-    pub(super) skills: Result<Skills, String>,
+    pub(super) skills: Result<ProjectSkills, HostError>,
     /// The project's own words, which stand in place of ours.
     pub(super) own: Option<String>,
 }
@@ -71,8 +72,13 @@ impl PromptBuilder<'_> {
         composed
     }
 
-    fn with_skills(&self, task: &TaskSelection, skills: &Skills, choice: Choice, composed: &mut StepPrompt) {
-        let most = if self.step == StepKind::Review { skills.most_review } else { skills.most };
+    fn with_skills(&self, task: &TaskSelection, skills: &ProjectSkills, choice: Choice, composed: &mut StepPrompt) {
+        let settings = &skills.settings;
+        let most = match self.step {
+            StepKind::Review => &settings.skills_max_selected_review,
+            StepKind::Implementation => &settings.skills_max_selected_impl,
+        };
+        let (most, limits) = (most.value.into(), skills.prompt_limits());
         let select = |label: &str, hints: &[String], most: usize| {
             let needs = TaskNeeds { label, hints, step: self.step, most };
             Selector::for_task(skills.catalogue.clone(), label).select(self.run, needs)
@@ -86,9 +92,9 @@ impl PromptBuilder<'_> {
             }
             Choice::Settings | Choice::None => select(&task.label, &task.skill_hints, most),
         };
-        let prompt = task_with_skills(task, &selection, &skills.catalogue, skills.limits);
+        let prompt = task_with_skills(task, &selection, &skills.catalogue, limits);
         let given = selection.skills.iter().filter_map(|skill| {
-            let read = body(skill, Part::File, skills.limits.references, skills.limits.body_chars).ok()?;
+            let read = body(skill, Part::File, limits.references, limits.body_chars).ok()?;
             let (id, path) = (skill.id.to_string(), skill.path.display().to_string());
             // The text itself stands in the prompt already.
             Some(GivenSkill { id, path, hash: hash(read.text.as_bytes()), text: String::new() })
@@ -135,9 +141,9 @@ impl Choice {
         }
     }
 
-    fn is_any(&self, skills: &Skills) -> bool {
+    fn is_any(&self, skills: &ProjectSkills) -> bool {
         match self {
-            Self::Settings => skills.enabled,
+            Self::Settings => skills.settings.skills_enabled.value,
             Self::None => false,
             Self::Named(_) => true,
         }
@@ -193,31 +199,18 @@ fn handed_over(command: &str, directive: &Directive) -> String {
 /// What people call the session.
 pub(super) fn name(seat: &Seat, directive: &Directive) -> String {
     let about = seat.task.as_deref().unwrap_or(&directive.workflow);
-    let name = format!("{}: {about}", directive.step.title);
-    match name.char_indices().nth(NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name,
-    }
+    ellipsize(&format!("{}: {about}", directive.step.title), NAME)
 }
 
 /// The first line of something said, short enough for a title.
 pub(super) fn line(said: &str) -> String {
     let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(TITLE) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    ellipsize(line, TITLE)
 }
 
 /// A message in one line; of a long one, its start and its end.
 pub(super) fn shortened(said: &str) -> String {
-    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let characters: Vec<char> = words.chars().collect();
-    if characters.len() <= BEGINNING + END {
-        return words;
-    }
-    let (beginning, end) = (&characters[..BEGINNING], &characters[characters.len() - END..]);
-    format!("{} … {}", beginning.iter().collect::<String>(), end.iter().collect::<String>())
+    head_and_tail(&one_line(said), BEGINNING, END)
 }
 
 /// The result of a session, in a line.

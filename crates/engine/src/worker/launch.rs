@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use maestro_core::Event;
@@ -23,8 +22,9 @@ use super::Worker;
 use super::history::{self, SessionHistory};
 use crate::agents::process::Limits;
 use crate::agents::{self, Launch, places};
-use crate::briefing::{session_manifest, write_manifest};
+use crate::briefing::{ensure_manifest, session_manifest};
 use crate::changes;
+use crate::host;
 use crate::sandbox::Policy;
 use crate::worktrees;
 
@@ -122,7 +122,7 @@ impl Worker {
         let env = self.environment(&session, &tasks, temporary.path()).await?;
         let token = env.get("MAESTRO_SESSION_TOKEN").cloned().unwrap_or_default();
         let launch = Launch {
-            maestro: self.maestro.clone(),
+            maestro: self.machine.maestro.clone(),
             driver: found.driver,
             program: found.program,
             arguments: Vec::new(),
@@ -154,9 +154,8 @@ impl Worker {
             self.store.write(named).await?;
         }
         // What is not allowed is asked about like everything else.
-        let (allowed, place) = (Arc::clone(&self.checks), workspace.clone());
-        let checks = blocking(move || Ok(allowed(&place))).await?;
-        let checks = checks.unwrap_or_else(|reason| {
+        let place = workspace.clone();
+        let checks = host::ask(&self.machine.host, move |host| host.checks(&place)).await.unwrap_or_else(|reason| {
             tracing::warn!("the project's checks are not known: {reason}");
             Vec::new()
         });
@@ -177,10 +176,10 @@ impl Worker {
 
     /// The agent that is meant, and its program. It reads files.
     pub(super) fn agent(&self, spec: &SpawnSpec) -> Result<(Agent, Chosen), SpawnError> {
-        let known = (self.agents)(Path::new(&spec.workspace));
+        let known = self.machine.host.agents(Path::new(&spec.workspace));
         let find = |agent: &Agent| match spec.driver {
-            Some(driver) => agent.chosen_way(driver, |name| (self.program)(name)),
-            None => agent.chosen(|name| (self.program)(name)),
+            Some(driver) => agent.chosen_way(driver, |name| self.machine.host.find_program(name)),
+            None => agent.chosen(|name| self.machine.host.find_program(name)),
         };
         if let Some(name) = &spec.agent {
             let agent = known.find(name)?.clone();
@@ -208,7 +207,7 @@ impl Worker {
         }
         let path = PathBuf::from(self.around.manifest_path(session));
         let manifest = session_manifest(session, &project, &tasks);
-        blocking(move || write_manifest(&path, &manifest).map_err(SpawnError::Manifest)).await?;
+        blocking(move || ensure_manifest(&path, &manifest).map_err(SpawnError::Manifest)).await?;
         Ok(tasks)
     }
 
@@ -269,7 +268,7 @@ impl Worker {
             return Ok(());
         }
         let messages = unheard.into_iter().map(|message| message.id).collect();
-        let (session, worker) = (session.id.clone(), self.identity.as_str().to_owned());
+        let (session, worker) = (session.id.clone(), self.machine.identity.as_str().to_owned());
         self.store.write(PassedOn { session, worker, messages, how: "with its prompt".to_owned() }).await
     }
 
@@ -283,6 +282,7 @@ impl Worker {
         let token = self.store.write(IssueToken { session: session.id.clone() }).await?;
         let own = |name: &str| !name.starts_with(FOREIGN) || name.starts_with(KEPT);
         let mut env: BTreeMap<String, String> = self
+            .machine
             .variables
             .iter()
             .filter(|(name, _)| own(name))
@@ -296,7 +296,7 @@ impl Worker {
         }
         // Whatever is on the path, `maestro` is the one that runs this.
         let bin = Path::new(&self.around.home).join("bin").display().to_string();
-        let path = match self.variables.get("PATH") {
+        let path = match self.machine.variables.get("PATH") {
             Some(path) if !path.is_empty() => format!("{bin}:{path}"),
             _ => format!("{bin}:/usr/local/bin:/usr/bin:/bin"),
         };
@@ -309,8 +309,8 @@ impl Worker {
     fn policy(&self, agent: &Agent, workspace: &Path, temporary: &Path) -> Policy {
         let usual = Policy::usual(workspace, Some(temporary));
         usual
-            .allow(places::of(agent, &self.variables))
-            .allow(self.extra.iter().cloned())
+            .allow(places::of(agent, &self.machine.variables))
+            .allow(self.machine.shared_dirs.iter().cloned())
             .seal(PathBuf::from(&self.around.home))
     }
 }

@@ -37,7 +37,7 @@ pub(super) async fn monitor(
     standing: watch::Receiver<Option<Standing>>,
 ) -> SettledSession {
     let LaunchedAgent { agent, spec, workspace, checks, mut history, resumed, tree, kind, temporary, token } = launched;
-    let since = (worker.clock)();
+    let since = worker.machine.host.now();
     history.worked.begin(since);
     let Session { mut events, handle, .. } = agent;
     let mut monitor = SessionMonitor {
@@ -136,7 +136,7 @@ impl SessionMonitor<'_> {
         if matches!(event, AgentEvent::Said { .. } | AgentEvent::Thought { .. } | AgentEvent::ToolBegan { .. }) {
             self.silent = false;
         }
-        let now = (self.worker.clock)();
+        let now = self.worker.machine.host.now();
         self.history.worked.goes_on(now);
         self.buffer.add(now, event);
         if began {
@@ -275,7 +275,7 @@ impl SessionMonitor<'_> {
 
     /// A question without an answer in time is denied.
     async fn expire(&mut self) {
-        let now = (self.worker.clock)();
+        let now = self.worker.machine.host.now();
         let late: Vec<String> =
             self.asked.iter().filter(|(_, expires)| *expires <= now).map(|(request, _)| request.clone()).collect();
         for request in late {
@@ -374,7 +374,7 @@ impl SessionMonitor<'_> {
     }
 
     fn name(&self) -> String {
-        self.worker.identity.as_str().to_owned()
+        self.worker.machine.identity.as_str().to_owned()
     }
 
     /// How its process ended; that it fell silent counts for more than how it died of that.
@@ -392,7 +392,7 @@ impl SessionMonitor<'_> {
 
     async fn settled(mut self, spawn: &Spawn, since: i64) -> SettledSession {
         let end = self.end().await;
-        self.history.worked.goes_on((self.worker.clock)());
+        self.history.worked.goes_on(self.worker.machine.host.now());
         let after = self.tree_now().await;
         self.history.evidence.changed = self.changed(after.clone()).await;
         let decided = self.worker.final_status(self.session, &mut self.history, since).await;
@@ -409,7 +409,7 @@ impl SessionMonitor<'_> {
             end,
             wish: self.wish,
             unheard: decided.unheard,
-            now: (self.worker.clock)(),
+            now: self.worker.machine.host.now(),
         })
     }
 

@@ -41,7 +41,7 @@ impl Worker {
             end: ProcessEnd::Orderly,
             wish: Wish::GoOn,
             unheard: 0,
-            now: (self.clock)(),
+            now: self.machine.host.now(),
         })))
     }
 }

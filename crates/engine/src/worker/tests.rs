@@ -1,12 +1,13 @@
 //! Tests of a worker whose database fails for a while.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use maestro_core::Role;
 use maestro_core::agent::spawn::{Around, SpawnSpec};
-use maestro_core::agent::{Agents, Permission, Reporting, SessionOutcome, SessionResult};
+use maestro_core::agent::{Permission, Reporting, SessionOutcome, SessionResult};
 use maestro_core::session::{Approach, EndReason, Session, SessionStatus};
 use maestro_store::{
     Actor, After, Clock, CreateProject, CreateSession, Options, Order, Place, RequestSpawn, SpawnOf, SpawnState,
@@ -17,6 +18,8 @@ use tempfile::TempDir;
 
 use super::history::SessionHistory;
 use super::*;
+use crate::host::BareHost;
+use crate::identity::Identity;
 
 /// A worker on a database of its own, and a session that it has claimed.
 struct Site {
@@ -34,18 +37,20 @@ impl Site {
             Arc::new(|| i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap());
         let options = Options { patience: Duration::from_millis(20) };
         let store = Store::open_with(Place::File(file.clone()), &clock, options).unwrap();
+        let machine = ExecutionHost {
+            host: Arc::new(BareHost),
+            maestro: PathBuf::from("/nowhere/maestro"),
+            home: directory.path().to_owned(),
+            own_dirs: Vec::new(),
+            shared_dirs: Vec::new(),
+            variables: BTreeMap::new(),
+            identity: Identity::of_this_process(),
+        };
         let worker = Worker {
             store,
-            clock: Arc::clone(&clock),
             around: Around::default(),
-            variables: BTreeMap::new(),
-            maestro: PathBuf::from("/nowhere/maestro"),
-            program: Arc::new(|_| None),
-            agents: Arc::new(|_| Agents::builtin()),
-            extra: Vec::new(),
-            checks: Arc::new(|_| Ok(Vec::new())),
+            machine: Arc::new(machine),
             most: 1,
-            identity: Identity::of_this_process(),
             health: DaemonHealth::new(clock),
         };
         let session = requested(&worker.store).await;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use maestro_skills::{Command, Skill};
 
-use crate::commanded;
+use crate::command_workflow;
 
 /// The file names of a skill's own definition.
 const FILES: [&str; 2] = ["workflow.yaml", "skill.yaml"];
@@ -63,7 +63,7 @@ impl Source {
     fn of_command(skill: &Skill, command: &Command) -> Option<Self> {
         command.run.as_ref()?;
         let folder = skill.path.clone();
-        let (name, path) = (commanded::name(skill, command), folder.join(COMMANDS));
+        let (name, path) = (command_workflow::name(skill, command), folder.join(COMMANDS));
         Some(Self { name, path, folder, part: Part::Command })
     }
 

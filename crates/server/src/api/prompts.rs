@@ -4,8 +4,9 @@ use axum::extract::State;
 use axum::{Json, Router, routing};
 use maestro_api::skills::SkillRequest;
 use maestro_core::plan::{TaskSelection, skill_hints};
-use maestro_skills::render::{References, tokens};
-use maestro_skills::{PromptLimits, Selector, TaskNeeds, TaskPrompt, task_prompt};
+use maestro_engine::Freshness;
+use maestro_skills::render::tokens;
+use maestro_skills::{Selector, TaskNeeds, TaskPrompt, task_prompt};
 use serde_json::{Value as Json_, json};
 
 use utoipa::OpenApi;
@@ -15,7 +16,6 @@ use super::skills::{fresh_run, record, requested_step, requested_task, shelf};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Sent;
-use crate::shelves::{Freshness, Shelf};
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/api/prompts", routing::post(prompt))
@@ -38,7 +38,7 @@ async fn prompt(State(app): State<App>, Sent { value, .. }: Sent<SkillRequest>) 
         let task = TaskSelection { skill_hints: skill_hints(&label), label, line_number: 1, section: None };
         let needs = TaskNeeds { label: &task.label, hints: &task.skill_hints, step, most };
         let selection = Selector::for_task(shelf.catalogue.clone(), &task.label).select(run, needs);
-        task_prompt(&task, &selection, &shelf.catalogue, limits(&shelf))
+        task_prompt(&task, &selection, &shelf.catalogue, shelf.prompt_limits())
     };
     let prompt = tokio::task::spawn_blocking(make).await.map_err(|error| ApiError::internal(error.to_string()))?;
     let answer = json!({
@@ -50,13 +50,4 @@ async fn prompt(State(app): State<App>, Sent { value, .. }: Sent<SkillRequest>) 
     });
     record(&app, value.project_id.as_deref(), prompt.events).await?;
     Ok(Json(answer))
-}
-
-fn limits(shelf: &Shelf) -> PromptLimits {
-    let settings = &shelf.settings;
-    PromptLimits {
-        table_tokens: settings.skills_budget_tokens.value,
-        body_chars: settings.skills_max_body_chars.value,
-        references: if settings.skills_load_references.value { References::Include } else { References::Leave },
-    }
 }

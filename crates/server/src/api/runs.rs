@@ -18,6 +18,7 @@ use maestro_core::RunId;
 use maestro_core::id::{ProjectId, SessionId, TaskId};
 use maestro_core::workflow::pinned::{MAX_PINNED, Pinned};
 use maestro_core::workflow::run::Ticket;
+use maestro_engine::Freshness;
 use maestro_engine::runs::{RunError, Start};
 use maestro_engine::workflows::{DefinitionError, Workflows};
 use maestro_store::{Driver, RunLog, RunState, Runs};
@@ -29,7 +30,6 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{Asked, Paging, Prefer, Retry, Sent, Wait, word};
-use crate::shelves::Freshness;
 
 use self::bodies::{run_body, run_state, run_summary, served_run};
 

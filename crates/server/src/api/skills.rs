@@ -11,6 +11,7 @@ use maestro_core::event::Event;
 use maestro_core::id::ProjectId;
 use maestro_core::plan::skill_hints;
 use maestro_core::{Role, RunId, Settings, SkillSelection, StepKind};
+use maestro_engine::{Freshness, ProjectSkills, host};
 use maestro_skills::render::{Part, References, body};
 use maestro_skills::{Catalogue, Lookup, Selector, Skill, TaskNeeds, for_role};
 use maestro_store::{ProjectById, Record, Scope};
@@ -21,7 +22,6 @@ use super::Failures;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, Sent, required, word};
-use crate::shelves::{Freshness, Shelf};
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -64,7 +64,7 @@ async fn list(State(app): State<App>, Asked(whose): Asked<CatalogueQuery>) -> Re
 }
 
 /// The shelf of a project, or of where the server was started.
-pub(super) async fn shelf(app: &App, project: Option<&str>, freshness: Freshness) -> Result<Shelf, ApiError> {
+pub(super) async fn shelf(app: &App, project: Option<&str>, freshness: Freshness) -> Result<ProjectSkills, ApiError> {
     let directory = directory(app, project).await?;
     look(app, directory, freshness).await
 }
@@ -76,10 +76,13 @@ pub(super) async fn directory(app: &App, project: Option<&str>) -> Result<Option
     })
 }
 
-pub(super) async fn look(app: &App, directory: Option<PathBuf>, freshness: Freshness) -> Result<Shelf, ApiError> {
-    let shelves = app.shelves.clone();
-    let found = tokio::task::spawn_blocking(move || shelves(directory.as_deref(), freshness)).await;
-    found.map_err(|error| ApiError::internal(error.to_string()))?.map_err(ApiError::internal)
+pub(super) async fn look(
+    app: &App,
+    directory: Option<PathBuf>,
+    freshness: Freshness,
+) -> Result<ProjectSkills, ApiError> {
+    let found = host::ask(&app.host, move |host| host.skills(directory.as_deref(), freshness)).await;
+    found.map_err(|error| ApiError::internal(error.to_string()))
 }
 
 /// One skill with its text; by id, directory or a unique display name
@@ -212,7 +215,7 @@ pub(crate) fn fresh_run() -> RunId {
 }
 
 /// The skills of a shelf for a task.
-pub(crate) fn choose(shelf: &Shelf, run: RunId, task: &str, step: StepKind, most: usize) -> SkillSelection {
+pub(crate) fn choose(shelf: &ProjectSkills, run: RunId, task: &str, step: StepKind, most: usize) -> SkillSelection {
     let hints = skill_hints(task);
     let needs = TaskNeeds { label: task, hints: &hints, step, most };
     Selector::for_task(shelf.catalogue.clone(), task).select(run, needs).record

@@ -1,6 +1,6 @@
 //! Requests to start agents, over HTTP.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,8 +14,8 @@ use maestro_core::session::{Approach, Session, SessionStatus};
 use maestro_core::task::Task;
 use maestro_core::{Project, Role};
 use maestro_engine::briefing::{self, Handed, Measure, Missing};
+use maestro_engine::{Freshness, ProjectSkills, host};
 use maestro_skills::Lookup;
-use maestro_skills::render::References;
 use maestro_store::{
     Actor, CreateSession, NeedsToken, ProjectById, RequestSpawn, SessionById, Starter, StoreError, TaskById,
     UpdateSession,
@@ -30,7 +30,6 @@ use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::extract::{Retry, Sent, word};
 use crate::full_session::FullSession;
-use crate::shelves::{Freshness, Shelf};
 
 /// How many skills may be asked for.
 const MOST_SKILLS: usize = 100;
@@ -184,7 +183,12 @@ fn skill_problem(Missing { name, reason }: Missing) -> SkillProblem {
 }
 
 /// What is needed to start it.
-fn spec(value: &NewSpawn, wanted: &Wanted, shelf: Option<&Shelf>, handed: &Handed) -> Result<SpawnSpec, ApiError> {
+fn spec(
+    value: &NewSpawn,
+    wanted: &Wanted,
+    shelf: Option<&ProjectSkills>,
+    handed: &Handed,
+) -> Result<SpawnSpec, ApiError> {
     let usual = || shelf.map(|shelf| shelf.settings.agent.value.clone()).filter(|agent| !agent.is_empty());
     let budget = value.budget.clone().map(serde_json::from_value::<Budget>).transpose();
     let model = wanted.tasks.iter().find_map(|task| task.model.clone());
@@ -264,14 +268,14 @@ async fn write_manifest(app: &App, session: &Session, wanted: &Wanted) -> Result
 
 /// The skills and settings of a directory as they are now, or why they cannot be had: what was written a moment ago
 /// counts.
-async fn shelf(app: &App, directory: &str) -> Result<Shelf, String> {
-    let (shelves, directory) = (app.shelves.clone(), PathBuf::from(directory));
-    let look = move || shelves(Some(Path::new(&directory)), Freshness::Reread);
-    tokio::task::spawn_blocking(look).await.unwrap_or_else(|error| Err(error.to_string()))
+async fn shelf(app: &App, directory: &str) -> Result<ProjectSkills, String> {
+    let directory = PathBuf::from(directory);
+    let found = host::ask(&app.host, move |host| host.skills(Some(&directory), Freshness::Reread)).await;
+    found.map_err(|error| error.to_string())
 }
 
 /// The skills that it is handed: those of its role, those that were asked for, those that its tasks name.
-async fn handed(shelf: Result<Shelf, String>, wanted: &Wanted, mut asked: Vec<String>) -> Handed {
+async fn handed(shelf: Result<ProjectSkills, String>, wanted: &Wanted, mut asked: Vec<String>) -> Handed {
     let shelf = match shelf {
         Ok(shelf) => shelf,
         Err(reason) => {
@@ -281,16 +285,15 @@ async fn handed(shelf: Result<Shelf, String>, wanted: &Wanted, mut asked: Vec<St
     let role = wanted.role;
     asked.extend(wanted.tasks.iter().flat_map(|task| task.skills.clone()));
     let read = move || {
-        let settings = &shelf.settings;
-        let references = if settings.skills_load_references.value { References::Include } else { References::Leave };
-        let measure = Measure { references, most_chars: settings.skills_max_body_chars.value };
+        let most_chars = shelf.settings.skills_max_body_chars.value;
+        let measure = Measure { references: shelf.references(), most_chars };
         briefing::skills(&shelf.catalogue, role, &asked, measure)
     };
     tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }
 
 /// How many agents an orchestrator may have at once, by what its skill says.
-fn limits(caller: &Caller, shelf: Option<&Shelf>) -> Vec<(String, i64)> {
+fn limits(caller: &Caller, shelf: Option<&ProjectSkills>) -> Vec<(String, i64)> {
     let (Actor::Session { role: Role::Orchestrator, .. }, Some(shelf)) = (&caller.0, shelf) else { return Vec::new() };
     let Lookup::Found(skill) = shelf.catalogue.find("maestro-orchestrator") else { return Vec::new() };
     let number = |name: &str| Some((name.to_owned(), skill.config.get(name)?.as_i64()?));

@@ -7,6 +7,7 @@ use maestro_api::words::SkillName;
 use maestro_api::workflows::{ParamBody, StepBody, WorkflowBody};
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::definition::Variable;
+use maestro_engine::Freshness;
 use maestro_engine::workflows::{Loaded, Workflows};
 use utoipa::OpenApi;
 
@@ -14,7 +15,6 @@ use super::{Failures, runs, skills};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Asked;
-use crate::shelves::Freshness;
 
 pub(super) fn routes() -> Router<App> {
     Router::new()

@@ -11,10 +11,10 @@ use maestro_api::{ApiClient, RouterTransport};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::{Allowed, Connection, Link, Mcp, Options, Secret};
+use super::{Connection, Link, Mcp, Options};
 use crate::api;
 use crate::app::App;
-use crate::shelves::Changes;
+use crate::skill_changes::Changes;
 
 /// How large a message may be.
 const BODY: usize = 1024 * 1024;
@@ -29,10 +29,6 @@ pub struct Site {
     pub directory: PathBuf,
     /// Rings when skills have changed.
     pub changes: Changes,
-    /// Says which of skills' commands are tools.
-    pub allowed: Allowed,
-    /// What states are sealed with that clients keep for us.
-    pub secret: Secret,
 }
 
 /// The route of the handler.
@@ -78,13 +74,11 @@ fn options(app: &App, site: &Site) -> Options {
     let client = ApiClient::new(Arc::new(RouterTransport(api)));
     Options {
         connect: Arc::new(move || Ok(Connection { client: client.clone(), project: None })),
-        shelves: Arc::clone(&app.shelves),
+        host: Arc::clone(&app.host),
         changes: site.changes.clone(),
         directory: site.directory.clone(),
         session: None,
         task: None,
-        allowed: Arc::clone(&site.allowed),
-        secret: Arc::clone(&site.secret),
         version: app.facts.version.clone(),
     }
 }

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use maestro_core::workflow::Workflow;
 use maestro_core::workflow::pinned::Pinned;
 use maestro_engine::workflows::{Loaded, Workflows};
+use maestro_engine::{Freshness, Host, ProjectSkills, WorkflowConsent, host};
 use maestro_skills::{Catalogue, Lookup, Skill, Source};
 use rmcp::model::Tool;
 use serde_json::{Map, Value as Json};
 
 use super::client::{ReconnectingClient, Who};
 use super::tools;
-use crate::shelves::{Freshness, Shelf, Shelves};
 use maestro_api::{ClientError, projects};
 
 /// How often the disk is looked at for what is not known.
@@ -21,18 +21,13 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The skills at hand.
 pub(super) struct Library {
-    pub(super) shelves: Shelves,
+    host: Arc<dyn Host>,
     pub(super) directory: PathBuf,
-    allowed: Allowed,
     /// When the disk was last looked at for something that was not known.
     looked: Mutex<Option<Instant>>,
     /// What was last made of a catalogue, as long as it is that one.
     offered: Mutex<Option<(Arc<Catalogue>, Arc<Offer>)>>,
 }
-
-/// Says of each workflow whether it may be executed, by its text and all it reaches: nobody needs to allow it, or somebody
-/// did. It may read files.
-pub type Allowed = Arc<dyn Fn(&[&Pinned]) -> Vec<bool> + Send + Sync>;
 
 /// What is listed of a catalogue. It is the same from call to call.
 pub(super) struct Offer {
@@ -123,17 +118,17 @@ impl Flow {
 }
 
 impl Library {
-    pub(super) fn new(shelves: Shelves, directory: PathBuf, allowed: Allowed) -> Self {
-        Self { shelves, directory, allowed, looked: Mutex::new(None), offered: Mutex::new(None) }
+    pub(super) fn new(host: Arc<dyn Host>, directory: PathBuf) -> Self {
+        Self { host, directory, looked: Mutex::new(None), offered: Mutex::new(None) }
     }
 
     /// The shelf of the handler's own directory.
-    pub(super) async fn own(&self) -> Result<Shelf, String> {
+    pub(super) async fn own(&self) -> Result<ProjectSkills, String> {
         self.shelf(None, Freshness::Kept).await
     }
 
     /// The same, in which a skill is looked for: one that was just written may not have been noticed yet.
-    pub(super) async fn own_with(&self, skill: &str) -> Result<Shelf, String> {
+    pub(super) async fn own_with(&self, skill: &str) -> Result<ProjectSkills, String> {
         self.with(None, skill).await
     }
 
@@ -143,7 +138,7 @@ impl Library {
         api: &ReconnectingClient,
         who: &Who,
         project: Option<&str>,
-    ) -> Result<Shelf, ClientError> {
+    ) -> Result<ProjectSkills, ClientError> {
         let directory = directory(api, who, project).await?;
         self.shelf(directory, Freshness::Kept).await.map_err(ClientError::NotConnected)
     }
@@ -155,12 +150,12 @@ impl Library {
         who: &Who,
         project: Option<&str>,
         skill: &str,
-    ) -> Result<Shelf, ClientError> {
+    ) -> Result<ProjectSkills, ClientError> {
         let directory = directory(api, who, project).await?;
         self.with(directory, skill).await.map_err(ClientError::NotConnected)
     }
 
-    async fn with(&self, directory: Option<PathBuf>, skill: &str) -> Result<Shelf, String> {
+    async fn with(&self, directory: Option<PathBuf>, skill: &str) -> Result<ProjectSkills, String> {
         let kept = self.shelf(directory.clone(), Freshness::Kept).await?;
         if matches!(kept.catalogue.find(skill), Lookup::Missing { .. }) && self.may_look_again() {
             return self.shelf(directory, Freshness::Reread).await;
@@ -186,20 +181,19 @@ impl Library {
         may
     }
 
-    async fn shelf(&self, directory: Option<PathBuf>, freshness: Freshness) -> Result<Shelf, String> {
-        let shelves = Arc::clone(&self.shelves);
-        let looked = tokio::task::spawn_blocking(move || shelves(directory.as_deref(), freshness));
-        looked.await.map_err(|error| error.to_string())?
+    async fn shelf(&self, directory: Option<PathBuf>, freshness: Freshness) -> Result<ProjectSkills, String> {
+        let found = host::ask(&self.host, move |host| host.skills(directory.as_deref(), freshness)).await;
+        found.map_err(|error| error.to_string())
     }
 
     /// What is listed of the handler's own directory.
     pub(super) async fn offer(&self) -> Result<Arc<Offer>, String> {
-        let Shelf { catalogue, settings } = self.own().await?;
+        let ProjectSkills { catalogue, settings } = self.own().await?;
         let kept = self.offered.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let kept = kept.filter(|(known, _)| Arc::ptr_eq(known, &catalogue)).map(|(_, offer)| offer);
-        let (allowed, directory, of) = (Arc::clone(&self.allowed), self.directory.clone(), Arc::clone(&catalogue));
-        let make = move || offer(kept, &of, &directory, &settings.tool_prefix.value, &allowed);
-        let offer = tokio::task::spawn_blocking(make).await.map_err(|error| error.to_string())?;
+        let (directory, of) = (self.directory.clone(), Arc::clone(&catalogue));
+        let make = move |host: &dyn Host| Ok(offer(kept, &of, &directory, &settings.tool_prefix.value, host));
+        let offer = host::ask(&self.host, make).await.map_err(|error| error.to_string())?;
         *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = Some((catalogue, Arc::clone(&offer)));
         Ok(offer)
     }
@@ -217,12 +211,14 @@ fn offer(
     catalogue: &Catalogue,
     directory: &Path,
     prefix: &str,
-    allowed: &Allowed,
+    host: &dyn Host,
 ) -> Arc<Offer> {
     let which = |flows: &[Flow]| {
-        let commands: Vec<&Pinned> = flows.iter().filter_map(|flow| Some(&flow.command.as_ref()?.pinned)).collect();
-        let mut answers = if commands.is_empty() { Vec::new() } else { allowed(&commands) }.into_iter();
-        flows.iter().map(|flow| flow.command.is_none() || answers.next() == Some(true)).collect::<Vec<bool>>()
+        let commands = flows.iter().filter_map(|flow| Some(&flow.command.as_ref()?.pinned.definitions));
+        let commands: Vec<_> = commands.collect();
+        let mut answers = if commands.is_empty() { Vec::new() } else { host.consents(&commands) }.into_iter();
+        let granted = Some(WorkflowConsent::Granted);
+        flows.iter().map(|flow| flow.command.is_none() || answers.next() == granted).collect::<Vec<bool>>()
     };
     if let Some(kept) = kept.filter(|kept| kept.prefix == prefix && kept.allowed == which(&kept.flows)) {
         return kept;

@@ -13,6 +13,7 @@ use maestro_core::workflow::Name;
 use maestro_core::workflow::directive::Directive;
 use maestro_core::workflow::run::Ticket;
 use maestro_core::workflow::told::News;
+use maestro_engine::Host;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
     SealOptions, ServerRequest,
@@ -40,9 +41,6 @@ const MOST_NEWS: usize = 16 * 1024;
 const EARLIER: &str = "earlier";
 /// How soon nobody can have read a question and refused to answer it, in milliseconds.
 const QUICKEST_MS: u64 = 500;
-
-/// What states are sealed with; the same after a restart. It is asked for when it is first needed.
-pub type Secret = Arc<dyn Fn() -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// An answer, or why there is none.
 #[derive(Debug, Clone)]
@@ -138,20 +136,21 @@ impl Open {
 
 /// Seals states that clients keep for us, and opens what was sealed here for the same call.
 pub(super) struct Seal {
-    secret: Secret,
+    host: Arc<dyn Host>,
     codec: OnceLock<RequestStateCodec>,
 }
 
 impl Seal {
-    pub(super) fn new(secret: Secret) -> Self {
-        Self { secret, codec: OnceLock::new() }
+    pub(super) fn new(host: Arc<dyn Host>) -> Self {
+        Self { host, codec: OnceLock::new() }
     }
 
     fn codec(&self) -> Result<&RequestStateCodec, String> {
         if let Some(codec) = self.codec.get() {
             return Ok(codec);
         }
-        let codec = RequestStateCodec::try_new((self.secret)()?).map_err(|error| error.to_string())?;
+        let codec = RequestStateCodec::try_new(self.host.sealing_key().map_err(|error| error.to_string())?)
+            .map_err(|error| error.to_string())?;
         Ok(self.codec.get_or_init(|| codec))
     }
 
@@ -262,9 +261,17 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
 mod tests {
     use super::*;
 
+    struct KeyHost;
+
+    impl Host for KeyHost {
+        fn sealing_key(&self) -> Result<Vec<u8>, maestro_engine::HostError> {
+            Ok(vec![7; 32])
+        }
+    }
+
     #[test]
     fn a_state_that_was_kept_too_long_or_belongs_to_another_call_is_refused() {
-        let seal = Seal::new(Arc::new(|| Ok(vec![7; 32])));
+        let seal = Seal::new(Arc::new(KeyHost));
         let ticket: Ticket = serde_json::from_value(json!("which#1.abcdef")).unwrap();
         let (fields, spent, news) = (Vec::new(), Vec::new(), Vec::new());
         let open = Open { run: "r".to_owned(), ticket, fields, spent, news, at: 0 };

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use maestro_api::skills::{self, SkillRequest};
 use maestro_core::{SkillSelection, StepKind};
+use maestro_engine::ProjectSkills;
 use maestro_skills::folder::{SKILL_MD, children};
 use maestro_skills::render::{Part, References, body};
 use maestro_skills::{Skill, envelope};
@@ -17,7 +18,6 @@ use super::library::skill;
 use super::tools::{Failure, told, words};
 use super::{Mcp, clipped, media_type};
 use crate::api::skills::{choose, fresh_run};
-use crate::shelves::Shelf;
 
 pub(super) const FIND: &str = "Find the skills that fit a task, each with the reason. Call it when a task starts; read those that help with `use_skill`.";
 pub(super) const USE: &str = "Read a skill's instructions, to follow them for what you do now.";
@@ -71,7 +71,7 @@ pub(super) async fn find(mcp: &Mcp, who: &Who, args: FindArgs) -> Result<CallToo
     Ok(told(text, json!({ "skills": skills, "considered": chosen.detail.considered, "errors": chosen.errors })))
 }
 
-async fn chosen_here(shelf: Shelf, task: String, step: StepKind) -> Result<SkillSelection, Failure> {
+async fn chosen_here(shelf: ProjectSkills, task: String, step: StepKind) -> Result<SkillSelection, Failure> {
     let most = match step {
         StepKind::Review => shelf.settings.skills_max_selected_review.value,
         StepKind::Implementation => shelf.settings.skills_max_selected_impl.value,

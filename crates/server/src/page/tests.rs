@@ -41,10 +41,9 @@ impl Site {
             hostname: "box".to_owned(),
             clock: told,
             retention: i64::MAX,
-            shelves: Arc::new(|_, _| Err("there are no skills here".to_owned())),
+            host: Arc::new(maestro_engine::BareHost),
             around: maestro_core::agent::spawn::Around::default(),
-            workshop: None,
-            journal: Arc::new(|_| {}),
+            execution: None,
             mcp: None,
         });
         Self { router: router(app), store, clock, _directory: directory }

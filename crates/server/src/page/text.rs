@@ -1,5 +1,6 @@
 //! Texts by others, cut to a length, with invisible characters written out.
 
+use maestro_core::excerpt::split_chars;
 use serde::Serialize;
 
 /// A text to show.
@@ -32,10 +33,8 @@ impl Shown {
 
 /// The first characters, and how many more there are.
 fn beginning(text: &str, most: usize) -> (&str, usize) {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => (&text[..end], text[end..].chars().count()),
-        None => (text, 0),
-    }
+    let (head, rest) = split_chars(text, most);
+    (head, rest.chars().count())
 }
 
 /// The character itself, or its code point where it is invisible or changes the direction of text.

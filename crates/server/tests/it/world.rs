@@ -10,7 +10,8 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, header};
 use maestro_core::Settings;
 use maestro_core::settings::Places;
-use maestro_server::{Access, App, Options, Shelf, Shelves, router};
+use maestro_engine::{BareHost, Freshness, Host, HostError, ProjectSkills};
+use maestro_server::{Access, App, Options, router};
 use maestro_skills::{Catalogue, Root};
 use maestro_store::{Clock, Place, Store};
 use serde_json::{Value as Json, json};
@@ -45,7 +46,7 @@ impl Api {
     pub(crate) fn with_skills(folder: &Path) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let place = Place::File(directory.path().join("maestro.db"));
-        Self::at(place, Access::Local, Some(directory), shelf_at(folder.to_owned()))
+        Self::at(place, Access::Local, Some(directory), Arc::new(FolderHost(folder.to_owned())))
     }
 
     /// Nothing where no server is given; the test says so and passes.
@@ -66,7 +67,7 @@ impl Api {
         Some(made.await.unwrap())
     }
 
-    fn at(place: Place, access: Access, directory: Option<TempDir>, shelves: Shelves) -> Self {
+    fn at(place: Place, access: Access, directory: Option<TempDir>, host: Arc<dyn Host>) -> Self {
         let clock = Arc::new(AtomicI64::new(1_738_713_600_000));
         let ticking: Clock = {
             let clock = Arc::clone(&clock);
@@ -82,10 +83,9 @@ impl Api {
             hostname: "host".to_owned(),
             clock: ticking,
             retention: i64::MAX,
-            shelves,
+            host,
             around: maestro_core::agent::spawn::Around::default(),
-            workshop: None,
-            journal: Arc::new(|_| {}),
+            execution: None,
             mcp: None,
         });
         let router = router(app.clone());
@@ -168,13 +168,16 @@ impl Api {
     }
 }
 
-fn nowhere() -> Shelves {
-    Arc::new(|_, _| Err("there are no skills here".to_owned()))
+fn nowhere() -> Arc<dyn Host> {
+    Arc::new(BareHost)
 }
 
-/// The skills of one folder, read anew each time.
-fn shelf_at(folder: PathBuf) -> Shelves {
-    Arc::new(move |_, _| {
+/// A host whose skills are those of one folder, read each time.
+struct FolderHost(PathBuf);
+
+impl Host for FolderHost {
+    fn skills(&self, _: Option<&Path>, _: Freshness) -> Result<ProjectSkills, HostError> {
+        let Self(folder) = self;
         let places = Places {
             home: folder.join("home"),
             data: folder.join("data"),
@@ -184,8 +187,8 @@ fn shelf_at(folder: PathBuf) -> Shelves {
         let settings = Settings::defaults(&places);
         let roots = [Root::given(folder.clone(), &places)];
         let catalogue = Catalogue::load(&roots, &places, settings.skills_validation.value, &AtomicUsize::new(0));
-        Ok(Shelf { catalogue: Arc::new(catalogue), settings: Arc::new(settings) })
-    })
+        Ok(ProjectSkills { catalogue: Arc::new(catalogue), settings: Arc::new(settings) })
+    }
 }
 
 /// What came back.

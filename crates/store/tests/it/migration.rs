@@ -2,12 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use maestro_core::agent::{AgentEvent, SessionOutcome};
+use maestro_core::agent::{AgentEvent, SessionOutcome, SessionResult};
 use maestro_core::event::RunId;
 use maestro_core::id::SessionId;
 use maestro_core::session::{EndReason, SessionStatus};
 use maestro_core::task::TaskStatus;
-use maestro_core::workflow::Outcome;
 use maestro_core::workflow::pinned::Pinned;
 use maestro_core::workflow::run::{Input, Status, decide, evolve};
 use maestro_store::*;
@@ -109,10 +108,9 @@ async fn run_goes_on(world: &World, session: &SessionId) {
 
     let seat = store.read(SeatOf(session.clone())).await.unwrap().unwrap();
     assert_eq!((seat.run, seat.ticket.as_str()), (id, "a#1.a2bx7c"));
-    let report = seat.report.as_ref().and_then(|report| report.outcome.as_ref());
-    assert_eq!(report.map(Outcome::as_str), Some("ok"));
+    assert_eq!(seat.report.as_ref().map(|report| json!(report)["outcome"].clone()), Some(json!("ok")));
     let after = After::Over { status: SessionStatus::Completed, end: Some(EndReason::Exited) };
-    let (outcome, line) = (SessionOutcome::from_stored(json!({ "kind": "done" })), "It ended".to_owned());
+    let (outcome, line) = (SessionOutcome { result: SessionResult::Done, work: None }, "It ended".to_owned());
     let settle = SettleSpawn { session: session.clone(), worker: WORKER.into(), outcome, line, after };
     store.write(settle).await.unwrap();
     assert_eq!(store.read(EndedSeats).await.unwrap(), [], "its run is paused");
@@ -122,8 +120,8 @@ async fn run_goes_on(world: &World, session: &SessionId) {
     let advance = AdvanceRun { id, revision: record.revision, deadline: None, events, run, executor: None };
     store.write(advance).await.unwrap();
     assert_eq!(store.read(EndedSeats).await.unwrap(), [seat]);
-    let ends = store.read(SeatEnds(id)).await.unwrap();
-    assert!(ends[0].outcome.as_ref().is_some_and(SessionOutcome::is_done), "{ends:?}");
+    let end = store.read(SeatEnds(id)).await.unwrap().remove(0);
+    assert_eq!(end.outcome, Some(SessionOutcome { result: SessionResult::Done, work: None }));
     store.write(SettleSeat(session.clone())).await.unwrap();
     assert_eq!(store.read(EndedSeats).await.unwrap(), []);
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use maestro_engine::branches::BranchError;
+use maestro_engine::user_program::{ProgramError, UserProgram};
 use serde_json::json;
 
 use super::{Left, refused};
@@ -64,14 +64,12 @@ fn body(commits: &[String], run: &str) -> String {
 
 /// Has `gh` make the pull request, and returns its address.
 fn create(gh: &Path, left: &Left, into: &str, title: &str, body: &str) -> Result<String, CommandError> {
-    let mut command = Command::new(gh);
-    command.args(["pr", "create", "--head", &left.branch.branch, "--base", into, "--title", title, "--body", body]);
-    command.current_dir(&left.branch.workspace).stdin(Stdio::null()).env("GH_PROMPT_DISABLED", "1");
-    let output = command.output().map_err(|error| CommandError::io("cannot start `gh`", &error))?;
-    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if !output.status.success() {
-        return Err(CommandError::refused(format!("`gh pr create`: {}", words(&output.stderr)))
-            .hint("the branch was pushed; run `gh auth status` to check your login"));
+    let words = ["pr", "create", "--head", &left.branch.branch, "--base", into, "--title", title, "--body", body];
+    let gh = UserProgram::new(gh).args(words).current_dir(&left.branch.workspace).env("GH_PROMPT_DISABLED", "1");
+    match gh.output() {
+        Ok(url) => Ok(url.trim().to_owned()),
+        Err(ProgramError::NotStarted { error, .. }) => Err(CommandError::io("cannot start `gh`", &error)),
+        Err(ProgramError::Failed { stderr, .. }) => Err(CommandError::refused(format!("`gh pr create`: {stderr}"))
+            .hint("the branch was pushed; run `gh auth status` to check your login")),
     }
-    Ok(words(&output.stdout))
 }

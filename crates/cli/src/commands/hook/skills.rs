@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use maestro_core::excerpt::first_chars;
 use maestro_core::plan::skill_hints;
 use maestro_core::{RunId, StepKind};
 use maestro_skills::render::{Part, References, body};
@@ -31,8 +32,7 @@ pub(super) struct Told {
 
 /// The skills that fit a prompt, best first.
 pub(super) fn fitting(prompt: &str, world: &World) -> Result<Vec<Arc<Skill>>, CommandError> {
-    let end = prompt.char_indices().nth(LOOKED_AT).map_or(prompt.len(), |(end, _)| end);
-    let label = prompt[..end].trim();
+    let label = first_chars(prompt, LOOKED_AT).trim();
     // A command of the agent's own is no request.
     if label.is_empty() || label.starts_with('/') {
         return Ok(Vec::new());

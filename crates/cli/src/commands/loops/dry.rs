@@ -2,11 +2,13 @@
 //! database.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use maestro_api::runs::{self as runs_api, NewRun};
 use maestro_core::event::Event;
 use maestro_core::workflow::run::RunDriver;
 use maestro_core::workflow::told::Now;
+use maestro_engine::Host;
 use maestro_engine::runs::Runs;
 use maestro_engine::step_sessions::{StepPrompt, composed};
 use maestro_skills::render::tokens;
@@ -15,8 +17,8 @@ use serde_json::json;
 use crate::client::Client;
 use crate::client::runs;
 use crate::commands::init;
+use crate::host::cli_host::CliHost;
 use crate::host::world::{Aim, World};
-use crate::host::{shelves, workshop};
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
 use crate::output::screen::{clean, clean_lines};
@@ -43,8 +45,8 @@ pub(super) fn run(request: NewRun, world: &World) -> Result<Reply, CommandError>
     let store = database::open(database::place(&aside))?;
     let view = client.wait(Runs::of(store).get(id, (database::clock())()));
     let view = view.map_err(|error| CommandError::internal(error.to_string()))?;
-    let abilities = workshop::of(world, &shelves::once(world))?.site.abilities;
-    let Some(composed) = composed(&abilities, &view) else {
+    let host: Arc<dyn Host> = Arc::new(CliHost::reading(world));
+    let Some(composed) = client.wait(composed(&host, &view)) else {
         let why = match &view.told.now {
             Now::Finished { message: Some(message), .. } => clean(message).into_owned(),
             _ => "No agent would start.".to_owned(),

@@ -1,10 +1,10 @@
 //! Preconditions of work.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use maestro_core::Settings;
 use maestro_engine::branches;
+use maestro_engine::git::Git;
 use maestro_engine::trust::Trust;
 
 use crate::args::WorkArgs;
@@ -45,7 +45,7 @@ pub(super) fn known_agents(work: &WorkArgs, settings: &Settings, world: &World) 
 /// Makes sure that a plan of the repository is in the worktree as it is here.
 pub(super) fn is_committed(plan: &str, world: &World) -> Result<(), CommandError> {
     let project = &world.places.project;
-    if !is_tracked(plan, project) || git(project, &["diff", "--quiet", "HEAD", "--", plan]) {
+    if !is_tracked(plan, project) || Git::at(project).is_unchanged(plan) {
         return Ok(());
     }
     let plan = clean_path(plan).into_owned();
@@ -55,23 +55,15 @@ pub(super) fn is_committed(plan: &str, world: &World) -> Result<(), CommandError
 
 /// Whether a plan belongs to the repository.
 pub(super) fn is_tracked(plan: &str, project: &Path) -> bool {
-    git(project, &["ls-files", "--error-unmatch", "--", plan])
+    Git::at(project).is_tracked(plan)
 }
 
 /// Makes sure that what is done can be committed.
 pub(super) fn is_repository(world: &World) -> Result<(), CommandError> {
-    if git(&world.places.project, &["rev-parse", "--git-dir"]) {
+    if Git::at(&world.places.project).is_repository() {
         return Ok(());
     }
     Err(CommandError::invalid("not a git repository; the loop commits its work").hint("run `git init`"))
-}
-
-/// Whether git says yes.
-fn git(workspace: &Path, arguments: &[&str]) -> bool {
-    let mut command = Command::new("git");
-    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]).args(arguments);
-    command.current_dir(workspace).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 /// Makes sure that a server runs that goes on when this command has ended.

@@ -1,6 +1,6 @@
 //! `maestro workflow convert`: a first workflow for a skill that only has instructions.
 
-use maestro_engine::instructed;
+use maestro_engine::instructions_workflow;
 use maestro_skills::{Catalogue, Lookup, Source};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub(super) fn run(catalogue: &Catalogue, name: &str, place: Where, world: &World
         return Err(CommandError::invalid(format!("`{name}` already has a workflow: {file}"))
             .hint(format!("run `maestro workflow show {name}` to see it")));
     }
-    let text = instructed::definition(skill);
+    let text = instructions_workflow::definition(skill);
     if place == Where::Printed {
         return if world.json { Reply::json(&json!({ "workflow": text })) } else { Ok(Reply::text(text)) };
     }

@@ -9,6 +9,7 @@ use maestro_core::workflow::pinned::Pinned;
 use maestro_core::workflow::run::RunDriver;
 use maestro_core::workflow::tool::Tool;
 use maestro_core::workflow::{FindingCode, Type, Workflow};
+use maestro_engine::WorkflowConsent;
 use maestro_engine::workflows::{Loaded, Workflows};
 use serde_json::{Map, Value as Json};
 
@@ -17,7 +18,7 @@ use crate::args::StartArgs;
 use crate::client::Client;
 use crate::client::context;
 use crate::client::runs;
-use crate::host::workshop;
+use crate::host::cli_host;
 use crate::host::world::World;
 use crate::output::error::CommandError;
 use crate::output::reply::Reply;
@@ -117,10 +118,18 @@ fn consented(pinned: &Pinned, world: &World) -> Result<(), CommandError> {
     let definition = pinned.definition().map_err(|error| CommandError::internal(error.to_string()))?;
     let all = std::iter::once(&definition.main).chain(definition.callees.values());
     let executions: Vec<String> = all.flat_map(orders).map(|execution| execution.action.written()).collect();
-    if executions.is_empty() || workshop::is_allowed(&world.maestro_home, &pinned.definitions) {
+    if executions.is_empty() {
         return Ok(());
     }
     let name = &pinned.main;
+    match cli_host::consent(world, &pinned.definitions) {
+        WorkflowConsent::Granted => return Ok(()),
+        WorkflowConsent::Missing => {}
+        WorkflowConsent::Unknown(reason) => {
+            let message = format!("whether `{name}` may be executed cannot be read: {reason}");
+            return Err(CommandError::forbidden(message).hint("run `maestro trust` to see how to fix it"));
+        }
+    }
     let executions = count(executions.len(), "command", "commands");
     let message = format!("`{name}` is not trusted yet; it would execute {executions}");
     Err(CommandError::forbidden(message).hint(format!("run `maestro trust {name}` to review and allow it")))

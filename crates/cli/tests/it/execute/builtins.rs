@@ -1,15 +1,31 @@
 //! Do the built-ins do what they say, once, however often they are asked?
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use maestro_core::workflow::definition::Builtin;
 use maestro_core::workflow::run::{Finish, Order, Ticket};
-use maestro_engine::{Executor, Limits, Site};
+use maestro_engine::{ExecutionEnv, Executor, Host, HostError, Limits};
 use serde_json::{Value as Json, json};
 
 use super::{Place, exited, runtime};
+
+/// A host with these checks, at the beginning of time.
+struct CheckingHost {
+    checks: Vec<String>,
+}
+
+impl Host for CheckingHost {
+    fn now(&self) -> i64 {
+        0
+    }
+
+    fn checks(&self, _: &Path) -> Result<Vec<String>, HostError> {
+        Ok(self.checks.clone())
+    }
+}
 
 impl Place {
     /// Makes the workspace a repository with one commit.
@@ -37,13 +53,12 @@ impl Place {
         ticket: &str,
         checks: &[&str],
     ) -> Finish {
-        let mut site = self.site();
-        let checks: Vec<String> = checks.iter().map(|check| (*check).to_owned()).collect();
-        site.abilities.checks = Arc::new(move |_| Ok(checks.clone()));
-        site.abilities.now = Arc::new(|| 0);
+        let checks = checks.iter().map(|check| (*check).to_owned()).collect();
+        let machine = Arc::new(self.machine(CheckingHost { checks }));
+        let env = ExecutionEnv { machine, ..self.env() };
         let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let order = Order::Builtin { builtin, arguments };
-        let executor = Executor::new(site).unwrap();
+        let executor = Executor::new(env).unwrap();
         runtime().block_on(executor.execute(&order, &Ticket::quoted(ticket), Limits::default())).finish
     }
 
@@ -105,7 +120,7 @@ fn a_diff_shows_what_changed_and_what_is_new() {
 fn without_a_repository_git_says_so() {
     let place = Place::new();
     let elsewhere = tempfile::tempdir().unwrap();
-    let executor = Executor::new(Site { workspace: elsewhere.path().to_owned(), ..place.site() }).unwrap();
+    let executor = Executor::new(ExecutionEnv { workspace: elsewhere.path().to_owned(), ..place.env() }).unwrap();
     for builtin in [Builtin::GitDiff, Builtin::GitCommit, Builtin::WorktreeOpen] {
         let arguments = ["message", "name"].map(|name| (name.to_owned(), "x".to_owned()));
         let order = Order::Builtin { builtin, arguments: arguments.into() };

@@ -126,7 +126,7 @@ fn a_failure_says_what_it_complained_of() {
 #[test]
 fn whoever_loses_interest_ends_it() {
     let place = Place::new();
-    let executor = Executor::new(place.site()).unwrap();
+    let executor = Executor::new(place.env()).unwrap();
     let order = shell(&format!("{FAMILY} sleep 1000"), &[]);
     runtime().block_on(async {
         let ticket = ticket();
@@ -172,9 +172,9 @@ fn a_driver_that_is_killed_leaves_nothing_behind() {
 fn drive_until_killed() {
     let Some(workspace) = std::env::var_os("MAESTRO_TEST_DRIVE") else { return };
     let place = Place::new();
-    let mut site = place.site();
-    site.workspace = workspace.into();
-    let executor = Executor::new(site).unwrap();
+    let mut env = place.env();
+    env.workspace = workspace.into();
+    let executor = Executor::new(env).unwrap();
     let limits = Limits { time: Duration::from_mins(1), ..Limits::default() };
     let order = shell(&format!("{FAMILY} sleep 1000"), &[]);
     runtime().block_on(executor.execute(&order, &ticket(), limits));

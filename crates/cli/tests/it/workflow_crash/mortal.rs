@@ -10,9 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use maestro_core::event::RunId;
 use maestro_core::workflow::pinned::{Pinned, PinnedText};
 use maestro_core::workflow::run::{Finish, Input, Ticket};
-use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, Workshop, drive};
-use maestro_engine::identity::Identity;
+use maestro_engine::drive::{Claim, DriveError, RunApi, RunSnapshot, drive};
 use maestro_engine::runs::{Hand, RunError, Runs, Start, View};
+use maestro_engine::{ExecutionHost, Host, WorkflowConsent};
 use maestro_store::{Clock, Driver, Executing, Page, Runs as AllRuns, Store};
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Runtime;
@@ -33,10 +33,19 @@ impl From<RunError> for Ended {
     }
 }
 
+/// A host that consents to everything.
+struct TrustingHost;
+
+impl Host for TrustingHost {
+    fn consents(&self, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
+        workflows.iter().map(|_| WorkflowConsent::Granted).collect()
+    }
+}
+
 /// Where processes begin, one after the other, with the same database.
 pub(super) struct Shop {
     runtime: Runtime,
-    workshop: Workshop,
+    machine: Arc<ExecutionHost>,
     directory: PathBuf,
 }
 
@@ -44,9 +53,8 @@ impl Shop {
     pub(super) fn new(place: &Place, name: &str) -> Self {
         let directory = place.path("work").join(name);
         fs::create_dir_all(&directory).unwrap();
-        let workshop =
-            Workshop { site: place.site(), allowed: Arc::new(|_, _| true), identity: Identity::of_this_process() };
-        Self { runtime: runtime(), workshop, directory }
+        let machine = Arc::new(place.machine(TrustingHost));
+        Self { runtime: runtime(), machine, directory }
     }
 
     pub(super) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
@@ -65,7 +73,7 @@ impl Shop {
         let place = maestro_store::Place::File(self.directory.join("maestro.db"));
         let store = Store::open(place, &clock()).unwrap();
         let fuse = Fuse { passed: AtomicUsize::new(0), last: dies_at };
-        Process { runs: Runs::of(store.clone()), store, workshop: self.workshop.clone(), fuse }
+        Process { runs: Runs::of(store.clone()), store, machine: Arc::clone(&self.machine), fuse }
     }
 }
 
@@ -94,7 +102,7 @@ impl Fuse {
 pub(super) struct Process {
     store: Store,
     runs: Runs,
-    workshop: Workshop,
+    machine: Arc<ExecutionHost>,
     fuse: Fuse,
 }
 
@@ -153,7 +161,7 @@ impl Process {
 
     /// Executes what is ordered.
     pub(super) async fn drive(&self, id: RunId) -> Result<(), Ended> {
-        match drive(self, id, &self.workshop).await {
+        match drive(self, id, &self.machine).await {
             Ok(()) => Ok(()),
             Err(DriveError::Api(ended)) => Err(ended),
             Err(other) => Err(Ended::Refused(other.to_string())),

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::look;
 use crate::agent::event::{AgentEvent, ToolKind, ToolStatus, TroubleKind};
+use crate::excerpt::ellipsize;
 
 /// How many characters a title has at most.
 const TITLE: usize = 120;
@@ -133,12 +134,7 @@ pub fn title(name: &str, input: &Json) -> String {
     let Some(line) = telling.and_then(|text| text.lines().find(|line| !line.trim().is_empty())) else {
         return name.to_owned();
     };
-    let mut title = format!("{name}: {}", line.trim());
-    if let Some((end, _)) = title.char_indices().nth(TITLE) {
-        title.truncate(end);
-        title.push('…');
-    }
-    title
+    ellipsize(&format!("{name}: {}", line.trim()), TITLE)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! HTTP status and waiting time in the text of a failure.
 
+use crate::excerpt::first_bytes;
+
 /// How much of a message is searched; the cause comes early.
 const LOOKED_AT: usize = 4096;
 
@@ -61,7 +63,7 @@ pub(super) fn moment(message: &str) -> Option<i64> {
 }
 
 fn lower(message: &str) -> String {
-    message[..message.floor_char_boundary(LOOKED_AT)].to_lowercase()
+    first_bytes(message, LOOKED_AT).to_lowercase()
 }
 
 fn number(text: &str) -> Option<(f64, &str)> {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::walk::{Move, Walk};
 use super::{Finish, Progress, Refusal, RunEvent, Wait};
+use crate::excerpt::{fit_bytes, last_bytes};
 use crate::workflow::definition::{Parse, Retry, Step, Work};
 use crate::workflow::name::Outcome;
 use crate::workflow::value::Unfit;
@@ -111,8 +112,7 @@ const LAST_WORDS: usize = 4 * 1024;
 /// Why a command counts as failed, with the last it said: what it complained of comes last.
 fn complaint(code: i32, output: &str) -> String {
     let output = output.trim();
-    let start = output.ceil_char_boundary(output.len().saturating_sub(LAST_WORDS));
-    match &output[start..] {
+    match last_bytes(output, LAST_WORDS) {
         "" => format!("it exited with {code}"),
         said => format!("it exited with {code}: {said}"),
     }
@@ -127,12 +127,5 @@ const MARK: &str = "\n[cut]";
 
 /// A text that fits, with a mark where it was cut, and how many bytes are gone.
 fn cut(text: &str, most: usize) -> (String, usize) {
-    if text.len() <= most {
-        return (text.to_owned(), 0);
-    }
-    let mut end = most.saturating_sub(MARK.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    (format!("{}{MARK}", &text[..end]), text.len() - end)
+    fit_bytes(text, most, |_| MARK.to_owned())
 }

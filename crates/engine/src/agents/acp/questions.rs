@@ -26,8 +26,6 @@ struct Question {
 pub(super) struct Answered {
     /// The line for the agent.
     pub(super) line: String,
-    /// The answer.
-    pub(super) kind: ChoiceKind,
     /// The call it was about.
     pub(super) call: String,
 }
@@ -59,7 +57,7 @@ impl Questions {
                 wire::answer(&question.request, &json!({ "outcome": outcome }))
             },
         );
-        Ok(Answered { line, kind, call: question.call })
+        Ok(Answered { line, call: question.call })
     }
 
     /// The lines that cancel all open requests.

@@ -6,7 +6,7 @@ use maestro_core::workflow::directive::{Directive, FinishedStatus, QuestionInfo}
 use maestro_core::workflow::render::{self, Form};
 use maestro_core::workflow::told::{News, Now, Told};
 use maestro_core::workflow::tool::Tool;
-use maestro_engine::commanded::OUTPUT;
+use maestro_engine::command_workflow::OUTPUT;
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
 

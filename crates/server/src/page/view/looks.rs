@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maestro_core::excerpt::ellipsize;
 use maestro_core::handoff::Handoff;
 use maestro_core::id::{ProjectId, SessionId};
 use maestro_core::message::Message;
@@ -33,14 +34,6 @@ pub(super) const fn state(tone: &'static str, glyph: &'static str, word: &'stati
 const QUESTION_STATE: State = state("waits", "?", "question");
 const BLOCKER: State = state("bad", "✗", "blocker");
 const WORKING: State = state("working", "●", "working");
-
-/// The start of a text, with an ellipsis if it is cut.
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
-}
 
 impl View {
     pub(in crate::page) fn new(seen: &Seen) -> Self {
@@ -101,14 +94,14 @@ impl<'a> Mapper<'a> {
     /// The name of a project, where it adds information.
     fn project(&self, id: &ProjectId) -> Option<String> {
         let tells = self.seen.project.is_none() && self.names.len() > 1;
-        self.names.get(id).filter(|_| tells).map(|name| cut(name, TITLE))
+        self.names.get(id).filter(|_| tells).map(|name| ellipsize(name, TITLE))
     }
 
     fn choices(&self) -> Vec<Choice> {
         let chosen = self.seen.project.as_ref().map(|project| &project.id);
         let choice = |project: &Project| Choice {
             id: project.id.to_string(),
-            name: cut(&project.name, TITLE),
+            name: ellipsize(&project.name, TITLE),
             chosen: chosen == Some(&project.id),
         };
         self.seen.projects.iter().map(choice).collect()
@@ -117,16 +110,16 @@ impl<'a> Mapper<'a> {
     /// The title of a session's work, otherwise its name.
     fn title(&self, session: &Session) -> String {
         let title = session.tasks.first().and_then(|task| self.seen.titles.get(task));
-        cut(title.unwrap_or(&session.name), TITLE)
+        ellipsize(title.unwrap_or(&session.name), TITLE)
     }
 
     fn words(&self, session: &SessionId) -> Option<String> {
         let reported = self.seen.words.get(session);
         let said = self.seen.heard.get(session).and_then(|heard| heard.words.as_ref());
         match (reported, said) {
-            (Some(line), Some((at, _))) if line.at >= *at => Some(cut(&line.message, WORDS)),
-            (_, Some((_, words))) => Some(cut(&Shown::printed(words, WORDS + 1).text, WORDS)),
-            (reported, None) => reported.map(|line| cut(&line.message, WORDS)),
+            (Some(line), Some((at, _))) if line.at >= *at => Some(ellipsize(&line.message, WORDS)),
+            (_, Some((_, words))) => Some(ellipsize(&Shown::printed(words, WORDS + 1).text, WORDS)),
+            (reported, None) => reported.map(|line| ellipsize(&line.message, WORDS)),
         }
     }
 
@@ -179,7 +172,7 @@ impl<'a> Mapper<'a> {
         let since = why.as_ref().map_or(task.updated_at, |line| line.at);
         let listens = session.as_ref().filter(|session| !session.status.is_over());
         let words = match (why, session) {
-            (Some(line), _) => cut(&line.message, QUESTION),
+            (Some(line), _) => ellipsize(&line.message, QUESTION),
             (None, Some(_)) => "No reason given.".to_owned(),
             (None, None) => "Marked as blocked; no session works on it.".to_owned(),
         };
@@ -187,7 +180,7 @@ impl<'a> Mapper<'a> {
             id: format!("block-{}", task.id),
             state: BLOCKER,
             who: session.as_ref().map(who),
-            title: cut(&task.title, TITLE),
+            title: ellipsize(&task.title, TITLE),
             project: self.project(&task.project),
             text: words,
             since,
@@ -218,9 +211,9 @@ impl<'a> Mapper<'a> {
             since: session.started_at,
             heard,
             paused,
-            name: cut(&session.name, TITLE),
+            name: ellipsize(&session.name, TITLE),
             role: session.role.as_str(),
-            host: cut(&session.hostname, TITLE),
+            host: ellipsize(&session.hostname, TITLE),
             told: self.told(&session.id, i64::MIN),
             back: self.back(),
             title,
@@ -252,7 +245,7 @@ impl<'a> Mapper<'a> {
             Group {
                 id: format!("group-{}", project.id),
                 project: project.id.to_string(),
-                name: cut(&project.name, TITLE),
+                name: ellipsize(&project.name, TITLE),
                 working,
                 resting: alive - working,
             }
@@ -309,12 +302,12 @@ impl<'a> Mapper<'a> {
             let tasks =
                 self.seen.counts.tasks.iter().filter(|(id, status, _)| *id == project.id && !status.is_closed());
             let open = tasks.map(|(_, _, count)| count).sum();
-            ProjectLine { id: project.id.to_string(), name: cut(&project.name, TITLE), working, alive, open }
+            ProjectLine { id: project.id.to_string(), name: ellipsize(&project.name, TITLE), working, alive, open }
         };
         let handoff = |handoff: &Handoff| HandoffLine {
-            title: cut(&handoff.title, TITLE),
-            from: cut(&handoff.from, TITLE),
-            to: cut(&handoff.to, TITLE),
+            title: ellipsize(&handoff.title, TITLE),
+            from: ellipsize(&handoff.from, TITLE),
+            to: ellipsize(&handoff.to, TITLE),
             at: handoff.created_at,
         };
         let shown = TaskStatus::ALL.into_iter().filter(|status| *status != TaskStatus::Archived);
@@ -361,10 +354,10 @@ impl<'a> Mapper<'a> {
 /// The name of a worker: the agent, a given name, or the role.
 pub(super) fn who(session: &Session) -> String {
     if let Some(agent) = session.agent.as_deref().filter(|agent| !agent.is_empty()) {
-        return cut(agent, TITLE);
+        return ellipsize(agent, TITLE);
     }
     let given = !session.name.is_empty() && !session.name.starts_with("Session for ");
-    if given && !session.tasks.is_empty() { cut(&session.name, TITLE) } else { session.role.as_str().to_owned() }
+    if given && !session.tasks.is_empty() { ellipsize(&session.name, TITLE) } else { session.role.as_str().to_owned() }
 }
 
 /// A session's question to a person.
@@ -375,7 +368,7 @@ pub(super) fn question(session: &Session, since: i64, told: Option<Told>, back: 
         who: Some(who(session)),
         title: String::new(),
         project: None,
-        text: cut(session.needs_input.as_deref().unwrap_or_default(), QUESTION),
+        text: ellipsize(session.needs_input.as_deref().unwrap_or_default(), QUESTION),
         since,
         session: Some(session.id.to_string()),
         task: None,
@@ -385,7 +378,7 @@ pub(super) fn question(session: &Session, since: i64, told: Option<Told>, back: 
 }
 
 pub(super) fn tell(told: &Message) -> Told {
-    Told { text: cut(&told.text, WORDS), state: told.state.as_str(), at: told.created_at }
+    Told { text: ellipsize(&told.text, WORDS), state: told.state.as_str(), at: told.created_at }
 }
 
 /// How a session ended. "Done" is the session's claim; it was not verified.

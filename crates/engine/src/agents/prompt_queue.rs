@@ -11,7 +11,7 @@ pub(super) const MOST_PROMPTS: usize = 16;
 
 /// The queue.
 #[derive(Debug)]
-pub(super) struct Wishes {
+pub(super) struct PromptQueue {
     prompts: VecDeque<String>,
     end: End,
 }
@@ -38,7 +38,7 @@ pub(super) enum Next {
     End,
 }
 
-impl Wishes {
+impl PromptQueue {
     /// A queue with the first prompt.
     pub(super) fn new(prompt: String) -> Self {
         Self { prompts: VecDeque::from([prompt]), end: End::Open }
@@ -98,23 +98,23 @@ mod tests {
 
     #[test]
     fn everything_is_said_in_order_before_it_ends() {
-        let mut wishes = Wishes::new("one".to_owned());
-        wishes.say("two".to_owned()).unwrap();
-        wishes.finish();
-        assert_eq!(wishes.say("three".to_owned()), Err(TalkError::Ended));
-        let all = [wishes.next(), wishes.next(), wishes.next()];
+        let mut queue = PromptQueue::new("one".to_owned());
+        queue.say("two".to_owned()).unwrap();
+        queue.finish();
+        assert_eq!(queue.say("three".to_owned()), Err(TalkError::Ended));
+        let all = [queue.next(), queue.next(), queue.next()];
         assert_eq!(all, [Next::Prompt("one".to_owned()), Next::Prompt("two".to_owned()), Next::End]);
     }
 
     #[test]
     fn too_much_is_not_taken_and_who_is_cancelled_is_told_nothing() {
-        let mut wishes = Wishes::new("one".to_owned());
-        assert_eq!(wishes.next(), Next::Prompt("one".to_owned()));
-        assert_eq!(wishes.next(), Next::Wait);
-        let said = (0..=MOST_PROMPTS).flat_map(|_| wishes.say("more".to_owned())).count();
+        let mut queue = PromptQueue::new("one".to_owned());
+        assert_eq!(queue.next(), Next::Prompt("one".to_owned()));
+        assert_eq!(queue.next(), Next::Wait);
+        let said = (0..=MOST_PROMPTS).flat_map(|_| queue.say("more".to_owned())).count();
         assert_eq!(said, MOST_PROMPTS);
-        wishes.cancel();
-        wishes.finish();
-        assert!(wishes.is_cancelled() && wishes.next() == Next::End);
+        queue.cancel();
+        queue.finish();
+        assert!(queue.is_cancelled() && queue.next() == Next::End);
     }
 }

@@ -11,8 +11,8 @@ use maestro_skills::read_bounded;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::{Job, Undone};
-use crate::sandbox::GitPlaces;
+use super::{BuiltinError, Job};
+use crate::git::GitPlaces;
 use crate::worktrees;
 
 /// How large such a note may be.
@@ -33,10 +33,10 @@ pub(super) struct Move {
 
 impl Move {
     /// What is said of it once it is there.
-    pub(super) fn told(&self) -> Result<Json, Undone> {
+    pub(super) fn told(&self) -> Result<Json, BuiltinError> {
         match self.there.as_deref().unwrap_or_default() {
             [] => Ok(json!({ "changed": true })),
-            files => Err(Undone::Failed(format!(
+            files => Err(BuiltinError::Failed(format!(
                 "meanwhile another task changed the same: {}. Where a file has lines of `<<<<<<<` and `>>>>>>>` now, both \
                  versions stand between them: make one of them that does what both were meant to do, and remove those \
                  lines. Where it has none, one task removed or renamed what the other changed: see to it that both are done",
@@ -45,8 +45,9 @@ impl Move {
         }
     }
 
-    pub(super) fn write(&self, note: &Path) -> Result<(), Undone> {
-        let cannot = |error: io::Error| Undone::Failed(format!("`{}` cannot be written: {error}", note.display()));
+    pub(super) fn write(&self, note: &Path) -> Result<(), BuiltinError> {
+        let cannot =
+            |error: io::Error| BuiltinError::Failed(format!("`{}` cannot be written: {error}", note.display()));
         let folder = note.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(folder).map_err(cannot)?;
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
@@ -58,10 +59,10 @@ impl Move {
 
 impl Job<'_> {
     /// What was last written down of this worktree's work, and where.
-    pub(super) fn last_move(&self) -> Result<(PathBuf, Option<Move>), Undone> {
-        let workspace = &self.executor.site().workspace;
+    pub(super) fn last_move(&self) -> Result<(PathBuf, Option<Move>), BuiltinError> {
+        let workspace = &self.executor.env().workspace;
         let name = worktrees::name_of(workspace).zip(GitPlaces::of(workspace));
-        let (name, places) = name.ok_or_else(|| Undone::Failed("this is no worktree of ours".to_owned()))?;
+        let (name, places) = name.ok_or_else(|| BuiltinError::Failed("this is no worktree of ours".to_owned()))?;
         let note = places.shared.join("maestro").join("kept").join(name);
         match read_bounded(&note, MAX_BYTES) {
             Ok(text) => {
@@ -70,7 +71,7 @@ impl Job<'_> {
                 Ok((note, Some(read)))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((note, None)),
-            Err(error) => Err(Undone::Failed(format!("`{}` cannot be read: {error}", note.display()))),
+            Err(error) => Err(BuiltinError::Failed(format!("`{}` cannot be read: {error}", note.display()))),
         }
     }
 }

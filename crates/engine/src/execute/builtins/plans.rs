@@ -9,7 +9,7 @@ use maestro_skills::read_bounded;
 use serde_json::{Value as Json, json};
 
 use super::files::inside;
-use super::{Job, Turn, Undone};
+use super::{BuiltinError, Job, Turn};
 use crate::execute::Limits;
 use crate::worktrees;
 
@@ -64,8 +64,8 @@ pub(super) fn next(workspace: &Path, path: &str, turn: Turn) -> Result<Json, Str
 
 impl Job<'_> {
     /// Ticks a task's box. In a worktree nobody but the agent could have ticked others.
-    pub(super) async fn tick(&self) -> Result<Json, Undone> {
-        let (workspace, plan, label) = (&self.executor.site().workspace, self.needed("plan")?, self.needed("text")?);
+    pub(super) async fn tick(&self) -> Result<Json, BuiltinError> {
+        let (workspace, plan, label) = (&self.executor.env().workspace, self.needed("plan")?, self.needed("text")?);
         if worktrees::name_of(workspace).is_some()
             && let Ok(before) = self.committed(plan).await
         {
@@ -75,7 +75,7 @@ impl Job<'_> {
     }
 
     /// A plan as the last commit has it.
-    async fn committed(&self, plan: &str) -> Result<String, Undone> {
+    async fn committed(&self, plan: &str) -> Result<String, BuiltinError> {
         let limits = Limits { output: PLAN_BYTES, ..self.limits };
         (Job { limits, ..*self }).git(&["show", &format!("HEAD:./{plan}")]).await
     }

@@ -1,30 +1,15 @@
-//! How is what changed shown, committed and merged?
-//!
-//! Git is called as a program, with hooks and monitors off: what a repository brings is not run by us.
+//! Built-in steps that show, commit and merge what changed.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use maestro_core::workflow::run::Finish;
 use serde_json::{Value as Json, json};
 
-use super::{Job, Undone};
+use super::{BuiltinError, Job};
 use crate::execute::Reach;
-use crate::sandbox::GitPlaces;
+use crate::git::{self, GitPlaces};
+use crate::host::Host;
 
-/// What every call of git is told first.
-const SAFE: [&str; 10] = [
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
-    "core.quotePath=false",
-];
 /// What a repository without a commit is compared with.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// The line of a commit's message that says for what it was made.
@@ -36,7 +21,7 @@ const LOOK_BACK: &str = "1000";
 
 impl Job<'_> {
     /// What changed since a commit, or since the last one; files that git does not know yet by their names.
-    pub(super) async fn diff(&self) -> Result<String, Undone> {
+    pub(super) async fn diff(&self) -> Result<String, BuiltinError> {
         let base = match self.given("base") {
             Some(base) => self.commit_of(base).await?,
             None => self.head().await?.unwrap_or_else(|| EMPTY_TREE.to_owned()),
@@ -50,7 +35,7 @@ impl Job<'_> {
     }
 
     /// Commits all that changed, once for each visit of the step.
-    pub(super) async fn commit(&self) -> Result<Json, Undone> {
+    pub(super) async fn commit(&self) -> Result<Json, BuiltinError> {
         let message = self.needed("message")?;
         self.is_on_its_branch().await?;
         let said = |commit: Option<String>, changed: bool| json!({ "commit": commit, "changed": changed });
@@ -58,14 +43,14 @@ impl Job<'_> {
         if let Some(made) = self.made_for(&ticket).await? {
             return Ok(said(Some(made), false));
         }
-        let site = self.executor.site();
+        let env = self.executor.env();
         // What agents leave behind on their own account is no work, in place as well.
-        self.exclude(&(site.abilities.furnishing)(&site.workspace)?)?;
+        self.exclude(&env.ask_host(Host::worktree_files).await?)?;
         // Each call of git costs, and this one tells two things.
         let status = self.git(&["status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z"]).await?;
-        let mut letters = status.split('\0').filter_map(|entry| entry.get(..2));
+        let mut letters = git::split_names(&status).filter_map(|entry| entry.get(..2));
         if letters.any(|state| matches!(state, "DD" | "AU" | "UD" | "UA" | "DU" | "AA" | "UU")) {
-            return Err(Undone::Failed("a merge has conflicts that nobody resolved yet".to_owned()));
+            return Err(BuiltinError::Failed("a merge has conflicts that nobody resolved yet".to_owned()));
         }
         if status.is_empty() {
             return Ok(said(self.head().await?, false));
@@ -77,7 +62,7 @@ impl Job<'_> {
     }
 
     /// Merges a branch into the one that is checked out; what was merged stays so.
-    pub(super) async fn merge(&self) -> Result<Json, Undone> {
+    pub(super) async fn merge(&self) -> Result<Json, BuiltinError> {
         let branch = self.needed("branch")?;
         let theirs = self.commit_of(branch).await?;
         // We may have died in the middle of this very merge.
@@ -99,27 +84,29 @@ impl Job<'_> {
             return Err(undone);
         }
         self.git(&["merge", "--abort"]).await?;
-        Err(Undone::Failed(format!("`{branch}` and what is here contradict each other in {}", conflicts.join(", "))))
+        Err(BuiltinError::Failed(format!(
+            "`{branch}` and what is here contradict each other in {}",
+            conflicts.join(", ")
+        )))
     }
 
     /// Refuses a merge that would put its files in place of ignored ones of the user's: git takes those for worthless.
-    async fn overwrites_nothing(&self, branch: &str, theirs: &str) -> Result<(), Undone> {
+    async fn overwrites_nothing(&self, branch: &str, theirs: &str) -> Result<(), BuiltinError> {
         let added =
             self.git(&["diff", "--name-only", "--diff-filter=A", "-z", &format!("HEAD...{theirs}"), "--"]).await?;
-        let is_there =
-            |name: &&str| !name.is_empty() && self.executor.site().workspace.join(name).symlink_metadata().is_ok();
-        let there: Vec<&str> = added.split('\0').filter(is_there).collect();
+        let is_there = |name: &&str| self.executor.env().workspace.join(name).symlink_metadata().is_ok();
+        let there: Vec<&str> = git::split_names(&added).filter(is_there).collect();
         let mut files: Vec<String> = Vec::new();
         for some in there.chunks(AT_ONCE) {
             let ignored =
                 ["--literal-pathspecs", "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
             let names = self.git(&[&ignored[..], some].concat()).await?;
-            files.extend(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned));
+            files.extend(git::split_names(&names).map(str::to_owned));
         }
         if files.is_empty() {
             return Ok(());
         }
-        Err(Undone::Failed(format!(
+        Err(BuiltinError::Failed(format!(
             "`{branch}` would overwrite files here that git ignores: {}; move them away",
             files.join(", ")
         )))
@@ -127,14 +114,14 @@ impl Job<'_> {
 
     /// What the commit that is made for this order is known by.
     pub(super) fn mark(&self) -> String {
-        format!("{}/{}", self.executor.site().run, self.ticket.as_str())
+        format!("{}/{}", self.executor.env().run, self.ticket.as_str())
     }
 
     /// The commit that was made for a ticket.
-    pub(super) async fn made_for(&self, ticket: &str) -> Result<Option<String>, Undone> {
+    pub(super) async fn made_for(&self, ticket: &str) -> Result<Option<String>, BuiltinError> {
         let format = format!("--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)");
         let log = match self.git(&["log", "-n", LOOK_BACK, &format]).await {
-            Err(Undone::Failed(_)) if self.head().await?.is_none() => return Ok(None),
+            Err(BuiltinError::Failed(_)) if self.head().await?.is_none() => return Ok(None),
             log => log?,
         };
         let made = log.lines().filter_map(|line| line.split_once(' ')).find(|(_, tickets)| tickets.trim() == ticket);
@@ -142,35 +129,35 @@ impl Job<'_> {
     }
 
     /// The commit that is checked out; nothing before the first one.
-    pub(super) async fn head(&self) -> Result<Option<String>, Undone> {
+    pub(super) async fn head(&self) -> Result<Option<String>, BuiltinError> {
         // Git is asked only where it is not plain to see, since each call costs.
-        if let Some(head) = GitPlaces::of(&self.executor.site().workspace).and_then(|places| places.head()) {
+        if let Some(head) = GitPlaces::of(&self.executor.env().workspace).and_then(|places| places.head()) {
             return Ok(Some(head));
         }
         match self.git(&["rev-parse", "--verify", "--quiet", "HEAD"]).await {
             Ok(head) => Ok(Some(head.trim().to_owned())),
             // Whether this is a repository at all is told by another question.
-            Err(Undone::Failed(_)) => self.git(&["rev-parse", "--git-dir"]).await.map(|_| None),
+            Err(BuiltinError::Failed(_)) => self.git(&["rev-parse", "--git-dir"]).await.map(|_| None),
             Err(undone) => Err(undone),
         }
     }
 
     /// The commit that a name stands for; no name is an option.
-    pub(super) async fn commit_of(&self, name: &str) -> Result<String, Undone> {
+    pub(super) async fn commit_of(&self, name: &str) -> Result<String, BuiltinError> {
         let asked = format!("{name}^{{commit}}");
         let found = self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]).await;
         match found {
             Ok(commit) => Ok(commit.trim().to_owned()),
-            Err(Undone::Failed(_)) => {
+            Err(BuiltinError::Failed(_)) => {
                 self.git(&["rev-parse", "--git-dir"]).await?;
-                Err(Undone::Failed(format!("git knows no `{name}`")))
+                Err(BuiltinError::Failed(format!("git knows no `{name}`")))
             }
             Err(undone) => Err(undone),
         }
     }
 
     /// Calls git in the workspace, and returns what it printed.
-    pub(super) async fn git(&self, arguments: &[&str]) -> Result<String, Undone> {
+    pub(super) async fn git(&self, arguments: &[&str]) -> Result<String, BuiltinError> {
         match self.call_git(arguments).await {
             Finish::Exited { code: 0, output } => Ok(output),
             other => Err(Self::not_done(arguments, other)),
@@ -179,29 +166,25 @@ impl Job<'_> {
 
     /// Calls git in the workspace, and returns how that ended.
     pub(super) async fn call_git(&self, arguments: &[&str]) -> Finish {
-        let env = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("LC_ALL", "C")];
-        let env: BTreeMap<String, String> =
-            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let place = match GitPlaces::arguments(&self.executor.site().workspace) {
-            Ok(place) => place,
+        let words = match git::command_line(&self.executor.env().workspace, arguments) {
+            Ok(words) => words,
             Err(error) => return Finish::Failed(error.to_string()),
         };
-        let said = SAFE.iter().map(|word| (*word).to_owned());
-        let words = said.chain(place).chain(arguments.iter().map(|word| (*word).to_owned())).collect();
+        let variables = git::ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
         self.clear_locks().await;
-        self.executor.run("git", words, &env, Reach::Repository, self.limits).await.finish
+        self.executor.run("git", words, &variables.into(), Reach::Repository, self.limits).await.finish
     }
 
     /// What is said of a call of git that ended like this.
-    pub(super) fn not_done(arguments: &[&str], finish: Finish) -> Undone {
+    pub(super) fn not_done(arguments: &[&str], finish: Finish) -> BuiltinError {
         let what = arguments.first().copied().unwrap_or_default();
         match finish {
-            Finish::Exited { code, output } => Undone::Failed(match output.trim() {
+            Finish::Exited { code, output } => BuiltinError::Failed(match output.trim() {
                 "" => format!("`git {what}` exited with {code}"),
                 output => format!("`git {what}`: {output}"),
             }),
-            Finish::Failed(reason) => Undone::Failed(reason),
-            Finish::TimedOut => Undone::TimedOut,
+            Finish::Failed(reason) => BuiltinError::Failed(reason),
+            Finish::TimedOut => BuiltinError::TimedOut,
         }
     }
 }

@@ -3,18 +3,18 @@
 use std::fs::{self, File, TryLockError};
 use std::time::Duration;
 
-use super::{Job, Undone};
-use crate::sandbox::GitPlaces;
+use super::{BuiltinError, Job};
+use crate::git::GitPlaces;
 
 /// How often it is tried again.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Job<'_> {
     /// Waits until nobody else changes what is shared; nobody does while the value is kept, and none keeps it by dying.
-    pub(super) async fn alone(&self) -> Result<Option<File>, Undone> {
-        let Some(places) = GitPlaces::of(&self.executor.site().workspace) else { return Ok(None) };
+    pub(super) async fn alone(&self) -> Result<Option<File>, BuiltinError> {
+        let Some(places) = GitPlaces::of(&self.executor.env().workspace) else { return Ok(None) };
         let folder = places.shared.join("maestro");
-        let cannot = |error| Undone::Failed(format!("`{}` cannot be written: {error}", folder.display()));
+        let cannot = |error| BuiltinError::Failed(format!("`{}` cannot be written: {error}", folder.display()));
         fs::create_dir_all(&folder).map_err(cannot)?;
         let file = File::options().create(true).append(true).open(folder.join("lock")).map_err(cannot)?;
         loop {

@@ -11,8 +11,9 @@ use std::path::{Component, Path};
 
 use rustix::fs::OFlags;
 
-use super::{Furnishing, Job, Undone};
+use super::{BuiltinError, Job};
 use crate::execute::Limits;
+use crate::host::WorktreeFiles;
 use crate::worktrees::PLACE;
 
 /// The file that names them, at the root.
@@ -162,15 +163,15 @@ fn names(list: &str) -> (Vec<&str>, bool) {
 
 impl Job<'_> {
     /// Copies what a worktree needs from the workspace into it.
-    pub(super) async fn copy_into(&self, tree: &Path, furnishing: &Furnishing) -> Result<Copies, Undone> {
+    pub(super) async fn copy_into(&self, tree: &Path, files: &WorktreeFiles) -> Result<Copies, BuiltinError> {
         let mut copies = Copies::default();
-        let root = &self.executor.site().workspace;
+        let root = &self.executor.env().workspace;
         let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
         let mut list = vec!["ls-files".to_owned(), "--others".to_owned(), "--ignored".to_owned(), "-z".to_owned()];
         if root.join(NAMED_IN).symlink_metadata().is_ok_and(|found| found.is_file()) {
             list.push(format!("--exclude-from={NAMED_IN}"));
         }
-        list.extend(furnishing.copy.iter().map(|pattern| format!("--exclude={pattern}")));
+        list.extend(files.copy.iter().map(|pattern| format!("--exclude={pattern}")));
         if list.len() == 4 {
             return Ok(copies);
         }
@@ -195,7 +196,7 @@ impl Job<'_> {
         }
         // Much may have to be copied, and others wait for this thread.
         let done = tokio::task::spawn_blocking(move || copies.and(&wanted, &root, &tree)).await;
-        done.map_err(|error| Undone::Failed(error.to_string()))
+        done.map_err(|error| BuiltinError::Failed(error.to_string()))
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
+use maestro_core::excerpt::last_bytes;
 use maestro_core::workflow::run::{Finish, Order};
 use maestro_core::workflow::words;
 use serde_json::{Value as Json, json};
 
-use super::{Job, Undone};
+use super::{BuiltinError, Job};
 use crate::execute::Limits;
+use crate::host::Host;
 
 /// How many bytes of what a failed check said last are told.
 const LAST_WORDS: usize = 4 * 1024;
@@ -16,12 +18,12 @@ const OUTPUT: usize = 16 * 1024 * 1024;
 
 impl Job<'_> {
     /// Runs one check after the other until one fails. All of them together have the time of the step.
-    pub(super) async fn verify(&self) -> Result<Json, Undone> {
-        let site = self.executor.site();
-        let checks = (site.abilities.checks)(&site.workspace)?;
+    pub(super) async fn verify(&self) -> Result<Json, BuiltinError> {
+        let env = self.executor.env();
+        let checks = env.ask_host(Host::checks).await?;
         if checks.is_empty() {
             let help = "name them in `.maestro/config.toml`, for example `verify = [\"cargo test\"]`";
-            return Err(Undone::Failed(format!("no checks are configured; {help}")));
+            return Err(BuiltinError::Failed(format!("no checks are configured; {help}")));
         }
         let begun = Instant::now();
         for check in &checks {
@@ -31,21 +33,20 @@ impl Job<'_> {
         Ok(json!({ "checks": checks }))
     }
 
-    pub(super) async fn check(&self, check: &str, limits: Limits) -> Result<(), Undone> {
+    pub(super) async fn check(&self, check: &str, limits: Limits) -> Result<(), BuiltinError> {
         let order = words::order(check).map_err(|bad| format!("`{check}`: {}; {}", bad.message, bad.help))?;
         let Order::Program { program, arguments } = order else {
-            return Err(Undone::Failed(format!("`{check}` is no program")));
+            return Err(BuiltinError::Failed(format!("`{check}` is no program")));
         };
         let arguments = self.executor.given(&arguments).await.map_err(|reason| format!("`{check}`: {reason}"))?;
         match self.executor.program(&program, arguments, limits).await.finish {
             Finish::Exited { code: 0, .. } => Ok(()),
             Finish::Exited { code, output } => {
-                let output = output.trim();
-                let last = &output[output.ceil_char_boundary(output.len().saturating_sub(LAST_WORDS))..];
-                Err(Undone::Failed(format!("`{check}` exited with {code}:\n{last}")))
+                let last = last_bytes(output.trim(), LAST_WORDS);
+                Err(BuiltinError::Failed(format!("`{check}` exited with {code}:\n{last}")))
             }
-            Finish::Failed(reason) => Err(Undone::Failed(format!("`{check}`: {reason}"))),
-            Finish::TimedOut => Err(Undone::TimedOut),
+            Finish::Failed(reason) => Err(BuiltinError::Failed(format!("`{check}`: {reason}"))),
+            Finish::TimedOut => Err(BuiltinError::TimedOut),
         }
     }
 }

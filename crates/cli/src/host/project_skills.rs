@@ -1,4 +1,4 @@
-//! Skills of a directory for the server: read once by a command, kept and watched by a server.
+//! Skills of a directory: read once by a command, kept and watched by a server.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,53 +6,81 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use maestro_core::Settings;
-use maestro_server::{Changes, Freshness, Shelf, Shelves};
+use maestro_engine::{Freshness, HostError, ProjectSkills};
+use maestro_server::Changes;
 use maestro_skills::{CatalogueCache, CatalogueWatcher, Root, search_order};
 
-use crate::host::world::World;
-use crate::host::{catalogue, config, packs};
+use super::cli_host::unreadable;
+use super::world::World;
+use super::{catalogue, config, packs};
+use crate::output::error::CommandError;
 
 /// For how many directories a server keeps the skills.
 const MOST: usize = 16;
 
-/// For a single command.
-pub(crate) fn once(world: &World) -> Shelves {
-    let world = world.clone();
-    Arc::new(move |directory, _| {
-        let world = directory.map_or_else(|| world.clone(), |directory| world.at(directory));
-        let settings = settings(&world)?;
-        let catalogue = catalogue::load(&world, &[], &settings).map_err(|error| error.message().to_owned())?;
-        Ok(Shelf { catalogue: Arc::new(catalogue), settings: Arc::new(settings) })
-    })
+/// Where the skills of directories come from.
+pub(super) enum SkillSource {
+    /// Read each time.
+    Once,
+    /// Read when first asked for, and watched from then on.
+    Watched(Box<WatchedSkills>),
 }
 
-/// For a server: each directory is read on the first request, and watched from then on. Changes trigger a notification.
-pub(crate) fn kept(world: &World, changes: &Changes) -> Shelves {
-    let keeper = Keeper { world: world.clone(), changes: changes.clone(), kept: Mutex::default() };
-    Arc::new(move |directory, freshness| keeper.shelf(directory, freshness))
+impl SkillSource {
+    /// A source for a command that asks once.
+    pub(super) fn read_once() -> Self {
+        Self::Once
+    }
+
+    /// A source for a process that lasts; each change rings.
+    pub(super) fn watch(world: &World, changes: &Changes) -> Self {
+        Self::Watched(Box::new(WatchedSkills {
+            world: world.clone(),
+            changes: changes.clone(),
+            kept: Mutex::default(),
+        }))
+    }
+
+    pub(super) fn find(
+        &self,
+        world: &World,
+        directory: Option<&Path>,
+        freshness: Freshness,
+    ) -> Result<ProjectSkills, HostError> {
+        match self {
+            Self::Once => {
+                let world = directory.map_or_else(|| world.clone(), |directory| world.at(directory));
+                let settings = settings(&world)?;
+                let catalogue = catalogue::load(&world, &[], &settings).map_err(|error| unreadable(&error))?;
+                Ok(ProjectSkills { catalogue: Arc::new(catalogue), settings: Arc::new(settings) })
+            }
+            Self::Watched(watched) => watched.find(directory, freshness),
+        }
+    }
 }
 
-struct Keeper {
+/// The skills of directories that were asked for.
+pub(super) struct WatchedSkills {
     world: World,
     changes: Changes,
     /// The skills of each directory, and the time of the last request.
-    kept: Mutex<HashMap<PathBuf, (Arc<Kept>, Instant)>>,
+    kept: Mutex<HashMap<PathBuf, (Arc<DirectorySkills>, Instant)>>,
 }
 
-impl Keeper {
-    fn shelf(&self, directory: Option<&Path>, freshness: Freshness) -> Result<Shelf, String> {
+impl WatchedSkills {
+    fn find(&self, directory: Option<&Path>, freshness: Freshness) -> Result<ProjectSkills, HostError> {
         let world = self.world.at(directory.unwrap_or(&self.world.places.working_dir));
         let known = self.lock().get_mut(&world.places.working_dir).map(|(kept, asked)| {
             *asked = Instant::now();
             Arc::clone(kept)
         });
         let kept = known.map_or_else(|| self.keep(&world), Ok)?;
-        Ok(kept.shelf(freshness, &world))
+        Ok(kept.current(freshness, &world))
     }
 
     /// Reads a directory's skills without blocking requests for others.
-    fn keep(&self, world: &World) -> Result<Arc<Kept>, String> {
-        let fresh = Arc::new(Kept::new(world, self.changes.clone())?);
+    fn keep(&self, world: &World) -> Result<Arc<DirectorySkills>, HostError> {
+        let fresh = Arc::new(DirectorySkills::new(world, self.changes.clone())?);
         let own = &self.world.places.working_dir;
         let mut kept = self.lock();
         // The directory that clients watch stays; of the others, the one unused for longest goes.
@@ -66,20 +94,20 @@ impl Keeper {
         Ok(fresh)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, (Arc<Kept>, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, (Arc<DirectorySkills>, Instant)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The skills of a directory, kept fresh.
-struct Kept {
+struct DirectorySkills {
     cache: Arc<CatalogueCache>,
     settings: Arc<Settings>,
     _watcher: CatalogueWatcher,
 }
 
-impl Kept {
-    fn new(world: &World, changes: Changes) -> Result<Self, String> {
+impl DirectorySkills {
+    fn new(world: &World, changes: Changes) -> Result<Self, HostError> {
         let settings = settings(world)?;
         let mut roots = search_order(&settings, &world.places);
         if settings.skills_builtin.value {
@@ -92,17 +120,19 @@ impl Kept {
         Ok(Self { cache, settings: Arc::new(settings), _watcher: watcher })
     }
 
-    fn shelf(&self, freshness: Freshness, world: &World) -> Shelf {
+    fn current(&self, freshness: Freshness, world: &World) -> ProjectSkills {
         let catalogue = match freshness {
             Freshness::Kept => self.cache.current(),
             Freshness::Reread => self.cache.reload(),
         };
         // A setting may have changed; the catalogue keeps its settings until the server restarts.
         let settings = settings(world).map_or_else(|_| Arc::clone(&self.settings), Arc::new);
-        Shelf { catalogue, settings }
+        ProjectSkills { catalogue, settings }
     }
 }
 
-fn settings(world: &World) -> Result<Settings, String> {
-    config::settings(world).map_err(|error| format!("{}; run `maestro doctor` for details", error.message()))
+fn settings(world: &World) -> Result<Settings, HostError> {
+    let hinted =
+        |error: CommandError| HostError::Unreadable(format!("{}; run `maestro doctor` for details", error.message()));
+    config::settings(world).map_err(hinted)
 }

@@ -6,14 +6,14 @@
 use maestro_core::workflow::run::Finish;
 use serde_json::{Value as Json, json};
 
-use super::moves::Move;
-use super::{Job, Undone};
+use super::rebase_journal::Move;
+use super::{BuiltinError, Job};
 use crate::worktrees;
 
 impl Job<'_> {
     /// Puts what was done here on top of the newest state of a branch. What contradicts it is left in the files, with
     /// both versions, and is a failure.
-    pub(super) async fn catch_up(&self) -> Result<Json, Undone> {
+    pub(super) async fn catch_up(&self) -> Result<Json, BuiltinError> {
         self.is_on_its_branch().await?;
         let onto = self.commit_of(&worktrees::branch(self.worktree_name("onto")?)).await?;
         let (note, last) = self.last_move()?;
@@ -44,7 +44,7 @@ impl Job<'_> {
 
     /// Commits what was done here and moves the branch there, with the plan's tick; unless the branch was moved since
     /// this was put on top of it.
-    pub(super) async fn land(&self) -> Result<Json, Undone> {
+    pub(super) async fn land(&self) -> Result<Json, BuiltinError> {
         self.is_on_its_branch().await?;
         let _alone = self.alone().await?;
         let name = self.worktree_name("onto")?;
@@ -72,13 +72,13 @@ impl Job<'_> {
     }
 
     /// Makes the last commit work that is not committed again, without its tick.
-    async fn take_back(&self, made: &str) -> Result<(), Undone> {
+    async fn take_back(&self, made: &str) -> Result<(), BuiltinError> {
         self.git(&["reset", "--quiet", "--soft", &format!("{made}^")]).await?;
         self.without_tick().await
     }
 
     /// Makes the plan again what it was in the last commit.
-    async fn without_tick(&self) -> Result<(), Undone> {
+    async fn without_tick(&self) -> Result<(), BuiltinError> {
         if let Some(plan) = self.committed_plan().await {
             self.git(&["checkout", "--quiet", "HEAD", "--", plan]).await?;
         }
@@ -92,7 +92,7 @@ impl Job<'_> {
     }
 
     /// Keeps what is here as a commit that nothing knows yet.
-    async fn keep(&self) -> Result<String, Undone> {
+    async fn keep(&self) -> Result<String, BuiltinError> {
         self.git(&["add", "--all"]).await?;
         let tree = self.git(&["write-tree"]).await?;
         let head = self.head().await?.unwrap_or_default();
@@ -101,7 +101,7 @@ impl Job<'_> {
     }
 
     /// The tree that two commits make together, and the files in which they contradict each other.
-    async fn merged(&self, onto: &str, kept: &str) -> Result<(String, Vec<String>), Undone> {
+    async fn merged(&self, onto: &str, kept: &str) -> Result<(String, Vec<String>), BuiltinError> {
         let words = ["merge-tree", "--write-tree", "--name-only", "--no-messages", onto, kept];
         let said = match self.call_git(&words).await {
             // One says that there are conflicts.
@@ -110,13 +110,13 @@ impl Job<'_> {
         };
         let mut lines = said.lines().map(str::to_owned);
         let tree = lines.next().filter(|line| line.len() >= 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let tree = tree.ok_or_else(|| Undone::Failed(format!("`git merge-tree`: {}", said.trim())))?;
+        let tree = tree.ok_or_else(|| BuiltinError::Failed(format!("`git merge-tree`: {}", said.trim())))?;
         Ok((tree, lines.filter(|line| !line.is_empty()).collect()))
     }
 
     /// Refuses work in which two versions still stand beside each other. Their marks name the two commits, so that nothing
     /// else is taken for one, whatever file it is in by now.
-    async fn without_two_versions(&self, last: Option<&Move>) -> Result<(), Undone> {
+    async fn without_two_versions(&self, last: Option<&Move>) -> Result<(), BuiltinError> {
         let Some(last) = last.filter(|last| last.there.as_ref().is_some_and(|files| !files.is_empty())) else {
             return Ok(());
         };
@@ -124,7 +124,7 @@ impl Job<'_> {
         let words = ["grep", "-l", "--untracked", "--fixed-strings", "-e", &above, "-e", &below, "--", "."];
         match self.call_git(&words).await {
             Finish::Exited { code: 1, .. } => Ok(()),
-            Finish::Exited { code: 0, output } => Err(Undone::Failed(format!(
+            Finish::Exited { code: 0, output } => Err(BuiltinError::Failed(format!(
                 "two versions still stand beside each other in {}",
                 output.lines().collect::<Vec<_>>().join(", ")
             ))),

@@ -1,4 +1,4 @@
-//! Where does git keep what belongs to a workspace?
+//! Directories in which git keeps what belongs to a workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};

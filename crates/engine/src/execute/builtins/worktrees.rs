@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::{Job, Undone};
-use crate::sandbox::GitPlaces;
+use super::{BuiltinError, Job};
+use crate::git::GitPlaces;
+use crate::host::Host;
 use crate::worktrees;
 
 /// How long a name may be.
@@ -23,29 +24,31 @@ pub(super) fn gone(workspace: &Path, place: &str) -> String {
 
 impl Job<'_> {
     /// Opens a worktree, unless it is open, with the files that it needs.
-    pub(super) async fn open_worktree(&self) -> Result<Json, Undone> {
+    pub(super) async fn open_worktree(&self) -> Result<Json, BuiltinError> {
         let (name, path, branch) = self.worktree()?;
         let _alone = self.alone().await?;
         if self.head().await?.is_none() {
             let way = "commit first, for example with `git add --all && git commit -m \"Begin\"`";
-            return Err(Undone::Failed(format!("this repository has no commit that a worktree could begin at; {way}")));
+            return Err(BuiltinError::Failed(format!(
+                "this repository has no commit that a worktree could begin at; {way}"
+            )));
         }
-        let site = self.executor.site();
-        let furnishing = (site.abilities.furnishing)(&site.workspace)?;
+        let env = self.executor.env();
+        let files = env.ask_host(Host::worktree_files).await?;
         // What was removed by hand is no worktree any more.
         self.git(&["worktree", "prune"]).await?;
         self.remove_half_made(&name, &path).await;
         let there = self.worktree_at(&path).await?;
-        self.exclude(&furnishing)?;
+        self.exclude(&files)?;
         let changed = match there {
             Some(known) if known == branch => false,
-            Some(other) => return Err(Undone::Failed(elsewhere(&path, &branch, &other))),
+            Some(other) => return Err(BuiltinError::Failed(elsewhere(&path, &branch, &other))),
             None => {
                 self.add_worktree(&name, &path, &branch).await?;
                 true
             }
         };
-        let copies = self.copy_into(&path, &furnishing).await?;
+        let copies = self.copy_into(&path, &files).await?;
         Ok(json!({
             "path": path.to_string_lossy(), "branch": branch, "changed": changed,
             "copied": copies.copied, "left_out": copies.left_out(),
@@ -54,7 +57,7 @@ impl Job<'_> {
 
     /// Makes a branch as that of a worktree, unless it is there. Nobody works on it itself, so that nothing but the
     /// branch can be out of step.
-    pub(super) async fn open_branch(&self) -> Result<Json, Undone> {
+    pub(super) async fn open_branch(&self) -> Result<Json, BuiltinError> {
         let (name, _, branch) = self.worktree()?;
         let _alone = self.alone().await?;
         let reference = format!("refs/heads/{branch}");
@@ -68,11 +71,11 @@ impl Job<'_> {
         Ok(json!({ "branch": branch, "changed": is_new }))
     }
 
-    async fn add_worktree(&self, name: &str, path: &Path, branch: &str) -> Result<(), Undone> {
+    async fn add_worktree(&self, name: &str, path: &Path, branch: &str) -> Result<(), BuiltinError> {
         let place = path.to_string_lossy();
         let is_empty = |path: &Path| path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         if path.symlink_metadata().is_ok() && !is_empty(path) {
-            return Err(Undone::Failed(format!(
+            return Err(BuiltinError::Failed(format!(
                 "`{place}` is there already and is no worktree of this repository; move it away and begin again"
             )));
         }
@@ -90,7 +93,7 @@ impl Job<'_> {
 
     /// Closes a worktree, unless it is closed; so everything stays while something is uncommitted. Its branch stays too,
     /// unless all of it is part of another one that is named.
-    pub(super) async fn close_worktree(&self) -> Result<Json, Undone> {
+    pub(super) async fn close_worktree(&self) -> Result<Json, BuiltinError> {
         let (name, path, branch) = self.worktree()?;
         let _alone = self.alone().await?;
         let said = |changed: bool| json!({ "path": path.to_string_lossy(), "branch": branch, "changed": changed });
@@ -106,7 +109,7 @@ impl Job<'_> {
     }
 
     /// Removes a branch of ours of which another one has everything.
-    async fn remove_landed(&self, name: &str, branch: &str) -> Result<(), Undone> {
+    async fn remove_landed(&self, name: &str, branch: &str) -> Result<(), BuiltinError> {
         let whole = worktrees::branch(self.worktree_name("landed")?);
         let (reference, mark) = (format!("refs/heads/{branch}"), worktrees::mark(name));
         let Ok(head) = self.git(&["rev-parse", "--verify", "--quiet", &reference]).await else { return Ok(()) };
@@ -119,8 +122,8 @@ impl Job<'_> {
     }
 
     /// Makes sure that a worktree of ours is on the branch it was opened on; what is done there counts for that one.
-    pub(super) async fn is_on_its_branch(&self) -> Result<(), Undone> {
-        let path = &self.executor.site().workspace;
+    pub(super) async fn is_on_its_branch(&self) -> Result<(), BuiltinError> {
+        let path = &self.executor.env().workspace;
         let Some(name) = worktrees::name_of(path) else { return Ok(()) };
         // Git is asked only where it is not plain to see.
         let head = GitPlaces::of(path).and_then(|places| fs::read_to_string(places.own.join("HEAD")).ok());
@@ -128,19 +131,19 @@ impl Job<'_> {
             return Ok(());
         }
         let (branch, known) = (worktrees::branch(name), self.worktree_at(path).await?.unwrap_or_default());
-        if known == branch { Ok(()) } else { Err(Undone::Failed(elsewhere(path, &branch, &known))) }
+        if known == branch { Ok(()) } else { Err(BuiltinError::Failed(elsewhere(path, &branch, &known))) }
     }
 
     /// Its name, where a worktree is, and the name of its branch.
-    fn worktree(&self) -> Result<(String, PathBuf, String), Undone> {
+    fn worktree(&self) -> Result<(String, PathBuf, String), BuiltinError> {
         let name = self.worktree_name("name")?;
-        let workspace = &self.executor.site().workspace;
+        let workspace = &self.executor.env().workspace;
         let workspace = workspace.canonicalize().map_err(|error| format!("{}: {error}", workspace.display()))?;
         Ok((name.to_owned(), worktrees::path(&workspace, name), worktrees::branch(name)))
     }
 
     /// An argument that names a worktree.
-    pub(super) fn worktree_name(&self, argument: &str) -> Result<&str, Undone> {
+    pub(super) fn worktree_name(&self, argument: &str) -> Result<&str, BuiltinError> {
         let name = self.needed(argument)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let bad_end = [".", ".lock"].iter().any(|end| name.ends_with(end));
@@ -150,7 +153,7 @@ impl Job<'_> {
             || name.contains("..")
             || bad_end
         {
-            return Err(Undone::Failed(format!(
+            return Err(BuiltinError::Failed(format!(
                 "`{name}` cannot name a worktree: letters, digits, `-`, `_` and `.` can, {MAX_NAME} at most"
             )));
         }
@@ -158,7 +161,7 @@ impl Job<'_> {
     }
 
     /// The branch of the worktree at a path, empty where it is on none; nothing where no worktree is.
-    async fn worktree_at(&self, path: &Path) -> Result<Option<String>, Undone> {
+    async fn worktree_at(&self, path: &Path) -> Result<Option<String>, BuiltinError> {
         let list = self.git(&["worktree", "list", "--porcelain", "-z"]).await?;
         let entry = list.split("\0\0").find(|entry| {
             entry.split('\0').any(|line| line.strip_prefix("worktree ").is_some_and(|at| Path::new(at) == path))

@@ -6,19 +6,21 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Furnishing, Job, Undone};
-use crate::sandbox::GitPlaces;
+use super::{BuiltinError, Job};
+use crate::git::GitPlaces;
+use crate::host::WorktreeFiles;
 use crate::worktrees::PLACE;
 
 impl Job<'_> {
     /// Keeps worktrees, and what agents leave behind, out of what is committed.
-    pub(super) fn exclude(&self, furnishing: &Furnishing) -> Result<(), Undone> {
+    pub(super) fn exclude(&self, files: &WorktreeFiles) -> Result<(), BuiltinError> {
         // Not what git says: a workspace may point anywhere, and this is written by ourselves.
-        let places = GitPlaces::of(&self.executor.site().workspace);
+        let places = GitPlaces::of(&self.executor.env().workspace);
         let file = places.ok_or_else(|| "its repository cannot be found".to_owned())?.shared.join("info/exclude");
-        let leaves = furnishing.leaves.iter().filter(|pattern| is_plain(pattern)).cloned();
+        let leaves = files.leftovers.iter().filter(|pattern| is_plain(pattern)).cloned();
         let lines: Vec<String> = std::iter::once(format!("{PLACE}/")).chain(leaves).collect();
-        add(&file, &lines).map_err(|error| Undone::Failed(format!("`{}` cannot be written: {error}", file.display())))
+        add(&file, &lines)
+            .map_err(|error| BuiltinError::Failed(format!("`{}` cannot be written: {error}", file.display())))
     }
 }
 

@@ -15,9 +15,9 @@ use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use super::plans::{PLAN_BYTES, one_line, text};
-use super::{Job, Undone};
+use super::{BuiltinError, Job};
 use crate::execute::Limits;
-use crate::sandbox::GitPlaces;
+use crate::git::GitPlaces;
 use crate::worktrees;
 
 /// How long it is waited for others before the run is told so.
@@ -44,7 +44,7 @@ enum Found {
 impl Job<'_> {
     /// Takes a task that the plan allows to be done now and that nobody else has; waits a while where there may be one
     /// soon.
-    pub(super) async fn take_task(&self) -> Result<Json, Undone> {
+    pub(super) async fn take_task(&self) -> Result<Json, BuiltinError> {
         let until = Instant::now() + PATIENCE;
         loop {
             let said = match self.find_task().await? {
@@ -58,7 +58,7 @@ impl Job<'_> {
                     "boxes": true, "endless": false,
                 }),
                 Found::Stuck(tasks) => {
-                    return Err(Undone::Failed(format!("what is left was stopped at: {}", tasks.join("; "))));
+                    return Err(BuiltinError::Failed(format!("what is left was stopped at: {}", tasks.join("; "))));
                 }
                 found => json!({
                     "done": matches!(found, Found::Done), "later": matches!(found, Found::Later),
@@ -70,13 +70,13 @@ impl Job<'_> {
         }
     }
 
-    async fn find_task(&self) -> Result<Found, Undone> {
-        let site = self.executor.site();
+    async fn find_task(&self) -> Result<Found, BuiltinError> {
+        let env = self.executor.env();
         let path = self.needed("plan")?;
         let text = self.plan_of_all(path).await?;
         let plan = plan::parse(&text);
         if plan.tasks.is_empty() && !text.trim().is_empty() {
-            return Err(Undone::Failed(format!(
+            return Err(BuiltinError::Failed(format!(
                 "`{path}` has no boxes, and only those can be shared out; leave `-j` away"
             )));
         }
@@ -85,7 +85,7 @@ impl Job<'_> {
         let open = plan.tasks.iter().filter(|task| task.is_pending()).count();
         // What this run took before it was interrupted is its own still.
         for task in &free {
-            if claims.of(&plan, task).holder().as_deref() == Some(&site.run) {
+            if claims.of(&plan, task).holder().as_deref() == Some(&env.run) {
                 return Ok(Found::Task(task.clone(), open));
             }
         }
@@ -93,8 +93,8 @@ impl Job<'_> {
             return Ok(Found::Enough);
         }
         for task in &free {
-            let cannot = |error| Undone::Failed(format!("a task cannot be taken: {error}"));
-            if claims.of(&plan, task).take(&site.run).map_err(cannot)? {
+            let cannot = |error| BuiltinError::Failed(format!("a task cannot be taken: {error}"));
+            if claims.of(&plan, task).take(&env.run).map_err(cannot)? {
                 return Ok(Found::Task(task.clone(), open));
             }
         }
@@ -102,7 +102,7 @@ impl Job<'_> {
             return Ok(Found::Done);
         }
         for holder in free.iter().filter_map(|task| claims.of(&plan, task).holder()) {
-            if (site.abilities.at_work)(holder).await {
+            if env.machine.host.is_active(holder).await {
                 return Ok(Found::Later);
             }
         }
@@ -110,18 +110,18 @@ impl Job<'_> {
     }
 
     /// The plan as the branch has it that all work for; one that git does not know as it lies there.
-    async fn plan_of_all(&self, path: &str) -> Result<String, Undone> {
+    async fn plan_of_all(&self, path: &str) -> Result<String, BuiltinError> {
         let branch = worktrees::branch(self.worktree_name("among")?);
         let limits = Limits { output: PLAN_BYTES, ..self.limits };
         match (Job { limits, ..*self }).git(&["show", &format!("refs/heads/{branch}:{path}")]).await {
             Ok(text) => Ok(text),
-            Err(_) => Ok(text(&self.executor.site().workspace, path)?.1),
+            Err(_) => Ok(text(&self.executor.env().workspace, path)?.1),
         }
     }
 
-    fn claims(&self) -> Result<Claims, Undone> {
+    fn claims(&self) -> Result<Claims, BuiltinError> {
         let among = self.worktree_name("among")?;
-        let places = GitPlaces::of(&self.executor.site().workspace);
+        let places = GitPlaces::of(&self.executor.env().workspace);
         let shared = places.ok_or_else(|| "its repository cannot be found".to_owned())?.shared;
         Ok(Claims(worktrees::claims(&shared, among)))
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Job;
-use crate::sandbox::GitPlaces;
+use crate::git::GitPlaces;
 use crate::worktrees;
 
 /// How old a lock must be before it can be one that was left.
@@ -23,7 +23,7 @@ const BEING_MADE: &str = "initializing";
 impl Job<'_> {
     /// Removes a worktree that git was interrupted in making: nobody could have worked there yet.
     pub(super) async fn remove_half_made(&self, name: &str, path: &Path) {
-        let Some(places) = GitPlaces::of(&self.executor.site().workspace) else { return };
+        let Some(places) = GitPlaces::of(&self.executor.env().workspace) else { return };
         let known = places.shared.join("worktrees").join(name);
         if fs::read_to_string(known.join("locked")).is_ok_and(|why| why.trim() == BEING_MADE)
             && self.git(&["worktree", "remove", "--force", "--force", &path.to_string_lossy()]).await.is_err()
@@ -36,7 +36,7 @@ impl Job<'_> {
     /// Removes the locks that a git which is gone left in this worktree, if it is one of ours. Whoever is at work here is
     /// waited for.
     pub(super) async fn clear_locks(&self) {
-        let path = &self.executor.site().workspace;
+        let path = &self.executor.env().workspace;
         let (Some(name), Some(places)) = (worktrees::name_of(path), GitPlaces::of(path)) else { return };
         let branch = places.shared.join("refs/heads").join(format!("{}.lock", worktrees::branch(name)));
         for lock in locks_in(&places.own).into_iter().chain([branch]) {

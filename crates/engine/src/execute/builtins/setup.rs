@@ -4,16 +4,17 @@ use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 
-use super::{Job, Undone};
+use super::{BuiltinError, Job};
 use crate::execute::Limits;
+use crate::host::Host;
 
 impl Job<'_> {
     /// Runs one command after the other until one fails; where none is configured there is nothing to do. All of them
     /// together have the time of the step.
-    pub(super) async fn set_up_worktree(&self) -> Result<Json, Undone> {
+    pub(super) async fn set_up_worktree(&self) -> Result<Json, BuiltinError> {
         self.is_on_its_branch().await?;
-        let site = self.executor.site();
-        let commands = (site.abilities.setup)(&site.workspace)?;
+        let env = self.executor.env();
+        let commands = env.ask_host(Host::setup_commands).await?;
         let begun = Instant::now();
         for command in &commands {
             let limits = Limits { time: self.limits.time.saturating_sub(begun.elapsed()), ..self.limits };

@@ -1,0 +1,229 @@
+//! Host of the engine on this machine, for this user: settings, skills, agents, consents.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use maestro_core::agent::Agents;
+use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::{Event, Settings};
+use maestro_engine::identity::Identity;
+use maestro_engine::runs::Runs;
+use maestro_engine::trust::{self, Folders, Trust};
+use maestro_engine::{
+    ExecutionHost, Freshness, Host, HostError, ProjectSkills, WorkflowConsent, WorktreeFiles, worktrees,
+};
+use maestro_server::Changes;
+use maestro_store::Store;
+use serde_json::{Value as Json, json};
+
+use super::project_skills::SkillSource;
+use super::world::World;
+use super::{agents, config, journal, packs};
+use crate::output::error::CommandError;
+use crate::server_process::token;
+
+/// What tools of the trade download once for all projects. Without them most checks cannot work; nothing in them is
+/// executed by anybody but those tools.
+const CACHES: [&str; 12] = [
+    ".cargo/registry",
+    ".cargo/git",
+    ".npm",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/yarn",
+    ".cache/pnpm",
+    ".cache/go-build",
+    ".local/share/pnpm",
+    ".gradle/caches",
+    ".m2/repository",
+    "go/pkg",
+];
+
+/// What this program provides to the engine; cheap to copy.
+#[derive(Clone)]
+pub(crate) struct CliHost {
+    world: World,
+    skills: Arc<SkillSource>,
+    /// Where runs are kept, if this process keeps them.
+    store: Option<Store>,
+    journal: SkillJournal,
+}
+
+/// Whether events about skills are written for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SkillJournal {
+    /// On standard error.
+    Stderr,
+    /// Nowhere.
+    Off,
+}
+
+impl CliHost {
+    /// A host for a command that asks for skills once.
+    pub(crate) fn reading(world: &World) -> Self {
+        Self::with_skills(world, SkillSource::read_once())
+    }
+
+    /// A host for a process that lasts: skills are kept and watched, and each change rings.
+    pub(crate) fn watching(world: &World, changes: &Changes) -> Self {
+        Self::with_skills(world, SkillSource::watch(world, changes))
+    }
+
+    fn with_skills(world: &World, skills: SkillSource) -> Self {
+        Self { world: world.clone(), skills: Arc::new(skills), store: None, journal: SkillJournal::Off }
+    }
+
+    /// The same, with the store in which this process keeps runs.
+    pub(crate) fn with_store(self, store: Store) -> Self {
+        Self { store: Some(store), ..self }
+    }
+
+    /// The same, with events about skills on standard error.
+    pub(crate) fn with_journal(self) -> Self {
+        Self { journal: SkillJournal::Stderr, ..self }
+    }
+
+    /// This host with all that executions on this machine share.
+    pub(crate) fn execution(self) -> Result<Arc<ExecutionHost>, CommandError> {
+        let maestro = std::env::current_exe()
+            .map_err(|error| CommandError::io("cannot find the path of this program", &error))?;
+        let places = &self.world.places;
+        Ok(Arc::new(ExecutionHost {
+            maestro,
+            home: self.world.maestro_home.clone(),
+            own_dirs: vec![self.world.cache.clone(), places.data.clone()],
+            shared_dirs: CACHES.iter().map(|cache| places.home.join(cache)).filter(|path| path.is_dir()).collect(),
+            variables: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
+            identity: Identity::of_this_process(),
+            host: Arc::new(self),
+        }))
+    }
+}
+
+impl Host for CliHost {
+    fn skills(&self, directory: Option<&Path>, freshness: Freshness) -> Result<ProjectSkills, HostError> {
+        self.skills.find(&self.world, directory, freshness)
+    }
+
+    /// Copies the skill packs, unless the copies are up to date. A pack that was not copied is read where it is.
+    fn sync_packs(&self, workspace: &Path) -> Result<Json, HostError> {
+        let world = self.world.at(workspace);
+        let settings = settings(&world)?;
+        let mut problems = Vec::new();
+        let builtin = packs::sync_builtin(&settings, &world.spare_dir, &mut problems);
+        let pack = packs::sync_workspace(&settings, &world.places.project, &mut problems);
+        let copies = builtin.into_iter().chain(pack.map(|pack| pack.directory));
+        let copies: Vec<String> = copies.map(|path| path.to_string_lossy().into_owned()).collect();
+        let problems: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+        if copies.is_empty() {
+            return Err(HostError::Unreadable(problems.join("; ")));
+        }
+        Ok(json!({ "packs": copies, "problems": problems }))
+    }
+
+    /// A worktree whose commit has no settings of its own has those of the project it belongs to.
+    fn checks(&self, workspace: &Path) -> Result<Vec<String>, HostError> {
+        let mut there = self.world.at(workspace);
+        let mut verify = settings(&there)?.verify;
+        if verify.value.is_empty() {
+            there = self.world.at(project_of(workspace));
+            verify = settings(&there)?.verify;
+        }
+        if self.trust()?.allows_checks(&verify) { Ok(verify.value) } else { Err(not_trusted("the checks", &there)) }
+    }
+
+    fn setup_commands(&self, workspace: &Path) -> Result<Vec<String>, HostError> {
+        let there = self.world.at(project_of(workspace));
+        let setup = settings(&there)?.worktree_setup;
+        if self.trust()?.allows_setup(&setup) {
+            Ok(setup.value)
+        } else {
+            Err(not_trusted("the commands of `worktree_setup`", &there))
+        }
+    }
+
+    fn worktree_files(&self, workspace: &Path) -> Result<WorktreeFiles, HostError> {
+        let there = self.world.at(workspace);
+        let copy = settings(&there)?.worktree_copy.value;
+        let agents = agents::table(&there).agents;
+        let leftovers = agents.all().iter().flat_map(|agent| agent.leaves.clone()).collect();
+        Ok(WorktreeFiles { copy, leftovers })
+    }
+
+    fn agents(&self, directory: &Path) -> Agents {
+        agents::table(&self.world.at(directory)).agents
+    }
+
+    fn find_program(&self, name: &str) -> Option<PathBuf> {
+        agents::program(name, &self.world)
+    }
+
+    fn consents(&self, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
+        let trust = Trust::load(&self.world.maestro_home);
+        let mut folders = Folders::default();
+        let consent = |definitions: &&BTreeMap<String, PinnedText>| {
+            if !trust::needs_consent(definitions) {
+                return WorkflowConsent::Granted;
+            }
+            match &trust {
+                Ok(trust) if folders.subject(definitions).is_ok_and(|subject| trust.allows(&subject.hash)) => {
+                    WorkflowConsent::Granted
+                }
+                Ok(_) => WorkflowConsent::Missing,
+                Err(error) => WorkflowConsent::Unknown(error.to_string()),
+            }
+        };
+        workflows.iter().map(consent).collect()
+    }
+
+    fn is_active(&self, run: String) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(async move {
+            match &self.store {
+                Some(store) => Runs::is_active(store, &run).await,
+                None => false,
+            }
+        })
+    }
+
+    fn log_event(&self, event: &Event) {
+        if self.journal == SkillJournal::Stderr {
+            journal::write(event);
+        }
+    }
+
+    fn sealing_key(&self) -> Result<Vec<u8>, HostError> {
+        token::seal(&self.world.maestro_home).map_err(|error| unreadable(&error))
+    }
+}
+
+impl CliHost {
+    fn trust(&self) -> Result<Trust, HostError> {
+        Ok(Trust::load(&self.world.maestro_home)?)
+    }
+}
+
+/// Whether a workflow may be executed as its files are now.
+pub(crate) fn consent(world: &World, definitions: &BTreeMap<String, PinnedText>) -> WorkflowConsent {
+    CliHost::reading(world).consents(&[definitions]).into_iter().next().unwrap_or(WorkflowConsent::Missing)
+}
+
+fn settings(world: &World) -> Result<Settings, HostError> {
+    config::settings(world).map_err(|error| unreadable(&error))
+}
+
+pub(super) fn unreadable(error: &CommandError) -> HostError {
+    HostError::Unreadable(error.message().to_owned())
+}
+
+fn not_trusted(what: &'static str, world: &World) -> HostError {
+    HostError::NotTrusted { what, project: world.places.project.clone() }
+}
+
+/// The project that a worktree of ours belongs to; any other directory belongs to itself.
+fn project_of(workspace: &Path) -> &Path {
+    worktrees::around(workspace).and_then(worktrees::project_of).unwrap_or(workspace)
+}

@@ -1,0 +1,208 @@
+//! Host of the engine: what the program around it knows and can do.
+//!
+//! The engine finds no skills, reads no settings and asks nobody for consent. The program that embeds it does, and hands
+//! over one [`Host`]. Every method may read files, so async code calls it through [`ask`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use maestro_core::agent::Agents;
+use maestro_core::workflow::pinned::PinnedText;
+use maestro_core::{Event, Settings};
+use maestro_skills::render::References;
+use maestro_skills::{Catalogue, PromptLimits};
+use serde_json::Value as Json;
+
+use crate::identity::Identity;
+use crate::trust::TrustError;
+
+/// What the program around the engine provides. The default of each method is a host that has nothing.
+pub trait Host: Send + Sync + 'static {
+    /// The time, in milliseconds since 1970.
+    fn now(&self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// The skills of a directory; without one, of the directory the program was started in.
+    fn skills(&self, _directory: Option<&Path>, _freshness: Freshness) -> Result<ProjectSkills, HostError> {
+        Err(HostError::Unavailable("skills"))
+    }
+
+    /// Brings the copies of skill packs up to date, and returns what it did.
+    fn sync_packs(&self, _workspace: &Path) -> Result<Json, HostError> {
+        Err(HostError::Unavailable("skill packs"))
+    }
+
+    /// The commands that check the work in a directory, if they are trusted.
+    fn checks(&self, _workspace: &Path) -> Result<Vec<String>, HostError> {
+        Ok(Vec::new())
+    }
+
+    /// The commands that make a new worktree ready, if they are trusted.
+    fn setup_commands(&self, _workspace: &Path) -> Result<Vec<String>, HostError> {
+        Ok(Vec::new())
+    }
+
+    /// The uncommitted files that a new worktree gets, and those that stay out of commits.
+    fn worktree_files(&self, _workspace: &Path) -> Result<WorktreeFiles, HostError> {
+        Ok(WorktreeFiles::default())
+    }
+
+    /// The agents that are known in a directory, as far as they are trusted.
+    fn agents(&self, _directory: &Path) -> Agents {
+        Agents::builtin()
+    }
+
+    /// The file of an agent's program.
+    fn find_program(&self, _name: &str) -> Option<PathBuf> {
+        None
+    }
+
+    /// Whether each of these workflows, with everything it reaches, may be executed as its files are now.
+    fn consents(&self, workflows: &[&BTreeMap<String, PinnedText>]) -> Vec<WorkflowConsent> {
+        workflows.iter().map(|_| WorkflowConsent::Missing).collect()
+    }
+
+    /// Whether a run is not over yet.
+    fn is_active(&self, _run: String) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(std::future::ready(false))
+    }
+
+    /// Writes down an event about skills, for people.
+    fn log_event(&self, _event: &Event) {}
+
+    /// The key that seals states which clients keep for us.
+    fn sealing_key(&self) -> Result<Vec<u8>, HostError> {
+        Err(HostError::Unavailable("sealing key"))
+    }
+}
+
+/// A host that has the time and nothing else.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BareHost;
+
+impl Host for BareHost {}
+
+/// Asks a host on a thread that may wait for files.
+pub async fn ask<T: Send + 'static>(
+    host: &Arc<dyn Host>,
+    question: impl FnOnce(&dyn Host) -> Result<T, HostError> + Send + 'static,
+) -> Result<T, HostError> {
+    let host = Arc::clone(host);
+    let answer = tokio::task::spawn_blocking(move || question(&*host));
+    answer.await.map_err(|error| HostError::Stopped(error.to_string()))?
+}
+
+/// Why a host has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// It has no such thing.
+    #[error("no {0} here")]
+    Unavailable(
+        /// What is missing.
+        &'static str,
+    ),
+    /// The project's commands may not be run.
+    #[error("{what} of {} are not trusted yet; run `maestro trust --config` there", project.display())]
+    NotTrusted {
+        /// Which commands.
+        what: &'static str,
+        /// The project.
+        project: PathBuf,
+    },
+    /// The record of what is trusted cannot be read.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// The settings, skills or files that the answer needs cannot be read.
+    #[error("{0}")]
+    Unreadable(
+        /// Why.
+        String,
+    ),
+    /// The thread that looked was stopped.
+    #[error("the answer was not waited for: {0}")]
+    Stopped(
+        /// Why.
+        String,
+    ),
+}
+
+/// How fresh an answer about skills must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// What was last read will do.
+    Kept,
+    /// The disk is read again.
+    Reread,
+}
+
+/// The skills of a directory, and the settings in force there.
+#[derive(Clone)]
+pub struct ProjectSkills {
+    /// The skills.
+    pub catalogue: Arc<Catalogue>,
+    /// The settings.
+    pub settings: Arc<Settings>,
+}
+
+impl ProjectSkills {
+    /// How much of a skill's texts a prompt holds.
+    pub fn prompt_limits(&self) -> PromptLimits {
+        PromptLimits {
+            table_tokens: self.settings.skills_budget_tokens.value,
+            body_chars: self.settings.skills_max_body_chars.value,
+            references: self.references(),
+        }
+    }
+
+    /// Whether references of skills are part of their texts.
+    pub fn references(&self) -> References {
+        if self.settings.skills_load_references.value { References::Include } else { References::Leave }
+    }
+}
+
+/// Files of a worktree that are not part of a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorktreeFiles {
+    /// Patterns of ignored files that are copied into a new worktree.
+    pub copy: Vec<String>,
+    /// Patterns of files that agents leave behind, which are never committed.
+    pub leftovers: Vec<String>,
+}
+
+/// Whether a workflow may be executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkflowConsent {
+    /// It needs no consent, or has it.
+    Granted,
+    /// It needs consent and has none.
+    Missing,
+    /// The record of consents cannot be read.
+    Unknown(
+        /// Why.
+        String,
+    ),
+}
+
+/// What all executions on this machine share.
+#[derive(Clone)]
+pub struct ExecutionHost {
+    /// The program around the engine.
+    pub host: Arc<dyn Host>,
+    /// The file of our own program.
+    pub maestro: PathBuf,
+    /// The directory of our data.
+    pub home: PathBuf,
+    /// Other directories that our own program writes to: its cache, the copies of skill packs.
+    pub own_dirs: Vec<PathBuf>,
+    /// Directories that every program may write to: caches of build tools.
+    pub shared_dirs: Vec<PathBuf>,
+    /// The environment of this process, of which programs get a part.
+    pub variables: BTreeMap<String, String>,
+    /// The identity of this process.
+    pub identity: Identity,
+}

@@ -1,0 +1,21 @@
+//! Signal that skills have changed.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// Rings when skills have changed; cheap to copy.
+#[derive(Clone, Default)]
+pub struct Changes(Arc<watch::Sender<u64>>);
+
+impl Changes {
+    /// Tells everybody who listens.
+    pub fn ring(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+
+    /// Hears of every change from now on; of several at once, once.
+    pub(crate) fn listen(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+}
