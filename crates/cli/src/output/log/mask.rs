@@ -27,7 +27,7 @@ fn mask_after(line: &str, word: &str, belongs: impl Fn(char) -> bool) -> String 
     let mut parts = line.split(word);
     let mut masked = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let rest = part.trim_start_matches(belongs);
+        let rest = part.trim_start_matches(&belongs);
         masked.push_str(word);
         masked.push_str(if rest.len() < part.len() && !part.starts_with(MASKED) { MASKED } else { "" });
         masked.push_str(if part.starts_with(MASKED) { part } else { rest });
