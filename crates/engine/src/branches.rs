@@ -1,7 +1,7 @@
-//! What did a run leave on its branch, and what becomes of it?
+//! Branches of runs: their commits, merging and removal.
 //!
-//! Only what we made is ever removed: a branch counts as ours if where it began is kept beside it, a worktree if it lies
-//! in our place and is on that branch.
+//! Only what we made is ever removed: a branch counts as ours if its start commit is recorded beside it, a worktree if
+//! it is in our directory and on that branch.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use serde::Serialize;
 use crate::git::{Git, GitError, GitPlaces, Untracked, split_names};
 use crate::worktrees;
 
-/// How many names git is told at once.
+/// How many names git gets at once.
 const AT_ONCE: usize = 500;
 
 /// Why something cannot be done with a branch. Each says what is the matter; nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum BranchError {
     /// The run left none.
-    #[error("this run has no branch here")]
+    #[error("already merged or discarded")]
     None,
-    /// Somebody else made it.
+    /// Maestro did not make it.
     #[error("`{0}` was not made by Maestro")]
     NotOurs(String),
     /// The worktree was put on another branch.
@@ -42,7 +42,7 @@ pub enum BranchError {
     #[error("no branch is checked out in `{}`", .0.display())]
     Detached(PathBuf),
     /// Both sides changed the same.
-    #[error("`{branch}` and `{into}` contradict each other in {}", files.join(", "))]
+    #[error("merge conflict between `{branch}` and `{into}` in {}", files.join(", "))]
     Conflict {
         /// What would have been merged.
         branch: String,
@@ -72,7 +72,7 @@ pub struct Branch {
     pub workspace: PathBuf,
     /// The branch.
     pub branch: String,
-    /// The commit it began at.
+    /// The commit it started at.
     pub base: String,
     /// The commit it is at.
     pub head: String,
@@ -145,7 +145,7 @@ impl Branch {
         Ok(log.lines().map(str::to_owned).collect())
     }
 
-    /// What it changed since it began.
+    /// The changes since its start.
     pub fn diff(&self) -> Result<String, BranchError> {
         let arguments = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", &self.base, &self.head, "--"];
         Ok(self.git().run(&arguments)?)
@@ -179,7 +179,7 @@ impl Branch {
         if let Err(error) = self.git().run(&arguments) {
             let open = self.git().run(&["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
             if self.git().resolve("MERGE_HEAD").is_ok() {
-                // The tree was clean, so nothing of anybody's is lost.
+                // The tree was clean, so no work is lost.
                 self.git().run(&["merge", "--abort"])?;
             }
             let files: Vec<String> = open.lines().map(str::to_owned).collect();
@@ -192,8 +192,8 @@ impl Branch {
         Ok(into)
     }
 
-    /// Makes sure that no file is lost that git ignores and somebody keeps: git itself is careful only where nothing but the
-    /// branch has moved on.
+    /// Ensures that no ignored file of the user is lost: git itself is careful only where nothing but the branch has
+    /// moved.
     fn overwrites_nothing(&self) -> Result<(), BranchError> {
         let range = format!("HEAD...{}", self.head);
         let added = self.git().run(&["diff", "--name-only", "--no-renames", "--diff-filter=A", "-z", &range, "--"])?;
@@ -214,12 +214,12 @@ impl Branch {
             self.git().run(&["worktree", "remove", "--force", &path.to_string_lossy()])?;
         }
         self.git().run(&["worktree", "prune"])?;
-        // Only as it was when it was looked at: what came since is nobody's to remove.
+        // Only in the state that was checked: newer commits must stay.
         self.git().run(&["update-ref", "-d", &format!("refs/heads/{}", self.branch), &self.head])?;
         self.git().run(&["update-ref", "-d", &worktrees::mark(&self.name), &self.base])?;
         if let Some(claims) = GitPlaces::of(&self.workspace).map(|places| worktrees::claims(&places.shared, &self.name))
         {
-            // Nobody reads them any more; what cannot be removed does no harm.
+            // These files are not read any more; a failed removal does no harm.
             let _ = std::fs::remove_dir_all(claims);
         }
         Ok(())

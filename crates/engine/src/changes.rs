@@ -8,10 +8,10 @@ use crate::git::{Git, GitPlaces};
 
 /// What all files of a workspace together are now, as git names it; nothing where git does not know.
 pub fn tree(workspace: &Path) -> Option<String> {
-    // A copy of the index, so that nobody's own is touched; nothing is hashed twice.
+    // A copy of the index, so that the user's own stays untouched; nothing is hashed twice.
     let own = index_of(workspace)?;
     let copy = tempfile::Builder::new().prefix("maestro-index").tempfile().ok()?;
-    // Without an index there is nothing to begin with, and git makes one.
+    // Without an index there is nothing to copy, and git makes one.
     if std::fs::copy(&own, copy.path()).is_err() {
         std::fs::remove_file(copy.path()).ok()?;
     }

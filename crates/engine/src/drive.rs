@@ -19,10 +19,10 @@ use crate::runs::hash;
 /// How long to wait before looking again at something that another one executes.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How often it is looked whether what is executed is still wanted.
+/// How often the driver checks whether an execution is still wanted.
 const GLANCE: Duration = Duration::from_secs(1);
 
-/// Where runs are kept, to whoever drives them.
+/// The store of runs, as a driver sees it.
 pub trait RunApi {
     /// Why it cannot be reached.
     type Error;
@@ -50,20 +50,20 @@ pub trait RunApi {
         finish: Finish,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Says that whoever executed it is gone.
+    /// Reports that the executor is gone.
     fn lost(&self, id: RunId, ticket: &Ticket, by: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
 /// Whether one may execute what one wanted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Yes, and nobody else.
+    /// Yes, and no other process.
     Granted,
     /// No: things are not as they were.
     Denied,
 }
 
-/// How a run stands, to whoever drives it.
+/// The state of a run, as a driver sees it.
 #[derive(Debug, Clone)]
 pub struct RunSnapshot {
     /// The workflow, by the name it was started by.
@@ -81,7 +81,7 @@ pub struct RunSnapshot {
 /// Why a run is not driven on.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError<E> {
-    /// Nobody consented to what it would execute.
+    /// What it would execute has no consent.
     #[error("`{workflow}` is not trusted yet; it would execute `{order}`")]
     NotAllowed {
         /// The workflow.
@@ -92,7 +92,7 @@ pub enum DriveError<E> {
         order: String,
     },
     /// Whether it is allowed cannot be read.
-    #[error("`{workflow}` would execute `{order}`, and what is allowed cannot be read: {reason}")]
+    #[error("`{workflow}` would execute `{order}`, and the consents cannot be read: {reason}")]
     ConsentUnknown {
         /// The workflow.
         workflow: String,
@@ -101,8 +101,8 @@ pub enum DriveError<E> {
         /// Why.
         reason: String,
     },
-    /// What it was started with is not what its hash says.
-    #[error("what run {0} was started with is not what its hash says")]
+    /// The definition does not match its hash.
+    #[error("the definition of run {0} does not match its hash")]
     Forged(
         /// The run.
         RunId,
@@ -117,14 +117,14 @@ pub enum DriveError<E> {
         std::io::Error,
     ),
     /// Where runs are kept cannot be reached.
-    #[error("where runs are kept cannot be reached")]
+    #[error("the store of runs cannot be reached")]
     Api(
         /// Why.
         E,
     ),
 }
 
-/// Executes what a run orders until somebody else must do something. What happened on the way stands in its log.
+/// Executes the directives of a run until another party must act. The events on the way are in its log.
 ///
 /// The order is worked out here, from the texts that were consented to; where runs are kept is not believed.
 pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) -> Result<(), DriveError<D::Error>> {
@@ -148,7 +148,7 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
                 }
                 let executed = tokio::select! {
                     executed = known.executor.execute(&order, &ticket, limits) => executed,
-                    // What is executed for a run that somebody cancelled ends with it.
+                    // An execution for a cancelled run ends with it.
                     () = cancelled(api, id) => return Ok(()),
                 };
                 let finish = without_nul(executed.finish);
@@ -168,7 +168,7 @@ pub async fn drive<D: RunApi>(api: &D, id: RunId, machine: &Arc<ExecutionHost>) 
     }
 }
 
-/// Waits until somebody has cancelled the run; one that cannot be asked about goes on.
+/// Waits until the run is cancelled; a run that cannot be read continues.
 async fn cancelled<D: RunApi>(api: &D, id: RunId) {
     loop {
         tokio::time::sleep(GLANCE).await;
@@ -216,8 +216,8 @@ impl RunContext {
         Ok(Self { definition, definitions: Arc::new(pinned.definitions), executor })
     }
 
-    /// Refuses what nobody consented to. What only reads, and is our own, needs no consent. Everything else is asked about
-    /// each time: what was executed before may have changed the files that are executed now.
+    /// Refuses what has no consent. Built-ins that only read need none. Everything else is checked each time: an
+    /// earlier step may have changed the files that are executed now.
     async fn allow<E>(
         &self,
         snapshot: &RunSnapshot,

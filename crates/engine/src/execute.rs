@@ -1,4 +1,4 @@
-//! How is an order carried out? As a program, a script or something we can do ourselves, within its limits.
+//! Execution of an order as a program, a script or a built-in, within its limits.
 
 mod builtins;
 mod environment;
@@ -56,7 +56,7 @@ impl ExecutionEnv {
     }
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Executed {
     /// How it ended.
@@ -169,7 +169,7 @@ impl Executor {
                 Given::Text(text) => words.push(text.clone()),
                 Given::Glob(pattern) => {
                     let found = self.files(pattern).await?;
-                    // A file's name is no option, whatever it begins with.
+                    // A file name is never an option, whatever its first character is.
                     words.extend(
                         found.into_iter().map(|name| if name.starts_with('-') { format!("./{name}") } else { name }),
                     );

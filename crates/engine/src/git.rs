@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 pub(crate) use places::{GitPlaces, NoWorktree};
 
-/// What every call of git is told first.
+/// The first arguments of every git call.
 const SAFE: [&str; 10] = [
     "-c",
     "core.hooksPath=/dev/null",
@@ -27,7 +27,7 @@ const SAFE: [&str; 10] = [
     "core.quotePath=false",
 ];
 
-/// The variables of every call: it asks nobody, opens no editor and speaks English.
+/// The variables of every call: no prompts, no editor, English messages.
 pub(crate) const ENVIRONMENT: [(&str, &str); 3] =
     [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("LC_ALL", "C")];
 

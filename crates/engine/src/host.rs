@@ -1,7 +1,7 @@
 //! Host of the engine: what the program around it knows and can do.
 //!
-//! The engine finds no skills, reads no settings and asks nobody for consent. The program that embeds it does, and hands
-//! over one [`Host`]. Every method may read files, so async code calls it through [`ask`].
+//! The engine finds no skills, reads no settings and asks for no consent. The program that embeds it does, and provides
+//! one [`Host`]. Every method may read files, so async code calls it through [`ask`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -124,7 +124,7 @@ pub enum HostError {
         String,
     ),
     /// The thread that looked was stopped.
-    #[error("the answer was not waited for: {0}")]
+    #[error("the request was interrupted: {0}")]
     Stopped(
         /// Why.
         String,

@@ -1,5 +1,4 @@
-//! What does Maestro say to a client of the Model Context Protocol? One handler, over standard input and output and over
-//! HTTP, for every revision of the protocol that its crate knows.
+//! MCP server: one handler for stdio and HTTP, for every revision of the protocol that its crate supports.
 
 mod address;
 mod client;
@@ -52,52 +51,52 @@ pub use self::client::{Connect, Connection};
 pub use self::http::Site;
 pub(crate) use self::http::route;
 
-/// For how many milliseconds a list may be taken for fresh. Who does not listen for changes sees a new skill that soon.
+/// How many milliseconds a list counts as fresh. A client that does not listen for changes sees a new skill that soon.
 const FRESH_MS: u64 = 5_000;
-/// How long a message may be.
+/// The longest message.
 const LINE: usize = 4 * 1024 * 1024;
-/// How long what was asked may take to be answered when the client has said its last word. Some clients wait two seconds.
+/// How long open requests may take after the client closed its input. Some clients wait two seconds.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How often it is looked whether a client that is told of changes is still there.
+/// How often the server checks whether a subscribed client is still connected.
 const STILL_THERE: Duration = Duration::from_mins(1);
-/// What a client's model is told about us. Some clients show the first five hundred characters only.
+/// The instructions for a client's model. Some clients show the first five hundred characters only.
 const INSTRUCTIONS: &str = "Maestro has skills and workflows for coding agents. At the start of a task call `find_skills` with \
 the task, and read those that fit with `use_skill` before you work. Start a workflow with `run_start`; do what it says, \
 report the result with `run_report`, and continue until it is finished. If you work on a task of Maestro's, call \
 `get_task_info` first, `report_progress` as you go, and `signal_completion` or `signal_blocker` at the end. Every answer \
 says what changed meanwhile.";
 
-/// What a handler works with.
+/// The dependencies of a handler.
 pub struct Options {
-    /// Finds the way to the API.
+    /// Connects to the API.
     pub connect: Connect,
     /// The program around the handler.
     pub host: Arc<dyn Host>,
-    /// Rings when skills have changed.
+    /// Signals changed skills.
     pub changes: Changes,
-    /// The directory that skills are looked for in and runs work in, where no project is named.
+    /// The default directory for skills and runs, where no project is named.
     pub directory: PathBuf,
-    /// The session that whoever asks is, where the connection does not say.
+    /// The caller's session, where the connection does not say.
     pub session: Option<String>,
-    /// The task that whoever asks works on, where nothing else says.
+    /// The caller's task, where nothing else says.
     pub task: Option<String>,
-    /// Which Maestro this is.
+    /// The version of Maestro.
     pub version: String,
 }
 
-/// Answers a client; cheap to copy.
+/// Answers a client; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Mcp {
     parts: Arc<Parts>,
     link: Arc<Link>,
 }
 
-/// What is known of one client, as long as it is there.
+/// The state of one client, while it is connected.
 #[derive(Default)]
 struct Link {
-    /// Whether it has shown that nobody looks at its forms.
+    /// Whether it has shown that no person sees its forms.
     unseen: AtomicBool,
-    /// Whether it is told of changes.
+    /// Whether it receives notifications of changes.
     told: AtomicBool,
     watched: Watched,
 }
@@ -111,12 +110,11 @@ struct Parts {
     seal: Seal,
     reports: Reports,
     version: String,
-    /// Says whether it is over: the server ends, or the client at the other end of a pipe has gone.
+    /// Becomes true when the server stops, or the client at the other end of a pipe disconnects.
     closing: watch::Receiver<bool>,
 }
 
-/// Answers the client at the other end of standard input and output until it goes away. Nothing else may be printed
-/// meanwhile.
+/// Answers the client on standard input and output until it disconnects. Nothing else may be printed meanwhile.
 pub async fn speak(options: Options) -> io::Result<()> {
     let (input, output) = rmcp::transport::io::stdio_pipes();
     let (ended, mut closing) = watch::channel(false);
@@ -125,16 +123,16 @@ pub async fn speak(options: Options) -> io::Result<()> {
     match Box::pin(Mcp::new(options, closing.clone()).serve(transport)).await {
         Ok(service) => tokio::select! {
             over = service.waiting() => over.map(drop).map_err(io::Error::other),
-            // What can be answered at once still is.
+            // Requests that can be answered at once still are.
             () = async { let _ = closing.wait_for(|closing| *closing).await; tokio::time::sleep(LAST_WORDS).await } => Ok(()),
         },
-        // A client that goes away before it has said anything is no failure of ours.
+        // A client that disconnects before its first message is not an error.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(io::Error::other(error.to_string())),
     }
 }
 
-/// Standard input, which says when it has ended.
+/// Standard input that signals its end.
 struct UntilEnd<R> {
     input: R,
     ended: watch::Sender<bool>,
@@ -167,12 +165,12 @@ impl Mcp {
         Self { parts: Arc::new(parts), link: Arc::default() }
     }
 
-    /// The same for another client, of which nothing is known.
+    /// The same handler for another client, without state.
     fn for_another(&self) -> Self {
         Self { parts: Arc::clone(&self.parts), link: Arc::default() }
     }
 
-    /// Waits until it is over; for ever where nobody is left who could say so.
+    /// Waits for the end; forever where no sender is left.
     async fn closing(&self) {
         if self.parts.closing.clone().wait_for(|closing| *closing).await.is_err() {
             std::future::pending::<()>().await;
@@ -188,17 +186,17 @@ impl Mcp {
     }
 }
 
-/// What went wrong on our side.
+/// An internal error.
 fn internal(why: String) -> ErrorData {
     ErrorData::internal_error(why, None)
 }
 
-/// The beginning of a text on one line.
+/// The start of a text on one line.
 fn clipped(text: &str, most: usize) -> String {
     ellipsize(&one_line(&visible(text)), most)
 }
 
-/// What kind of file a name stands for.
+/// The media type of a file name.
 fn media_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).as_deref() {
         Some("md") => "text/markdown",
@@ -342,7 +340,7 @@ impl ServerHandler for Mcp {
         Some(accepted)
     }
 
-    /// Tells a client of today's protocol that asked for it when something has changed.
+    /// Notifies a client of the current protocol that subscribed to changes.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let who = Who::of(&context.request_context().extensions);
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
@@ -354,20 +352,20 @@ impl ServerHandler for Mcp {
         Ok(())
     }
 
-    /// Tells a client of the earlier protocol, which need not ask, for as long as it is there.
+    /// Notifies a client of the earlier protocol, which need not subscribe, while it is connected.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // It may say so several times, and is told once all the same.
+        // The client may send this several times; one subscription is enough.
         if !self.link.told.swap(true, Ordering::Relaxed) {
             tokio::spawn(tell_of_changes(self.parts.changes.clone(), context.peer));
         }
     }
 }
 
-/// Tells whoever listens that lists have changed, those that it wants to hear of.
+/// Notifies a listener of changed lists, as far as it subscribed to them.
 async fn tell_of_lists(changes: &Changes, context: &SubscriptionContext) {
     let (mut changes, wanted, sink) = (changes.listen(), context.accepted(), context.sink());
     while changes.changed().await.is_ok() {
-        // Who cannot be told has gone, and then nobody waits for this.
+        // A send error means that the client disconnected, and nothing waits for this.
         if wanted.tools_list_changed == Some(true) {
             let _ = sink.notify_tool_list_changed().await;
         }

@@ -14,7 +14,7 @@ impl Changes {
         self.0.send_modify(|count| *count += 1);
     }
 
-    /// Hears of every change from now on; of several at once, once.
+    /// Receives every change from now on; several at once arrive as one.
     pub(crate) fn listen(&self) -> watch::Receiver<u64> {
         self.0.subscribe()
     }

@@ -71,7 +71,7 @@ fn whatever_a_command_does_the_run_goes_on_and_no_process_is_left() {
       it exited with 3: no such luck
 
     FAILED: missing ended with fail
-      there is no program `no-such-program` on the PATH
+      `no-such-program` not found on PATH
 
     STEP 9/10: after
 

@@ -1,7 +1,7 @@
 //! Conversation with an agent: the loop that all drivers share which talk to their agent while it works.
 //!
-//! One task holds the conversation and does one thing at a time: it hears the agent and its user in turn. Nothing is read
-//! before what was read last has been passed on, so an agent that floods us waits.
+//! One task holds the conversation and does one thing at a time: it handles the agent and its user in turn. Nothing is
+//! read before what was read last has been passed on, so an agent that floods us waits.
 
 use std::ops::ControlFlow;
 
@@ -25,7 +25,7 @@ pub(super) enum TurnPhase {
     Opening,
     /// It works.
     Turn,
-    /// It was told to stop working.
+    /// It was asked to stop.
     Interrupted,
     /// It waits for us.
     Between,
@@ -138,7 +138,7 @@ pub(super) async fn next_prompt<P: AgentProtocol>(protocol: &mut P) -> Option<St
     }
 }
 
-/// Hears one thing and acts on it; breaks when the agent says no more.
+/// Handles one input; breaks at the end of the agent's output.
 pub(super) async fn step<P: AgentProtocol>(protocol: &mut P) -> ControlFlow<()> {
     match hear(protocol).await {
         TalkInput::Line(line) => protocol.handle(line).await,
@@ -148,10 +148,10 @@ pub(super) async fn step<P: AgentProtocol>(protocol: &mut P) -> ControlFlow<()> 
     ControlFlow::Continue(())
 }
 
-/// Does what its user wants.
+/// Applies a command of its user.
 pub(super) async fn obey<P: AgentProtocol>(protocol: &mut P, talk: Talk) {
     match talk {
-        // Nobody is left who would read it.
+        // The agent reads no more.
         Talk::Say { .. } | Talk::Answer { .. } if protocol.channel().phase == TurnPhase::Over => {}
         Talk::Say { text, done } => drop(done.send(protocol.channel().queue.say(text))),
         Talk::Answer { question, kind, done } => {
@@ -203,7 +203,7 @@ pub(super) async fn end<P: AgentProtocol>(protocol: &mut P, end: EndingProcess) 
     ended
 }
 
-/// Hears everything that is left, until nobody can say anything more: the last complaint often says the most.
+/// Handles everything that is left until all streams have ended: the last line of standard error often says the most.
 async fn hear_out<P: AgentProtocol>(protocol: &mut P) {
     while step(protocol).await.is_continue() {}
     while protocol.channel().stderr.is_some() {

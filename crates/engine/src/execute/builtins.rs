@@ -1,4 +1,4 @@
-//! What can be done without a program of somebody else's? One file for each kind of thing.
+//! Built-in steps, which need no external program; one file for each kind.
 //!
 //! What reads needs no consent. What writes can be done again: it looks first whether it was done.
 
@@ -67,7 +67,7 @@ struct Job<'a> {
     limits: Limits,
 }
 
-/// Does it, and says what came of it.
+/// Executes it, and returns the result.
 pub(crate) async fn perform(
     executor: &Executor,
     builtin: Builtin,

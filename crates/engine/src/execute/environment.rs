@@ -1,4 +1,4 @@
-//! Which variables is a program given? Few, and none that opens a door.
+//! Environment variables of a program: few, and no credentials.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) fn of_program(env: &ExecutionEnv, reach: Reach) -> BTreeMap<String, S
     variables.insert("MAESTRO_BIN".to_owned(), env.machine.maestro.display().to_string());
     variables.insert("MAESTRO_HOME".to_owned(), env.machine.home.display().to_string());
     variables.insert("MAESTRO_RUN_ID".to_owned(), env.run.clone());
-    // What Python writes beside a skill's program would be a change of what somebody allowed.
+    // Bytecode that Python writes beside a skill's program would change trusted content.
     variables.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
     variables
 }

@@ -1,7 +1,7 @@
-//! Which files of a workspace match a pattern?
+//! Files of a workspace that match a glob pattern.
 //!
-//! `*` and `?` stand for characters of a name, `[…]` for one of some characters, `**` for any number of directories.
-//! A name that begins with a dot must be asked for with one. No link is followed out of the workspace.
+//! `*` and `?` match characters of a name, `[…]` one of some characters, `**` any number of directories. A name with a
+//! leading dot must be matched explicitly. No link is followed out of the workspace.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) enum GlobError {
     TooMany(String),
     #[error("there are too many files to look for `{0}`")]
     TooLarge(String),
-    #[error("a file that matches `{0}` has a name that is no text")]
+    #[error("a file that matches `{0}` has a name that is not UTF-8")]
     NoText(String),
     #[error("`{}` cannot be read: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
@@ -33,7 +33,7 @@ pub(crate) enum GlobError {
 /// The files that match, sorted; never none.
 pub(crate) fn expand(pattern: &str, workspace: &Path) -> Result<Vec<String>, GlobError> {
     let root = workspace.canonicalize().map_err(|source| GlobError::Io { path: workspace.to_owned(), source })?;
-    // Whoever asks by whole paths is answered with whole paths.
+    // A pattern with absolute paths gets absolute paths.
     let prefix = format!("{}/", workspace.display());
     let (prefix, inner) = pattern.strip_prefix(&prefix).map_or(("", pattern), |inner| (prefix.as_str(), inner));
     let parts: Vec<&str> = inner.split('/').filter(|part| !part.is_empty() && *part != ".").collect();

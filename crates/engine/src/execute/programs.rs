@@ -1,4 +1,4 @@
-//! Which file is meant by a program's name?
+//! Lookup of a program's file by name.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
@@ -12,13 +12,13 @@ pub(super) const OWN: &str = "maestro";
 /// Why a name means no program.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoProgram {
-    #[error("there is no program `{0}` on the PATH")]
+    #[error("`{0}` not found on PATH")]
     NotFound(String),
-    #[error("`{0}` lies outside the workspace and the skill's folder; name a program on the PATH instead")]
+    #[error("`{0}` is outside the workspace and the skill's folder; name a program on the PATH instead")]
     Outside(String),
     #[error("there is no file `{0}`")]
     NoFile(String),
-    #[error("`{0}` cannot be executed; `chmod +x` makes it a program")]
+    #[error("`{0}` is not executable; run `chmod +x` on it")]
     NotExecutable(String),
 }
 

@@ -10,7 +10,7 @@ const MAX_POINTER: u64 = 64 * 1024;
 
 /// A directory where a worktree of ours should be, and none is.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}` is no worktree of this repository any more", .0.display())]
+#[error("`{}` is not a worktree of this repository any more", .0.display())]
 pub(crate) struct NoWorktree(PathBuf);
 
 /// The directories of a repository, as seen from one of its workspaces.
@@ -53,7 +53,7 @@ impl GitPlaces {
         (Some(back.as_path()) == dot_git.parent()).then(|| Self { own: own.clone(), shared: own })
     }
 
-    /// Those of a worktree that we made. What lies in it may be anybody's by now, so nothing there is asked: where it was
+    /// Those of a worktree that we made. Its contents are not trusted, so nothing there is read: the repository it was
     /// made from knows it, or it is none.
     fn of_ours(tree: &Path) -> Option<Self> {
         let shared = Self::of(worktrees::project_of(tree)?)?.shared;
@@ -62,7 +62,7 @@ impl GitPlaces {
         (Path::new(back.trim()) == tree.join(".git")).then_some(Self { own, shared })
     }
 
-    /// What git must be told first in a directory, so that it believes nothing that lies in a worktree of ours.
+    /// The first arguments for git in a directory, so that it trusts nothing inside a worktree of ours.
     pub(crate) fn arguments(workspace: &Path) -> Result<Vec<String>, NoWorktree> {
         let gone = || NoWorktree(workspace.to_owned());
         let workspace = workspace.canonicalize().map_err(|_| gone())?;

@@ -1,4 +1,4 @@
-//! How is the handler reached over HTTP? At `/mcp`, behind the same guard as the API.
+//! HTTP transport of the MCP server at `/mcp`, behind the same guard as the API.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,25 +16,25 @@ use crate::api;
 use crate::app::App;
 use crate::skill_changes::Changes;
 
-/// How large a message may be.
+/// The largest message.
 const BODY: usize = 1024 * 1024;
-/// How many clients of the earlier protocol, which keeps sessions, may be there at once.
+/// How many clients of the earlier protocol, which keeps sessions, may be connected at once.
 const MOST: usize = 4096;
-/// How long one of them may say nothing.
+/// How long one of them may be idle.
 const IDLE: Duration = Duration::from_hours(2);
 
-/// What the handler needs of whoever starts the server.
+/// The dependencies that the starter of the server provides.
 pub struct Site {
-    /// The directory that skills are looked for in and runs work in, where no project is named.
+    /// The default directory for skills and runs, where no project is named.
     pub directory: PathBuf,
-    /// Rings when skills have changed.
+    /// Signals changed skills.
     pub changes: Changes,
 }
 
 /// The route of the handler.
 pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
     let mcp = Mcp::new(options(app, site), app.closing.subscribe());
-    // Every client that is there has a link.
+    // Every connected client has a link.
     let links: Mutex<Vec<Weak<Link>>> = Mutex::default();
     let new = move || {
         let mut links = links.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,14 +46,14 @@ pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
         links.push(Arc::downgrade(&mcp.link));
         Ok(mcp)
     };
-    // Hosts and origins were looked at by the guard, which knows more names of ours.
+    // The guard has checked hosts and origins; it knows more names of ours.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_max_request_body_bytes(BODY);
     let (mut closing, ending) = (app.closing.subscribe(), config.cancellation_token.clone());
     tokio::spawn(async move {
-        // When nobody is left who could say so, it is over too.
+        // Without a sender it is over too.
         let _ = closing.wait_for(|closing| *closing).await;
         ending.cancel();
     });
@@ -61,14 +61,14 @@ pub(crate) fn route(app: &App, site: &Site) -> Router<App> {
     Router::new().route_service("/mcp", service)
 }
 
-/// Sessions of the earlier protocol, which last as long as somebody may think about a question.
+/// Sessions of the earlier protocol, which live as long as a person may think about a question.
 fn sessions() -> LocalSessionManager {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(IDLE);
     sessions
 }
 
-/// The way to the API is the API itself, told who asks by what the guard made out.
+/// The transport is the API itself, with the caller that the guard identified.
 fn options(app: &App, site: &Site) -> Options {
     let api = api::routes().layer(DefaultBodyLimit::max(BODY)).with_state(app.clone());
     let client = ApiClient::new(Arc::new(RouterTransport(api)));

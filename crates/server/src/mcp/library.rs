@@ -1,4 +1,4 @@
-//! Which skills and workflows does a client see? Those of the handler's directory, or of a project that is named.
+//! Skills and workflows of a client: those of the handler's directory, or of a named project.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,48 +16,48 @@ use super::client::{ReconnectingClient, Who};
 use super::tools;
 use maestro_api::{ClientError, projects};
 
-/// How often the disk is looked at for what is not known.
+/// How often the disk is searched for an unknown name.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The skills at hand.
+/// The available skills.
 pub(super) struct Library {
     host: Arc<dyn Host>,
     pub(super) directory: PathBuf,
-    /// When the disk was last looked at for something that was not known.
+    /// When the disk was last searched for an unknown name.
     looked: Mutex<Option<Instant>>,
-    /// What was last made of a catalogue, as long as it is that one.
+    /// The list of the last catalogue, valid while it is current.
     offered: Mutex<Option<(Arc<Catalogue>, Arc<Offer>)>>,
 }
 
-/// What is listed of a catalogue. It is the same from call to call.
+/// The list made from a catalogue. It is the same from call to call.
 pub(super) struct Offer {
     /// The tools.
     pub(super) tools: Vec<Tool>,
-    /// Everything that can be begun, in the order in which tools are listed.
+    /// Everything that can be started, in the order of the tools.
     flows: Vec<Flow>,
-    /// Of which of them it is allowed that they are begun by a tool.
+    /// Which of them have consent to be started by a tool.
     allowed: Vec<bool>,
-    /// What the names of tools begin with.
+    /// The prefix of the tools' names.
     prefix: String,
 }
 
 impl Offer {
-    /// What a tool begins: of several of one name the one that is listed, or would be if there was room.
+    /// The workflow a tool starts: of several with one name the listed one, or the one that would be if there was room.
     pub(super) fn flow(&self, tool: &str) -> Option<&Flow> {
         self.offered().find(|flow| self.calls(tool, flow)).or_else(|| self.workflow(tool))
     }
 
-    /// The workflow of a name.
+    /// The workflow with this name.
     pub(super) fn workflow(&self, name: &str) -> Option<&Flow> {
         self.workflows().find(|flow| flow.name == name)
     }
 
-    /// The workflows that somebody wrote as such.
+    /// The workflows that have definitions of their own.
     pub(super) fn workflows(&self) -> impl Iterator<Item = &Flow> {
         self.flows.iter().filter(|flow| flow.command.is_none())
     }
 
-    /// The command that a tool would begin if somebody had allowed it.
+    /// The command that a tool would start if it had consent.
     pub(super) fn forbidden(&self, tool: &str) -> Option<&Flow> {
         self.flows.iter().find(|flow| flow.command.is_some() && self.calls(tool, flow))
     }
@@ -73,42 +73,42 @@ impl Offer {
 
 /// A workflow that can be started.
 pub(super) struct Flow {
-    /// What it is started by.
+    /// Its name.
     pub(super) name: String,
-    /// What it does: its own words, or its skill's.
+    /// Its description: its own, or its skill's.
     pub(super) description: String,
-    /// What kind of place it came from.
+    /// The kind of its source.
     pub(super) source: Source,
-    /// What it consists of.
+    /// Its texts.
     pub(super) workflow: Workflow,
-    /// What it was made of, if of a command.
+    /// The command it was made from, if any.
     pub(super) command: Option<Made>,
 }
 
-/// A workflow that was made of a command.
+/// A workflow made from a command.
 pub(super) struct Made {
-    /// What somebody must allow.
+    /// The subject of the consent.
     pinned: Pinned,
-    /// What it takes, as its author declared it.
+    /// Its parameters, as declared by its author.
     pub(super) schema: Map<String, Json>,
 }
 
-/// What a workflow was made of.
+/// The origin of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FlowKind {
-    /// A definition of one.
+    /// A definition.
     Workflow,
-    /// A command that a skill declares. What it prints is all there is to say of it.
+    /// A command that a skill declares. Its output is the whole result.
     Command,
 }
 
 impl Flow {
-    /// What it was made of.
+    /// Its origin.
     pub(super) fn kind(&self) -> FlowKind {
         if self.command.is_some() { FlowKind::Command } else { FlowKind::Workflow }
     }
 
-    /// What its tool is called, but for what all begin with.
+    /// The name of its tool, without the common prefix.
     pub(super) fn tool(&self) -> &str {
         match self.kind() {
             FlowKind::Workflow => &self.name,
@@ -122,17 +122,17 @@ impl Library {
         Self { host, directory, looked: Mutex::new(None), offered: Mutex::new(None) }
     }
 
-    /// The shelf of the handler's own directory.
+    /// The skills of the handler's own directory.
     pub(super) async fn own(&self) -> Result<ProjectSkills, String> {
         self.shelf(None, Freshness::Kept).await
     }
 
-    /// The same, in which a skill is looked for: one that was just written may not have been noticed yet.
+    /// The same, to look up a skill: a new one may not have been noticed yet.
     pub(super) async fn own_with(&self, skill: &str) -> Result<ProjectSkills, String> {
         self.with(None, skill).await
     }
 
-    /// The shelf of a project, or of the handler's own directory.
+    /// The skills of a project, or of the handler's own directory.
     pub(super) async fn of(
         &self,
         api: &ReconnectingClient,
@@ -143,7 +143,7 @@ impl Library {
         self.shelf(directory, Freshness::Kept).await.map_err(ClientError::NotConnected)
     }
 
-    /// The same, in which a skill is looked for.
+    /// The same, to look up a skill.
     pub(super) async fn of_with(
         &self,
         api: &ReconnectingClient,
@@ -163,7 +163,7 @@ impl Library {
         Ok(kept)
     }
 
-    /// Looks at the handler's own directory again, for something that is not known.
+    /// Reloads the handler's own directory, for an unknown name.
     pub(super) async fn look_again(&self) -> Result<(), String> {
         if self.may_look_again() {
             self.shelf(None, Freshness::Reread).await?;
@@ -171,7 +171,7 @@ impl Library {
         Ok(())
     }
 
-    /// Whether the disk was not looked at again just now: whoever asks for what is nowhere does not keep it busy.
+    /// Whether the disk may be searched again: requests for missing names must not keep it busy.
     fn may_look_again(&self) -> bool {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         let may = looked.is_none_or(|last| last.elapsed() >= LOOK_AGAIN);
@@ -186,7 +186,7 @@ impl Library {
         found.map_err(|error| error.to_string())
     }
 
-    /// What is listed of the handler's own directory.
+    /// The list of the handler's own directory.
     pub(super) async fn offer(&self) -> Result<Arc<Offer>, String> {
         let ProjectSkills { catalogue, settings } = self.own().await?;
         let kept = self.offered.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -199,13 +199,13 @@ impl Library {
     }
 }
 
-/// Where a project works.
+/// The directory of a project.
 async fn directory(api: &ReconnectingClient, who: &Who, project: Option<&str>) -> Result<Option<PathBuf>, ClientError> {
     let Some(id) = project else { return Ok(None) };
     Ok(Some(PathBuf::from(api.call(who, projects::get(id)).await?.working_dir)))
 }
 
-/// What is listed of a catalogue: what was, unless a setting or what somebody allows has changed since.
+/// The list of a catalogue, reused unless a setting or a consent changed.
 fn offer(
     kept: Option<Arc<Offer>>,
     catalogue: &Catalogue,
@@ -260,7 +260,7 @@ fn flow(catalogue: &Catalogue, loaded: Loaded, command: Option<Made>) -> Option<
     Some(Flow { source: skill.source, name, description, workflow, command })
 }
 
-/// The skill of a name, or a sentence that helps on.
+/// The skill with this name, or a helpful error.
 pub(super) fn skill<'c>(catalogue: &'c Catalogue, name: &str) -> Result<&'c Skill, String> {
     match catalogue.find(name) {
         Lookup::Found(skill) => Ok(skill),

@@ -1,5 +1,5 @@
-//! How is the user asked? By a result that wants input, by a request to the client, or by the model, whichever the client
-//! can do. The run is at the same place in all three, and the answer means the same.
+//! Questions to the user: by a result that requires input, by a request to the client, or by the model, depending on
+//! the client. The run is in the same state in all three, and the answer means the same.
 
 mod form;
 
@@ -35,38 +35,37 @@ use self::form::{Field, Form};
 /// How long a client may keep a state for us.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// How many bytes of what happened before a question a client keeps for us.
+/// How many bytes of earlier news a client keeps for us.
 const MOST_NEWS: usize = 16 * 1024;
-/// What that is called which has no room.
+/// The name for news without room.
 const EARLIER: &str = "earlier";
-/// How soon nobody can have read a question and refused to answer it, in milliseconds.
+/// How soon a refusal cannot come from a person who read the question, in milliseconds.
 const QUICKEST_MS: u64 = 500;
 
-/// An answer, or why there is none.
+/// An answer, or the reason for none.
 #[derive(Debug, Clone)]
 pub(super) enum Given {
     Value(Json),
     Instead(Instead),
 }
 
-/// An answer, and those to the questions that were asked with it, by their steps.
+/// An answer, and those to the questions of the same form, by step.
 pub(super) struct Answered {
     pub(super) given: Given,
     pub(super) others: Map<String, Json>,
 }
 
-/// What a client says when it calls again after a question.
+/// The answer in a client's next call after a question.
 pub(super) enum Response {
-    /// This.
+    /// This answer.
     Answered(Answered),
-    /// Nothing to that question.
+    /// No answer to that question.
     Missing,
-    /// Something that is no answer, or that the user does not want to answer, so soon that nobody can have been asked. The
-    /// model has to ask.
+    /// Not an answer, or a refusal so fast that no person can have seen the question. The model has to ask.
     Unusable,
 }
 
-/// What came of asking.
+/// The result of a question.
 pub(super) enum Asked {
     /// An answer.
     Answered(Answered),
@@ -81,22 +80,22 @@ pub(super) enum Asked {
 pub(super) struct Open {
     pub(super) run: String,
     pub(super) ticket: Ticket,
-    /// The fields that it is answered in, and those that were asked for with it.
+    /// The fields of its answer, and of those asked with it.
     fields: Vec<Field>,
-    /// The steps whose answers were known beforehand and are given: the call comes again with all of them.
+    /// The steps whose early answers were used: the next call has all of them again.
     pub(super) spent: Vec<String>,
-    /// What happened before, which the model has not been told; the latest of it.
+    /// The latest news that the model has not received.
     pub(super) news: Vec<News>,
     /// When it was asked, in milliseconds.
     at: u64,
 }
 
-/// Which refusals are not taken for the user's.
+/// Which refusals do not count as the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doubt {
-    /// Any: forms are not used.
+    /// All: forms are not used.
     All,
-    /// Those that come faster than anybody reads. Clients that work without a user say that they have forms, and refuse.
+    /// Those faster than anyone reads. Clients without a user claim to support forms, and refuse.
     Haste,
     /// None.
     Nothing,
@@ -116,14 +115,14 @@ impl Doubt {
     }
 }
 
-/// The time of day in milliseconds.
+/// The current time in milliseconds.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Open {
-    /// What came of the question that the client was asked, and of those that were asked with it.
+    /// The answers to the question of the client's last call, and to those asked with it.
     pub(super) async fn responded(&self, given: &InputResponses, mcp: &Mcp) -> Result<Response, Failure> {
         let Some(response) = given.get(form::key(&self.fields)) else { return Ok(Response::Missing) };
         let result: ElicitResult = serde_json::from_value(response.clone())
@@ -134,7 +133,7 @@ impl Open {
     }
 }
 
-/// Seals states that clients keep for us, and opens what was sealed here for the same call.
+/// Seals states that clients keep for us, and opens those sealed here for the same call.
 pub(super) struct Seal {
     host: Arc<dyn Host>,
     codec: OnceLock<RequestStateCodec>,
@@ -168,7 +167,7 @@ impl Seal {
     }
 }
 
-/// Which call something belongs to: the tool, what it was called with, and by whom.
+/// The identity of a call: the tool, its arguments, and the caller.
 pub(super) struct Origin(String);
 
 impl Origin {
@@ -178,7 +177,7 @@ impl Origin {
     }
 }
 
-/// A value with its fields in the order of their names: a client may send them in another one the next time.
+/// A value with its fields sorted by name: a client may send them in another order the next time.
 fn sorted(value: &Json) -> Json {
     match value {
         Json::Array(items) => items.iter().map(sorted).collect(),
@@ -190,19 +189,19 @@ fn sorted(value: &Json) -> Json {
     }
 }
 
-/// Whether a client says that it can show forms. Who says nothing of the two ways to ask means these, as there was only
-/// that once.
+/// Whether a client claims to support forms. A client that names neither way to ask means forms, as these once were the
+/// only way.
 pub(super) fn has_forms(context: &RequestContext<RoleServer>) -> bool {
     let abilities = context.client_capabilities().and_then(|client| client.elicitation);
     abilities.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
-/// Whether a client is of today's protocol: it is answered with what it shall ask, and calls again.
+/// Whether a client uses the current protocol: the result contains the question, and the client calls again.
 pub(super) fn asks_and_calls_again(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
-/// As much of what happened last as a state has room for, and how much was left out.
+/// The latest news that fits into a state, and how much was left out.
 fn latest(news: &[News]) -> Vec<News> {
     let mut room = MOST_NEWS;
     let size = |news: &News| serde_json::to_vec(news).map_or(0, |bytes| bytes.len());
@@ -217,7 +216,7 @@ fn latest(news: &[News]) -> Vec<News> {
     cut.into_iter().chain(latest.iter().cloned()).collect()
 }
 
-/// Asks by whatever the client can do.
+/// Asks in the way the client supports.
 pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Result<Asked, Failure> {
     let Some(question) = directive.question.clone() else { return Ok(Asked::Nobody) };
     if !has_forms(turn.context) {
@@ -240,7 +239,7 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
     let at = now();
     let asking = turn.context.peer.send_request(ServerRequest::ElicitRequest(request));
     tokio::select! {
-        // The run stays where it is: somebody may answer it later.
+        // The run stays where it is: it can be answered later.
         () = turn.context.ct.cancelled() => Err(Failure::Told("the call was cancelled".to_owned())),
         answered = asking => match answered {
             Ok(ClientResult::ElicitResult(result)) => {
@@ -251,7 +250,7 @@ pub(super) async fn ask(turn: &Turn<'_>, run: &str, directive: &Directive) -> Re
                 }
                 Ok(Asked::Answered(answered))
             }
-            // A client that said that it can ask, and cannot.
+            // A client that claimed to support questions, and does not.
             Ok(_) | Err(_) => Ok(Asked::Nobody),
         },
     }
@@ -283,7 +282,7 @@ mod tests {
             assert!(matches!(seal.open(&state, &other), Err(Failure::Protocol(_))));
         }
         let spent = seal.close(&open, &origin("paint", "Ada"), Duration::ZERO).unwrap();
-        // It is good until its last millisecond is over.
+        // It is valid until its last millisecond is over.
         std::thread::sleep(Duration::from_millis(2));
         let refused = seal.open(&spent, &origin("paint", "Ada"));
         let Err(Failure::Protocol(error)) = refused else { panic!("an old state was taken") };

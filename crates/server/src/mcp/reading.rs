@@ -1,4 +1,4 @@
-//! How does a model find and read a skill, in a client that knows tools only?
+//! Tools to find and read skills, for clients that support tools only.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ use crate::api::skills::{choose, fresh_run};
 pub(super) const FIND: &str = "Find the skills that fit a task, each with the reason. Call it when a task starts; read those that help with `use_skill`.";
 pub(super) const USE: &str = "Read a skill's instructions, to follow them for what you do now.";
 
-/// How many of a skill's files are pointed to.
+/// How many of a skill's files are listed.
 const MOST_LINKS: usize = 30;
 
 #[derive(Deserialize)]
@@ -40,11 +40,11 @@ pub(super) struct UseArgs {
     project_id: Option<String>,
 }
 
-/// The skills for a task. Of a project's selections there is an event, as of all others.
+/// The skills for a task. A project's selections are recorded as events, as everywhere.
 pub(super) async fn find(mcp: &Mcp, who: &Who, args: FindArgs) -> Result<CallToolResult, Failure> {
     let step = args.step.unwrap_or(StepKind::Implementation);
     let shelf = mcp.library().of(mcp.api(), who, args.project_id.as_deref()).await?;
-    // Whoever cannot be reached keeps nobody from finding what lies on this disk.
+    // An unreachable API does not prevent finding skills on this disk.
     let here = mcp.api().project(who).await.unwrap_or_default();
     let chosen = match args.project_id.or(here) {
         Some(project) => {
@@ -80,7 +80,7 @@ async fn chosen_here(shelf: ProjectSkills, task: String, step: StepKind) -> Resu
     tokio::task::spawn_blocking(choose).await.map_err(|error| Failure::Told(error.to_string()))
 }
 
-/// A skill's text as agents read it, and where its other files are.
+/// A skill's text as agents read it, and the addresses of its other files.
 pub(super) async fn read(mcp: &Mcp, who: &Who, args: UseArgs) -> Result<CallToolResult, Failure> {
     let name = args.name.trim();
     let shelf = mcp.library().of_with(mcp.api(), who, args.project_id.as_deref(), name).await?;
@@ -102,9 +102,9 @@ fn page(skill: &Skill, most: usize) -> Result<CallToolResult, String> {
     if skill.workflow.is_some() {
         let _ = writeln!(page, "\nIt has a workflow: start it with `run_start`, `workflow` being \"{id}\".");
     }
-    // Without data: a client that shows its model only those would keep the text from it.
+    // Without structured data: a client that shows only that to its model would hide the text.
     let mut result = CallToolResult::success(vec![words(&page)]);
-    // What is in deeper directories is found by asking for those.
+    // Deeper directories are listed on request.
     let files = children(skill, "").ok().flatten().unwrap_or_default();
     let others = files.keys().filter(|name| *name != SKILL_MD && **name != skill.file).take(MOST_LINKS);
     let link = |name: &String| {

@@ -229,12 +229,12 @@ fn a_merge_that_contradicts_leaves_everything_as_it_was() {
     place.git(&["checkout", "--quiet", "main"]);
     fs::write(place.workspace().join("a"), "main\n").unwrap();
     place.git(&["commit", "--quiet", "--all", "-m", "main"]);
-    let reason = "`other` and what is here contradict each other in a";
+    let reason = "merge conflict with `other` in a";
     assert_eq!(place.failed(Builtin::GitMerge, &[("branch", "other")]), reason);
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     // Also when the last one who tried died in the middle of it.
     Command::new("git").args(["merge", "other"]).current_dir(place.workspace()).output().unwrap();
-    assert_eq!(place.failed(Builtin::GitCommit, &[("message", "x")]), "a merge has conflicts that nobody resolved yet");
+    assert_eq!(place.failed(Builtin::GitCommit, &[("message", "x")]), "a merge has unresolved conflicts");
     assert_eq!(place.failed(Builtin::GitMerge, &[("branch", "other")]), reason);
     assert_eq!(place.git(&["status", "--porcelain"]), "");
 }
@@ -255,7 +255,7 @@ fn checks_are_run_one_after_the_other_until_one_fails() {
     assert!(!place.workspace().join("never").exists());
     assert_eq!(
         verify(&["no-such-program"]),
-        Finish::Failed("`no-such-program`: there is no program `no-such-program` on the PATH".into())
+        Finish::Failed("`no-such-program`: `no-such-program` not found on PATH".into())
     );
 }
 

@@ -95,8 +95,8 @@ fn a_program_is_told_where_it_is_and_no_secrets() {
 fn what_cannot_be_started_says_why() {
     let place = Place::new();
     let failed = |name: &str| place.execute(&program(name, &[]), Limits::default()).finish;
-    assert_eq!(failed("no-such-program"), Finish::Failed("there is no program `no-such-program` on the PATH".into()));
+    assert_eq!(failed("no-such-program"), Finish::Failed("`no-such-program` not found on PATH".into()));
     fs::write(place.workspace().join("plain"), "").unwrap();
-    let reason = "`./plain` cannot be executed; `chmod +x` makes it a program";
+    let reason = "`./plain` is not executable; run `chmod +x` on it";
     assert_eq!(failed("./plain"), Finish::Failed(reason.to_owned()));
 }

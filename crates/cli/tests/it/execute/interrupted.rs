@@ -132,7 +132,7 @@ fn two_versions_stay_in_the_files_until_somebody_made_one_of_them() {
     fs::write(one.join("b"), "more\n").unwrap();
     assert_eq!(land(&place, &one, "l#3.a"), json!(true));
     fs::rename(two.join("a"), two.join("moved")).unwrap();
-    refused("c#2.a", "two versions still stand beside each other in moved");
+    refused("c#2.a", "conflict markers are left in moved");
     // What merely looks like it is nobody's conflict.
     fs::rename(two.join("moved"), two.join("a")).unwrap();
     fs::write(two.join("a"), "one and two\n=======\n").unwrap();

@@ -44,7 +44,7 @@ fn where_both_sides_changed_the_same_git_merges_by_hand() {
     shop.git(&["add", "made.txt"]);
     shop.git(&["commit", "--quiet", "-m", "mine"]);
     insta::assert_snapshot!(refused(&shop, &run), @"
-    error: `maestro/loop-[RUN-1]` and `main` contradict each other in made.txt
+    error: merge conflict between `maestro/loop-[RUN-1]` and `main` in made.txt
     hint: nothing was merged; run `git merge maestro/loop-[RUN-1]` and resolve the conflicts, then `maestro discard`
     ");
     assert!(shop.tree(&run).exists());
@@ -127,7 +127,7 @@ fn without_a_branch_on_either_side_nothing_is_merged() {
     shop.git(&["worktree", "remove", shop.tree(&run).to_str().unwrap()]);
     shop.git(&["branch", "--quiet", "-D", &format!("maestro/loop-{run}")]);
     insta::assert_snapshot!(refused(&shop, &run), @"
-    error: this run has no branch here
+    error: already merged or discarded
     hint: merged and discarded runs have no branch, nor have runs with `--in-place`; find a branch deleted by hand with `git fsck --lost-found`
     ");
 }

@@ -28,7 +28,7 @@ impl Conversation {
         }
     }
 
-    /// The message in a line. What is none is told as printed.
+    /// The message in a line. Anything else becomes an event of printed output.
     async fn read(&self, line: Line) -> Option<Message> {
         match line {
             Line::Whole(line) => {
@@ -125,7 +125,7 @@ impl AgentProtocol for Conversation {
 
     async fn handle(&mut self, line: Line) {
         let message = self.read(line).await;
-        // Messages of a conversation that is over concern nobody.
+        // Messages after the end of a conversation are ignored.
         if let Some(message) = message.filter(|_| self.channel.phase != TurnPhase::Over) {
             self.handle_message(message).await;
         }

@@ -1,4 +1,4 @@
-//! Are the configured checks green?
+//! Built-in step that runs the configured checks.
 
 use std::time::Instant;
 
@@ -11,9 +11,9 @@ use super::{BuiltinError, Job};
 use crate::execute::Limits;
 use crate::host::Host;
 
-/// How many bytes of what a failed check said last are told.
+/// How many bytes of the end of a failed check's output are reported.
 const LAST_WORDS: usize = 4 * 1024;
-/// How much a check may print until its last words, which say what is wrong, are not heard.
+/// How much a check may print before the end of its output, which names the error, is lost.
 const OUTPUT: usize = 16 * 1024 * 1024;
 
 impl Job<'_> {

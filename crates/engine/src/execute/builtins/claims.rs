@@ -1,7 +1,7 @@
-//! Who of several runs that work through the same plan does which of its tasks?
+//! Claims of tasks by several runs that work through the same plan.
 //!
-//! Whoever takes a task leaves a file with its name in the repository, which only one can make. It stays: what a run
-//! stopped at is not tried again by the others.
+//! A run that claims a task creates a file with its name in the repository, which only one can create. It stays: other
+//! runs do not retry a task that a run stopped at.
 
 use std::fs;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::execute::Limits;
 use crate::git::GitPlaces;
 use crate::worktrees;
 
-/// How long it is waited for others before the run is told so.
+/// How long to wait for other runs before this run is informed.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often the plan is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
@@ -42,7 +42,7 @@ enum Found {
 }
 
 impl Job<'_> {
-    /// Takes a task that the plan allows to be done now and that nobody else has; waits a while where there may be one
+    /// Claims a task that the plan allows now and that no other run has; waits a while where one may become available
     /// soon.
     pub(super) async fn take_task(&self) -> Result<Json, BuiltinError> {
         let until = Instant::now() + PATIENCE;
@@ -58,7 +58,7 @@ impl Job<'_> {
                     "boxes": true, "endless": false,
                 }),
                 Found::Stuck(tasks) => {
-                    return Err(BuiltinError::Failed(format!("what is left was stopped at: {}", tasks.join("; "))));
+                    return Err(BuiltinError::Failed(format!("the remaining tasks are stopped: {}", tasks.join("; "))));
                 }
                 found => json!({
                     "done": matches!(found, Found::Done), "later": matches!(found, Found::Later),
@@ -77,7 +77,7 @@ impl Job<'_> {
         let plan = plan::parse(&text);
         if plan.tasks.is_empty() && !text.trim().is_empty() {
             return Err(BuiltinError::Failed(format!(
-                "`{path}` has no boxes, and only those can be shared out; leave `-j` away"
+                "`{path}` has no boxes, so its tasks cannot run in parallel; leave out `-j`"
             )));
         }
         let claims = self.claims()?;
@@ -160,11 +160,11 @@ impl Claim {
         String::from_utf8(read.bytes).ok()
     }
 
-    /// Takes it, unless somebody has it.
+    /// Claims it, unless another run has it.
     fn take(&self, run: &str) -> io::Result<bool> {
         let folder = self.0.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(folder)?;
-        // Whole or not at all: whoever dies half-way through leaves nothing that counts.
+        // Complete or not at all: a crash half-way leaves nothing that counts.
         let mut file = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
         file.write_all(run.as_bytes())?;
         match file.persist_noclobber(&self.0) {

@@ -1,7 +1,7 @@
-//! Which files does a worktree need that are not committed? Those that are ignored and named: secrets, local settings.
+//! Copies of ignored files that a worktree needs, such as secrets and local settings.
 //!
-//! Git itself says what matches, so the patterns mean what they mean in `.gitignore`. A file that git would commit is
-//! not copied: it would get into the commits of whoever works there. Nothing is overwritten and no link is followed.
+//! Git itself decides what matches, so the patterns mean what they mean in `.gitignore`. A file that git would commit
+//! is not copied: it would get into the commits made there. Nothing is overwritten and no link is followed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -27,7 +27,7 @@ const MAX_LIST: usize = 8 * 1024 * 1024;
 /// How many of those that were left out are named.
 const MAX_NAMED: usize = 20;
 
-/// What came of it.
+/// The result of copying.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Copies {
     /// How many were copied.
@@ -48,11 +48,11 @@ enum LeftOut {
     Link,
     #[error("it is no file")]
     NoFile,
-    #[error("a link stands in its way there")]
+    #[error("a link is in its place")]
     Blocked,
-    #[error("more than {MAX_FILES} files would be copied; `worktree_setup` can make them anew")]
+    #[error("more than {MAX_FILES} files would be copied; `worktree_setup` can create them")]
     TooMany,
-    #[error("more than {} MiB would be copied; `worktree_setup` can make them anew", MAX_BYTES / 1024 / 1024)]
+    #[error("more than {} MiB would be copied; `worktree_setup` can create them", MAX_BYTES / 1024 / 1024)]
     TooLarge,
     #[error(transparent)]
     Io(#[from] io::Error),

@@ -1,4 +1,4 @@
-//! What stays out of commits although no file of the project says so?
+//! Entries in the repository's exclude file for what must stay out of commits.
 //!
 //! The repository's own exclude file is added to, and nothing in it is ever changed: it belongs to the user.
 

@@ -1,4 +1,4 @@
-//! What is in a file of the workspace?
+//! Built-in step that reads a file of the workspace.
 
 use std::fmt::Write as _;
 use std::fs;

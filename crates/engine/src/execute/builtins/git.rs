@@ -46,11 +46,11 @@ impl Job<'_> {
         let env = self.executor.env();
         // What agents leave behind on their own account is no work, in place as well.
         self.exclude(&env.ask_host(Host::worktree_files).await?)?;
-        // Each call of git costs, and this one tells two things.
+        // Each call of git costs time, and this one answers two questions.
         let status = self.git(&["status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z"]).await?;
         let mut letters = git::split_names(&status).filter_map(|entry| entry.get(..2));
         if letters.any(|state| matches!(state, "DD" | "AU" | "UD" | "UA" | "DU" | "AA" | "UU")) {
-            return Err(BuiltinError::Failed("a merge has conflicts that nobody resolved yet".to_owned()));
+            return Err(BuiltinError::Failed("a merge has unresolved conflicts".to_owned()));
         }
         if status.is_empty() {
             return Ok(said(self.head().await?, false));
@@ -84,10 +84,7 @@ impl Job<'_> {
             return Err(undone);
         }
         self.git(&["merge", "--abort"]).await?;
-        Err(BuiltinError::Failed(format!(
-            "`{branch}` and what is here contradict each other in {}",
-            conflicts.join(", ")
-        )))
+        Err(BuiltinError::Failed(format!("merge conflict with `{branch}` in {}", conflicts.join(", "))))
     }
 
     /// Refuses a merge that would put its files in place of ignored ones of the user's: git takes those for worthless.
@@ -136,7 +133,7 @@ impl Job<'_> {
         }
         match self.git(&["rev-parse", "--verify", "--quiet", "HEAD"]).await {
             Ok(head) => Ok(Some(head.trim().to_owned())),
-            // Whether this is a repository at all is told by another question.
+            // Another call finds out whether this is a repository at all.
             Err(BuiltinError::Failed(_)) => self.git(&["rev-parse", "--git-dir"]).await.map(|_| None),
             Err(undone) => Err(undone),
         }

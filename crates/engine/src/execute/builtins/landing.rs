@@ -1,4 +1,4 @@
-//! How does what one run did get onto the branch that several work for?
+//! Landing of a run's work on the branch that several runs share.
 //!
 //! Each works in a worktree of its own. What it did is put on top of what the others have done by then, checked again,
 //! and committed there: one commit for each task, one after another. The branch is only ever moved forwards.
@@ -18,7 +18,7 @@ impl Job<'_> {
         let onto = self.commit_of(&worktrees::branch(self.worktree_name("onto")?)).await?;
         let (note, last) = self.last_move()?;
         let kept = match last {
-            // We may have died half-way through, or before anybody heard of it.
+            // We may have crashed half-way, or before the result was reported.
             Some(Move { kept, there: None, .. }) => kept,
             Some(last) if last.ticket == self.mark() => return last.told(),
             last => {
@@ -31,13 +31,13 @@ impl Job<'_> {
                 self.keep().await?
             }
         };
-        let begun = Move { kept, onto, ticket: self.mark(), there: None };
-        begun.write(&note)?;
-        let (tree, conflicts) = self.merged(&begun.onto, &begun.kept).await?;
-        self.git(&["reset", "--quiet", "--soft", &begun.onto]).await?;
+        let started = Move { kept, onto, ticket: self.mark(), there: None };
+        started.write(&note)?;
+        let (tree, conflicts) = self.merged(&started.onto, &started.kept).await?;
+        self.git(&["reset", "--quiet", "--soft", &started.onto]).await?;
         self.git(&["read-tree", "--reset", "-u", &tree]).await?;
         self.git(&["reset", "--quiet"]).await?;
-        let done = Move { there: Some(conflicts), ..begun };
+        let done = Move { there: Some(conflicts), ..started };
         done.write(&note)?;
         done.told()
     }
@@ -100,7 +100,7 @@ impl Job<'_> {
         Ok(kept.trim().to_owned())
     }
 
-    /// The tree that two commits make together, and the files in which they contradict each other.
+    /// The tree that two commits make together, and the files with conflicts.
     async fn merged(&self, onto: &str, kept: &str) -> Result<(String, Vec<String>), BuiltinError> {
         let words = ["merge-tree", "--write-tree", "--name-only", "--no-messages", onto, kept];
         let said = match self.call_git(&words).await {
@@ -114,7 +114,7 @@ impl Job<'_> {
         Ok((tree, lines.filter(|line| !line.is_empty()).collect()))
     }
 
-    /// Refuses work in which two versions still stand beside each other. Their marks name the two commits, so that nothing
+    /// Refuses work with conflict markers. The markers name the two commits, so that nothing
     /// else is taken for one, whatever file it is in by now.
     async fn without_two_versions(&self, last: Option<&Move>) -> Result<(), BuiltinError> {
         let Some(last) = last.filter(|last| last.there.as_ref().is_some_and(|files| !files.is_empty())) else {
@@ -125,7 +125,7 @@ impl Job<'_> {
         match self.call_git(&words).await {
             Finish::Exited { code: 1, .. } => Ok(()),
             Finish::Exited { code: 0, output } => Err(BuiltinError::Failed(format!(
-                "two versions still stand beside each other in {}",
+                "conflict markers are left in {}",
                 output.lines().collect::<Vec<_>>().join(", ")
             ))),
             other => Err(Self::not_done(&words, other)),

@@ -1,5 +1,4 @@
-//! What if git was killed while it wrote in a worktree of ours? It leaves locks that nobody will ever remove, and a worktree
-//! that it was still making is not whole.
+//! Cleanup after a killed git in a worktree of ours: stale locks and incomplete worktrees.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,15 +12,15 @@ use crate::worktrees;
 const YOUNG: Duration = Duration::from_millis(500);
 /// The same where it cannot be seen which programs run.
 const YOUNG_UNSEEN: Duration = Duration::from_secs(20);
-/// How often it is looked again.
+/// How often to check again.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a lock of somebody who is at work is waited for; git itself says no after that.
+/// How long to wait for the lock of a running git; git itself refuses after that.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// What git writes down for as long as it makes a worktree.
 const BEING_MADE: &str = "initializing";
 
 impl Job<'_> {
-    /// Removes a worktree that git was interrupted in making: nobody could have worked there yet.
+    /// Removes a worktree whose creation was interrupted: it cannot have any work in it yet.
     pub(super) async fn remove_half_made(&self, name: &str, path: &Path) {
         let Some(places) = GitPlaces::of(&self.executor.env().workspace) else { return };
         let known = places.shared.join("worktrees").join(name);
@@ -33,8 +32,7 @@ impl Job<'_> {
         }
     }
 
-    /// Removes the locks that a git which is gone left in this worktree, if it is one of ours. Whoever is at work here is
-    /// waited for.
+    /// Removes stale locks of a killed git in this worktree, if it is one of ours. A running git is waited for.
     pub(super) async fn clear_locks(&self) {
         let path = &self.executor.env().workspace;
         let (Some(name), Some(places)) = (worktrees::name_of(path), GitPlaces::of(path)) else { return };
@@ -43,7 +41,7 @@ impl Job<'_> {
             let mut waited = Duration::ZERO;
             while let Some(age) = age(&lock).filter(|_| waited < PATIENCE) {
                 if is_left(age, path) {
-                    // Whoever removed it first did the same.
+                    // Another process removed it first, with the same effect.
                     let _ = fs::remove_file(&lock);
                     break;
                 }
@@ -65,7 +63,7 @@ fn age(lock: &Path) -> Option<Duration> {
     Some(made.elapsed().unwrap_or_default())
 }
 
-/// Whether a lock of this age was left by somebody who is gone.
+/// Whether a lock of this age is stale.
 fn is_left(age: Duration, worktree: &Path) -> bool {
     match is_git_at_work(worktree) {
         Some(at_work) => !at_work && age >= YOUNG,

@@ -1,4 +1,4 @@
-//! How is a moment written down?
+//! Text form of a moment.
 
 use std::fmt::Write as _;
 

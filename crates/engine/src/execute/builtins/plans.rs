@@ -1,4 +1,4 @@
-//! Which task of a plan is next, and how is one ticked?
+//! Choice of a plan's next task, and its checkbox.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,15 +15,15 @@ use crate::worktrees;
 
 /// How large a plan may be.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
-/// The same, of what git tells.
+/// The same, from git's output.
 pub(super) const PLAN_BYTES: usize = 16 * 1024 * 1024;
 
-/// How many times an agent chooses a task itself, where nobody said how many tasks to do.
+/// How many times an agent chooses a task itself, where no number of tasks was given.
 const MOST_CHOICES: u32 = 50;
 
-/// The next open task; `done` says that there is none, `enough` that no more were asked for. Of a plan without a single box
-/// (`boxes` is false) whoever works at it chooses the task; `endless` says that this was done too often. There is never one
-/// `later`: nobody else works through the plan.
+/// The next open task; `done` says that there is none, `enough` that no more were requested. In a plan without a single
+/// box (`boxes` is false) the worker chooses the task; `endless` says that this was done too often. There is never one
+/// `later`: no other run works through the plan.
 pub(super) fn next(workspace: &Path, path: &str, turn: Turn) -> Result<Json, String> {
     let (_, text) = text(workspace, path)?;
     let plan = plan::parse(&text);
@@ -63,7 +63,7 @@ pub(super) fn next(workspace: &Path, path: &str, turn: Turn) -> Result<Json, Str
 }
 
 impl Job<'_> {
-    /// Ticks a task's box. In a worktree nobody but the agent could have ticked others.
+    /// Ticks a task's box. In a worktree only the agent could have ticked others.
     pub(super) async fn tick(&self) -> Result<Json, BuiltinError> {
         let (workspace, plan, label) = (&self.executor.env().workspace, self.needed("plan")?, self.needed("text")?);
         if worktrees::name_of(workspace).is_some()
@@ -109,7 +109,7 @@ fn tick(workspace: &Path, path: &str, line: usize, label: &str) -> Result<Json, 
     Ok(said(true))
 }
 
-/// Refuses a plan in which boxes were ticked since a commit that belong to other tasks than this one: nobody would do those.
+/// Refuses a plan in which boxes of other tasks were ticked since a commit: those tasks would never be done.
 pub(super) fn only_its_own(before: &str, now: &str, label: &str) -> Result<(), String> {
     let done = |task: &plan::PlanTask| matches!(task.status, Status::Done | Status::Reviewed);
     let count = |plan: &plan::Plan, label: &str| {
@@ -158,8 +158,8 @@ pub(super) fn text(workspace: &Path, path: &str) -> Result<(PathBuf, String), St
 
 /// Writes a file in place of the one that is there, in one step; it keeps its permissions.
 ///
-/// What it is written to first always has the same name: if we die before it takes its place, whoever does it again makes
-/// use of that name, and nothing is left beside the plan that would get into a commit.
+/// The temporary file always has the same name: if we crash before it replaces the plan, the next attempt reuses the
+/// name, and no extra file gets into a commit.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let permissions = fs::metadata(path)?.permissions();
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,7 +1,6 @@
-//! How far is work that is being put on top of what others did? Written down before each step that cannot be taken back,
-//! so that whoever goes on after a crash neither loses it nor forgets what came of it.
+//! Journal of a rebase, written before each irreversible step, so that a crash loses neither the work nor its result.
 //!
-//! A file and no reference of git's: whoever is killed while it writes one of those leaves a lock that stops everybody.
+//! A file and not a git reference: a crash while writing one of those leaves a lock that blocks every other process.
 
 use std::fs;
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! How does only one of several runs change what a repository's worktrees share?
+//! Lock on what the worktrees of a repository share.
 
 use std::fs::{self, File, TryLockError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::git::GitPlaces;
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Job<'_> {
-    /// Waits until nobody else changes what is shared; nobody does while the value is kept, and none keeps it by dying.
+    /// Waits for the lock; it is held while the value lives, and released on a crash.
     pub(super) async fn alone(&self) -> Result<Option<File>, BuiltinError> {
         let Some(places) = GitPlaces::of(&self.executor.env().workspace) else { return Ok(None) };
         let folder = places.shared.join("maestro");

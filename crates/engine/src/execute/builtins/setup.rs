@@ -1,4 +1,4 @@
-//! How is a new worktree made ready for whoever works in it?
+//! Setup of a new worktree.
 
 use std::time::Instant;
 

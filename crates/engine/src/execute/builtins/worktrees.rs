@@ -1,8 +1,8 @@
-//! Where does work go on that must not touch the workspace yet?
+//! Worktrees for work that must not touch the workspace yet.
 //!
-//! A worktree lies in `.maestro/worktrees/NAME` of the workspace: programs may write there, and whoever removes the
-//! project removes it. Its branch is `maestro/NAME`; where that began is kept beside it. The repository's own exclude
-//! file keeps it out of commits.
+//! A worktree is in `.maestro/worktrees/NAME` of the workspace: programs may write there, and it is removed with the
+//! project. Its branch is `maestro/NAME`; the start commit is recorded beside it. The repository's own exclude file
+//! keeps it out of commits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,9 +29,7 @@ impl Job<'_> {
         let _alone = self.alone().await?;
         if self.head().await?.is_none() {
             let way = "commit first, for example with `git add --all && git commit -m \"Begin\"`";
-            return Err(BuiltinError::Failed(format!(
-                "this repository has no commit that a worktree could begin at; {way}"
-            )));
+            return Err(BuiltinError::Failed(format!("this repository has no commits; {way}")));
         }
         let env = self.executor.env();
         let files = env.ask_host(Host::worktree_files).await?;
@@ -55,8 +53,8 @@ impl Job<'_> {
         }))
     }
 
-    /// Makes a branch as that of a worktree, unless it is there. Nobody works on it itself, so that nothing but the
-    /// branch can be out of step.
+    /// Makes a branch like that of a worktree, unless it exists. No worktree has it checked out, so only the branch
+    /// itself can be out of date.
     pub(super) async fn open_branch(&self) -> Result<Json, BuiltinError> {
         let (name, _, branch) = self.worktree()?;
         let _alone = self.alone().await?;
@@ -76,7 +74,7 @@ impl Job<'_> {
         let is_empty = |path: &Path| path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         if path.symlink_metadata().is_ok() && !is_empty(path) {
             return Err(BuiltinError::Failed(format!(
-                "`{place}` is there already and is no worktree of this repository; move it away and begin again"
+                "`{place}` exists and is not a worktree of this repository; move it away and try again"
             )));
         }
         let reference = format!("refs/heads/{branch}");
@@ -171,7 +169,7 @@ impl Job<'_> {
     }
 }
 
-/// What is said of a worktree that somebody put on another branch.
+/// The message about a worktree that was switched to another branch.
 fn elsewhere(path: &Path, branch: &str, other: &str) -> String {
     let place = path.display();
     let on = if other.is_empty() { "on no branch".to_owned() } else { format!("on `{other}`") };
